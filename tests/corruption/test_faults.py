@@ -66,7 +66,7 @@ def test_a_writer_in_another_process_keeps_others_out_until_it_is_gone(
     if there:
         assert len(Index.open(folder)) == 3  # readers are not kept out
     else:
-        with pytest.raises(NotAnIndexError, match="never finished"):
+        with pytest.raises(NotAnIndexError, match="was not finished"):
             Index.open(folder)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()

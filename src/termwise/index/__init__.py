@@ -1,14 +1,15 @@
-"""Keeping term weights: the on-disk format, its writer, its reader and its verification."""
+"""On-disk index: format, writer, reader and verification."""
 
-from termwise.index.manifest import FileRecord, Manifest, QuantiserRecord, SegmentRecord
+from termwise.index.container import IndexFile
+from termwise.index.manifest import Manifest, QuantiserRecord, SegmentRecord
 from termwise.index.reader import Index
 from termwise.index.verification import Damage, verify
 from termwise.index.writer import IndexWriter
 
 __all__ = [
     "Damage",
-    "FileRecord",
     "Index",
+    "IndexFile",
     "IndexWriter",
     "Manifest",
     "QuantiserRecord",

@@ -1,6 +1,6 @@
-"""The container all binary files of an index share: a header, a table of sections, aligned arrays.
+"""Container format of the binary files of an index, and access to these files.
 
-``docs/format.md`` describes the bytes; this file reads and writes them.
+A container is a header, a table of sections, and aligned arrays; ``docs/format.md`` specifies the bytes.
 """
 
 from __future__ import annotations
@@ -47,8 +47,23 @@ AnyArray = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
+class IndexFile:
+    """Name, length in bytes and SHA-256 of a file of an index."""
+
+    name: str
+    length: int
+    sha256: str
+
+
+def file_name(kind: str, sha256: str) -> str:
+    """Return the name of a file of an index: its kind (``segment`` for views) and 16 digits of its SHA-256."""
+    prefix = "segment" if kind == "views" else kind
+    return f"{prefix}-{sha256[:16]}.{'bin' if kind == 'attachment' else 'tw'}"
+
+
+@dataclass(frozen=True)
 class Section:
-    """One array of a container: where it lies and what it should sum up to."""
+    """Name, type, position in bytes and CRC-32 of an array in a container."""
 
     name: str
     dtype: np.dtype[np.generic]
@@ -58,24 +73,24 @@ class Section:
 
 
 class ContainerWriter:
-    """Writes one container file, section by section.
+    """Writes a container file, section by section.
 
-    Sections may be written in pieces; the header is written last. The file appears under `path` at once as a
-    half-written file, so `path` must lie in a folder nobody reads from yet.
+    Sections may be written in pieces; the header is written last. Until then the file is incomplete, so `path` must be
+    in a folder without readers.
 
     Parameters
     ----------
     path : Path
         File to create.
     kind : str
-        What the file holds, at most 16 ASCII characters.
+        ``terms``, ``views``, ``ids`` or ``texts``.
     sections : int
-        Number of sections that will follow; room for their table is left in front.
+        Number of sections; space for their table is reserved at the beginning.
 
     Raises
     ------
     StorageError
-        If the file system refuses.
+        If the file cannot be written.
     """
 
     def __init__(self, path: Path, kind: str, sections: int) -> None:
@@ -94,7 +109,7 @@ class ContainerWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        let_go(self._file)
+        close_quietly(self._file)
 
     def write(self, name: str, dtype: npt.DTypeLike, pieces: Iterable[AnyArray]) -> int:
         """Append a section; return its length in elements."""
@@ -113,7 +128,7 @@ class ContainerWriter:
         return length // little.itemsize
 
     def written(self, name: str) -> AnyArray:
-        """Map a section that has been written already."""
+        """Return a section that has been written, as a mapped array."""
         section = next(section for section in self._sections if section.name == name)
         count = section.length // section.dtype.itemsize
         if count == 0:
@@ -122,8 +137,8 @@ class ContainerWriter:
             self._file.flush()
             return np.memmap(self.path, dtype=section.dtype, mode="r", offset=section.offset, shape=(count,))
 
-    def finish(self) -> FileEntry:
-        """Write the header, flush to the disk, and return name-independent facts about the file."""
+    def finish(self) -> IndexFile:
+        """Write the header and flush to the disk; return the record of the file with its final name."""
         table = b"".join(
             _ENTRY.pack(s.name.encode(), s.dtype.str.encode(), s.offset, s.length, s.crc)
             for s in self._sections
@@ -140,36 +155,27 @@ class ContainerWriter:
             os.fsync(self._file.fileno())
             self._file.seek(0)
             digest = hashlib.file_digest(self._file, "sha256").hexdigest()
-        return FileEntry(self._kind, length, digest)
-
-
-@dataclass(frozen=True)
-class FileEntry:
-    """What a manifest keeps of a file: its kind, length in bytes and SHA-256."""
-
-    kind: str
-    length: int
-    sha256: str
+        return IndexFile(file_name(self._kind, digest), length, digest)
 
 
 class Container:
-    """A container file, mapped into memory; arrays are views of the map.
+    """A container file that is mapped into memory; its arrays are views of the map.
 
     Parameters
     ----------
     path : Path
         File to open.
     kind : str
-        What it must hold.
+        Required kind.
     length : int or None
-        Length in bytes the manifest promises.
+        Length in bytes in the manifest.
 
     Raises
     ------
     MissingFileError
         If the file cannot be opened.
     NotAnIndexError, NewerFormatError, CorruptIndexError
-        If the header is foreign, newer, truncated or damaged; the facts name file and offset.
+        If the header is foreign, of a later version, truncated or damaged; the facts name file and offset.
     """
 
     def __init__(self, path: Path, kind: str, length: int | None = None) -> None:
@@ -239,27 +245,27 @@ class Container:
         name : str
             The section.
         dtype : dtype
-            The type it must have.
+            Required type.
         length : int, optional
-            The number of elements it must have.
+            Required number of elements.
         """
         section = self._sections.get(name)
         if section is None:
-            raise corrupt(self.path, _HEADER.size, f"a section {name!r}", "none of that name")
-        wanted = np.dtype(dtype).newbyteorder("<")
-        if section.dtype != wanted:
-            raise corrupt(self.path, section.offset, f"{name} of type {wanted.str}", section.dtype.str)
-        count = section.length // wanted.itemsize
+            raise corrupt(self.path, _HEADER.size, f"a section {name!r}", "no section of that name")
+        expected = np.dtype(dtype).newbyteorder("<")
+        if section.dtype != expected:
+            raise corrupt(self.path, section.offset, f"{name} of type {expected.str}", section.dtype.str)
+        count = section.length // expected.itemsize
         if length is not None and count != length:
             raise corrupt(self.path, section.offset, f"{name} of length {length}", count)
         if count == 0:
-            nothing = np.empty(0, dtype=wanted)
-            nothing.setflags(write=False)  # kernels are compiled once for read-only arrays
-            return nothing
-        return np.frombuffer(self._map, dtype=wanted, count=count, offset=section.offset)
+            empty = np.empty(0, dtype=expected)
+            empty.setflags(write=False)  # kernels are compiled for read-only arrays
+            return empty
+        return np.frombuffer(self._map, dtype=expected, count=count, offset=section.offset)
 
     def offset(self, name: str) -> int:
-        """Return where a section that is there begins in the file."""
+        """Return the offset in bytes of an existing section."""
         return self._sections[name].offset
 
     def section_bytes(self) -> Mapping[str, int]:
@@ -267,7 +273,7 @@ class Container:
         return {name: section.length for name, section in self._sections.items()}
 
     def damaged_sections(self) -> Iterator[tuple[str, int]]:
-        """Read every section and yield name and offset of those that do not match their checksum."""
+        """Yield name and offset of each section that does not match its checksum."""
         view = memoryview(self._map)
         for section in self._sections.values():
             if zlib.crc32(view[section.offset : section.offset + section.length]) != section.crc:
@@ -281,7 +287,7 @@ def open_index_file(path: Path, most: int = MAX_BYTES) -> BufferedReader:
     Raises
     ------
     OSError
-        If there is no such file, it is a folder, or the system refuses.
+        If there is no such file, it is a folder, or it cannot be opened.
     CorruptIndexError
         If it is a special file, or longer than `most` bytes.
     """
@@ -317,26 +323,17 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
         ) from error
 
 
-def let_go(file: IO[bytes]) -> None:
-    """Close a file whose remaining bytes do not matter any more: a full disk is not reported twice."""
+def close_quietly(file: IO[bytes]) -> None:
+    """Close a file; an error is ignored, as its data was flushed before or is no longer needed."""
     with suppress(OSError):
         file.close()
 
 
 def discard(file: IO[bytes], path: Path) -> None:
-    """Close and remove a temporary file; one that cannot be removed goes with the folder it is in."""
-    let_go(file)
+    """Close and remove a temporary file, as far as the system permits; the build removes its folder later."""
+    close_quietly(file)
     with suppress(OSError):
         path.unlink()
-
-
-@contextmanager
-def closing_quietly(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Close `file` in the end with `let_go`; what matters must have been flushed before."""
-    try:
-        yield file
-    finally:
-        let_go(file)
 
 
 def _ascii(padded: bytes) -> str:
@@ -344,7 +341,7 @@ def _ascii(padded: bytes) -> str:
 
 
 def corrupt(path: Path, offset: int | None, expected: object, seen: object) -> CorruptIndexError:
-    """Build the error for a damaged file; `offset` is None where it is not known."""
+    """Build the error for a damaged file; `offset` is None if it is unknown."""
     where = [] if offset is None else [("offset", offset)]
     return CorruptIndexError(
         "a file of the index is damaged",
@@ -355,7 +352,7 @@ def corrupt(path: Path, offset: int | None, expected: object, seen: object) -> C
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn what the operating system says while writing into a `StorageError` that names `path`."""
+    """Turn an `OSError` of the block into a `StorageError` that names the file, or else `path`."""
     try:
         yield
     except OSError as error:

@@ -1,67 +1,46 @@
-"""The folder of an index: what may be in it, taking it for a build, and leaving it as it was."""
+"""Folder of an index during a build: names it may hold, the lock of the writer, and removal of files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
-from itertools import takewhile
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from termwise.errors import ForeignFolderError, IndexExistsError, StorageError
-from termwise.index import manifest as manifests
+from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
 from termwise.index.container import storage_errors
-from termwise.index.lock import NAME as LOCK
-from termwise.index.manifest import BUILD, FILE, MAX_MANIFEST, Manifest
+from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest
+from termwise.storage.atomic_file import is_open_file
 from termwise.storage.manifest_json import Misfit
+from termwise.storage.ownership import check_names, missing_folders, remove_empty
 from termwise.storage.safe_read import read_regular
 
-
-def is_current(folder: Path, manifest: Manifest) -> bool:
-    """Tell whether `manifest` is the published one; True where it cannot be read, so that nothing of it is removed."""
-    try:
-        return read_regular(folder / manifests.NAME, MAX_MANIFEST) == manifest.to_bytes()
-    except FileNotFoundError:
-        return False
-    except (OSError, Misfit):
-        return True
-
-
-def remove_files(files: Iterable[Path]) -> None:
-    """Remove files, as far as the system lets us."""
-    for file in files:
-        with suppress(OSError):
-            file.unlink()
-
-
-def remove_folders(folders: Iterable[Path]) -> None:
-    """Remove those of some folders that are empty."""
-    for folder in folders:
-        with suppress(OSError):
-            folder.rmdir()
+LOCK = ".lock"
 
 
 def claim(path: Path, *, overwrite: bool) -> list[Path]:
-    """Make the folder of an index where it is missing, and check that a build may have it.
+    """Create the folder of an index if it is missing, and check that a build may use it.
 
     Returns
     -------
     list of Path
-        The folders that were made, the innermost first.
+        The folders that were created, the innermost first.
 
     Raises
     ------
     ForeignFolderError, IndexExistsError
-        As `check_free`; also if the path is a file.
+        See `check_free`; also if the path is a file.
     StorageError
-        If the folder cannot be made or read.
+        If the folder cannot be created or read.
     """
     with storage_errors(path):
         if not path.exists():
-            missing = [path, *takewhile(lambda parent: not parent.exists(), path.parents)]
+            missing = missing_folders(path)
             try:
                 path.mkdir(parents=True, exist_ok=True)
             except OSError:
-                remove_folders(missing)
+                remove_empty(missing)
                 raise
             return missing
         if not path.is_dir():
@@ -75,12 +54,12 @@ def claim(path: Path, *, overwrite: bool) -> list[Path]:
 
 
 def check_free(path: Path, *, overwrite: bool) -> None:
-    """Refuse a folder with an index, unless it may be overwritten, or with anything foreign.
+    """Refuse a folder with files that do not belong to an index, or with an index that may not be overwritten.
 
     Raises
     ------
     ForeignFolderError
-        If it holds files that are not of an index; the facts name them.
+        If it holds such files; the facts name them.
     IndexExistsError
         If there is an index and `overwrite` is False.
     StorageError
@@ -88,29 +67,88 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     """
     try:
         names = {entry.name for entry in path.iterdir()}
-        known = manifests.NAME in names and (
-            manifests.FORMAT.encode() in read_regular(path / manifests.NAME, MAX_MANIFEST)
+        own_manifest = NAME in names and (
+            FORMAT.encode() in read_regular(path / NAME, MAX_MANIFEST)
             or any(FILE.fullmatch(name) for name in names)  # a damaged index may be overwritten
         )
     except Misfit:  # a folder, a pipe or a device
-        known = False
+        own_manifest = False
     except OSError as error:
         raise StorageError(
             "the output folder cannot be read", facts=[("path", path), ("reason", error.strerror)]
         ) from error
-    ours = {name for name in names if name.startswith(BUILD) or FILE.fullmatch(name)}
-    ours |= {LOCK, manifests.NEW} | ({manifests.NAME} if known else set())
-    foreign = sorted(names - ours)
-    if foreign:
-        shown = ", ".join(foreign[:5]) + (", ..." if len(foreign) > 5 else "")
-        raise ForeignFolderError(
-            "the output folder holds files that are not an index; nothing was touched",
-            facts=[("folder", path), ("found", shown)],
-            fixes=["choose an empty or a new folder"],
-        )
-    if manifests.NAME in names and not overwrite:
+    known = {LOCK, NEW, NAME} if own_manifest else {LOCK, NEW}
+    check_names(
+        path,
+        names,
+        lambda name: name in known or name.startswith(BUILD) or FILE.fullmatch(name) is not None,
+        "an index",
+    )
+    if own_manifest and not overwrite:
         raise IndexExistsError(
             "the folder already holds an index",
             facts=[("folder", path)],
             fixes=["replace it with `overwrite=True`"],
         )
+
+
+@contextmanager
+def writer_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of the only writer of an index; the system releases it when the process ends.
+
+    The lock file is removed at the end. A lock file that a killed process left is harmless.
+
+    Raises
+    ------
+    IndexLockedError
+        If another writer holds the lock.
+    StorageError
+        If the lock file cannot be created, or is a link.
+    """
+    path = folder / LOCK
+    while True:
+        with storage_errors(path):
+            if path.is_symlink():
+                raise StorageError(
+                    "the lock file of the index is a link",
+                    facts=[("path", path), ("expected", "a regular file")],
+                    fixes=["remove it"],
+                )
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+        try:
+            with storage_errors(path):
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise IndexLockedError(
+                        "another process is writing this index",
+                        facts=[("index", folder)],
+                        fixes=["wait until it has finished, or choose another folder"],
+                    ) from None
+            if not is_open_file(descriptor, path):
+                continue  # another writer has finished and removed the file in the meantime
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    path.unlink()
+            return
+        finally:
+            os.close(descriptor)
+
+
+def is_current(folder: Path, manifest: Manifest) -> bool:
+    """Return whether `manifest` is the published one; True if it cannot be read, so that no file of it is removed."""
+    try:
+        return read_regular(folder / NAME, MAX_MANIFEST) == manifest.to_bytes()
+    except FileNotFoundError:
+        return False
+    except (OSError, Misfit):
+        return True
+
+
+def remove_files(files: Iterable[Path]) -> None:
+    """Remove files, as far as the system permits."""
+    for file in files:
+        with suppress(OSError):
+            file.unlink()

@@ -1,4 +1,4 @@
-"""The identifiers of the documents of an index that is being built."""
+"""Document identifiers during a build."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from termwise.kernels.hashing import insert_hashes
 
 
 class Identifiers:
-    """Document identifiers in input order, refusing duplicates as they arrive.
+    """Distinct document identifiers in input order.
 
-    Beside the identifiers themselves 16 to 32 bytes a document are held in memory: a table of their 64-bit hashes. Only
-    where two hashes are equal are identifiers compared.
+    Duplicates are found with a table of 64-bit hashes, 16 to 32 bytes per document. Identifiers are compared only if
+    their hashes are equal.
     """
 
     def __init__(self) -> None:
@@ -27,22 +27,22 @@ class Identifiers:
         return len(self._names)
 
     def name(self, position: int) -> str:
-        """Return the identifier at a position, for a message; ``"?"`` where there is none yet."""
+        """Return the identifier at a position, for an error message; ``"?"`` if there is none yet."""
         return self._names[position].decode("utf-8", "surrogatepass") if position < len(self) else "?"
 
     def bytes_of(self, first: int, last: int) -> list[bytes]:
-        """Return the identifiers from `first` up to, not including, `last`, in UTF-8."""
+        """Return the identifiers ``first:last`` in UTF-8."""
         return self._names[first:last]
 
     def add(self, doc_ids: Sequence[str]) -> None:
-        """Append identifiers, all or none of them.
+        """Append identifiers; in case of an error none is appended.
 
         Raises
         ------
         ParameterError
             If one is not a string.
         DuplicateIdError
-            If one was there before; the facts name both positions.
+            If an identifier occurs twice; the facts name both positions.
         """
         for position, doc_id in enumerate(doc_ids, start=len(self._names) + 1):
             if not isinstance(doc_id, str):
@@ -69,9 +69,9 @@ class Identifiers:
                         ("doc_id", doc_ids[stop]),
                         ("documents", f"number {before + 1} and number {len(self._names) + stop + 1}"),
                     ],
-                    fixes=["give every document an identifier of its own"],
+                    fixes=["give every document a different identifier"],
                 )
-            start = stop + 1  # two identifiers that merely share a hash
+            start = stop + 1  # different identifiers with the same hash
         self._names.extend(names)
 
 

@@ -1,11 +1,9 @@
-"""The manifest: the one small file that says which files make an index, and what they hold."""
+"""Manifest of an index: the JSON file that lists the files of the index and describes their contents."""
 
 from __future__ import annotations
 
-import errno
 import json
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -14,8 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
-from termwise.index.container import VERSION, closing_quietly, corrupt, open_index_file, storage_errors
-from termwise.storage.manifest_json import Misfit, canonical_bytes, checksum_of, expect_object, expect_whole
+from termwise.index.container import VERSION, IndexFile, corrupt, file_name, open_index_file, storage_errors
+from termwise.storage.atomic_file import sync_folder, write_synced
+from termwise.storage.manifest_json import (
+    Misfit,
+    canonical_bytes,
+    expect_choice,
+    expect_digest,
+    expect_object,
+    expect_objects,
+    expect_text,
+    expect_whole,
+    sealed,
+    unsealed,
+)
 from termwise.storage.model_folder import kind_of
 
 NAME = "manifest.json"
@@ -26,19 +36,19 @@ BUILD = ".termwise-build-"
 """Start of the name of the folder in which a build keeps its files until they are published."""
 
 FILE = re.compile(r"(?:(?:terms|segment|ids|texts)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)")
-"""Names of the files of an index: their kind and the beginning of their SHA-256."""
+"""Names of the files of an index; see `file_name`."""
 
 BLOCK_BITS = 8
 """Blocks of the inverted view hold 256 documents."""
 
 MAX_DOCUMENTS = 1 << 24
-"""Documents of one segment: 65,536 blocks of 256."""
+"""Largest number of documents of a segment: 65,536 blocks of 256."""
 
 MAX_POSTINGS = (1 << 32) - 1
-"""Postings of one segment."""
+"""Largest number of postings of a segment."""
 
 MAX_TERMS = (1 << 31) - 1
-"""Terms of an index, so that all term numbers fit a signed 32-bit integer."""
+"""Largest number of terms of an index: term numbers fit a signed 32-bit integer."""
 
 MAX_BIAS_BITS = 8
 """The document bias is at most this many bits finer than the impacts."""
@@ -47,69 +57,55 @@ MAX_MANIFEST = 256_000_000
 """Largest size of a manifest in bytes."""
 
 MIN_SCALE, MAX_SCALE = 2.0**-160, 2.0**128
-"""Bounds of the scale of a quantiser; weights are float32, so a writer stays within them."""
+"""Bounds of the scale of a quantiser; every float32 weight gives a scale between them."""
 
-_BUILDING = "build an index: `build_index(out={})`"
-
-
-def file_name(kind: str, sha256: str) -> str:
-    """Return the name of a file of the index: its kind and the beginning of its SHA-256."""
-    return f"{kind}-{sha256[:16]}.{'bin' if kind == 'attachment' else 'tw'}"
-
-
-@dataclass(frozen=True)
-class FileRecord:
-    """A file of the index: its name, length in bytes and SHA-256."""
-
-    name: str
-    length: int
-    sha256: str
+_BUILD_FIX = "build an index: `build_index(out={})`"
 
 
 @dataclass(frozen=True)
 class SegmentRecord:
-    """One immutable part of the collection.
+    """Size and files of a segment.
 
     Attributes
     ----------
     documents, postings : int
-        Its size; the document bias is not counted as a posting.
+        Number of documents, and of postings without document biases.
     block_bits : int
         Blocks of the inverted view hold ``2**block_bits`` documents.
-    views, ids, texts : FileRecord
-        Postings in both directions; document identifiers; stored texts, where kept.
+    views, ids, texts : IndexFile
+        Postings in both directions; document identifiers; stored texts, or None.
     """
 
     documents: int
     postings: int
     block_bits: int
-    views: FileRecord
-    ids: FileRecord
-    texts: FileRecord | None = None
+    views: IndexFile
+    ids: IndexFile
+    texts: IndexFile | None = None
 
 
 @dataclass(frozen=True)
 class QuantiserRecord:
-    """How weights became impacts, and what that cost.
+    """Parameters and errors of the quantisation of weights.
 
     Attributes
     ----------
     kind : str
-        ``"uint8"``: impacts 1 to 255; ``"float32"``: weights as they came, no inverted view.
+        ``"uint8"``: impacts 1 to 255; ``"float32"``: unchanged weights, no inverted view.
     scale : float
         Weight of one impact unit.
     bias_bits : int
         The document bias is stored in units of ``scale / 2**bias_bits``.
     largest : float
-        Largest weight seen.
+        Largest term weight.
     max_error, mean_error : float
-        Absolute difference between a term weight and what is stored, largest and mean.
+        Largest and mean absolute difference between a term weight and its stored value.
     bias_error : float
-        Largest absolute difference between a document bias and what is stored.
+        Largest absolute difference between a document bias and its stored value.
     raised : int
-        Weights of at most half a unit, stored as 1 so that no posting vanishes.
+        Number of weights of at most half a unit, which are stored as 1 so that no posting is lost.
     dropped : int
-        Term weights of exactly 0, not stored.
+        Number of term weights of exactly 0, which are not stored.
     """
 
     kind: str
@@ -125,30 +121,30 @@ class QuantiserRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything an index knows of itself.
+    """Contents and files of an index.
 
     Attributes
     ----------
     documents, postings, terms : int
-        Totals; the reserved background term is not counted among the terms.
+        Totals; the reserved background term is not counted.
     vocabulary : str
         `Vocabulary.id` of the terms.
     background : bool
-        Whether documents carry a bias.
+        Whether documents have a bias.
     encoder : mapping
-        JSON-like description of model, analyzer and query side; the index stores it and never reads it.
+        JSON-like description of model, analyzer and query encoder, stored without interpretation.
     quantiser : QuantiserRecord
-        How weights became impacts.
-    terms_file : FileRecord
+        Parameters and errors of the quantisation.
+    terms_file : IndexFile
         Tokens and per-term numbers.
     segments : tuple of SegmentRecord
         Parts of the collection, in the order of the input.
-    attachments : mapping of str to FileRecord
-        Files the encoder brought along, such as a ``tokenizer.json``.
+    attachments : mapping of str to IndexFile
+        Files of the model or query encoder, such as a ``tokenizer.json``.
     version : int
-        Version of the format the index was written in.
+        Version of the index format.
     written_by : str
-        Program and version.
+        Program and version that wrote the index.
     """
 
     documents: int
@@ -158,14 +154,14 @@ class Manifest:
     background: bool
     encoder: Mapping[str, Any]
     quantiser: QuantiserRecord
-    terms_file: FileRecord
+    terms_file: IndexFile
     segments: tuple[SegmentRecord, ...]
-    attachments: Mapping[str, FileRecord] = field(default_factory=dict)
+    attachments: Mapping[str, IndexFile] = field(default_factory=dict)
     version: int = VERSION
     written_by: str = ""
 
-    def files(self) -> Iterator[FileRecord]:
-        """Yield all files the manifest refers to."""
+    def files(self) -> Iterator[IndexFile]:
+        """Yield all files of the index except the manifest."""
         yield self.terms_file
         for segment in self.segments:
             yield segment.views
@@ -175,10 +171,8 @@ class Manifest:
         yield from self.attachments.values()
 
     def to_bytes(self) -> bytes:
-        """Serialise: sorted keys, two spaces, a checksum over everything else."""
-        body: dict[str, Any] = {"format": FORMAT, **asdict(self)}
-        body["checksum"] = checksum_of(body)
-        return canonical_bytes(body)
+        """Serialise in canonical form with a checksum."""
+        return sealed({"format": FORMAT, **asdict(self)})
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -201,7 +195,7 @@ class Manifest:
             raise NotAnIndexError(
                 "this is a file, an index is a folder",
                 facts=[("path", folder)],
-                fixes=[_BUILDING.format("DIR")],
+                fixes=[_BUILD_FIX.format("DIR")],
             ) from None
         except OSError as error:
             raise MissingFileError(
@@ -211,76 +205,51 @@ class Manifest:
 
     @classmethod
     def parse(cls, data: bytes, path: Path) -> Manifest:
-        """Read a manifest from its bytes; `path` is named in errors."""
+        """Read a manifest from its bytes; errors name `path`."""
         try:
-            body = json.loads(data.decode("utf-8", "surrogatepass"))
-        except UnicodeDecodeError as error:
-            raise corrupt(path, error.start, "UTF-8 text", "other bytes") from None
-        except json.JSONDecodeError as error:
-            raise corrupt(path, error.pos, "JSON", error.msg) from None
-        except (ValueError, RecursionError) as error:
-            raise corrupt(path, 0, "JSON", error) from None
-        if not isinstance(body, dict) or body.get("format") != FORMAT:
-            raise NotAnIndexError(
-                "this manifest does not belong to a termwise index",
-                facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+            body = unsealed(
+                data,
+                FORMAT,
+                VERSION,
+                foreign=lambda: NotAnIndexError(
+                    "this manifest does not belong to a termwise index",
+                    facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+                ),
+                later=lambda version: NewerFormatError(
+                    "this index was written by a later version of termwise",
+                    facts=[("file", path), ("format", version), ("known here", VERSION)],
+                    fixes=["pip install --upgrade termwise"],
+                ),
             )
-        version = body.get("version")
-        if type(version) is int and version > VERSION:
-            raise NewerFormatError(
-                "this index was written by a later version of termwise",
-                facts=[("file", path), ("format", version), ("known here", VERSION)],
-                fixes=["pip install --upgrade termwise"],
-            )
-        try:
-            intact = body.get("checksum") == checksum_of(body) and canonical_bytes(body) == data
-        except (ValueError, RecursionError):
-            intact = False  # numbers no manifest holds
-        if not intact:
-            raise corrupt(path, 0, "a manifest that matches its checksum", "one that does not")
-        try:
+            if canonical_bytes(body) != data:
+                raise Misfit("a manifest in canonical form", "another form of the same content")
             return _manifest(body)
         except Misfit as misfit:
-            raise corrupt(path, 0, misfit.expected, misfit.seen) from None
+            raise corrupt(path, misfit.offset or 0, misfit.expected, misfit.seen) from None
 
 
 def publish(folder: Path, manifest: Manifest) -> None:
-    """Make `manifest` the current one of `folder`, in one atomic step that survives a crash."""
+    """Replace the manifest of `folder` in one atomic step that survives a crash."""
     temporary = folder / NEW
     with storage_errors(temporary):
         try:
-            with closing_quietly(temporary.open("wb")) as file:
-                file.write(manifest.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
+            write_synced(temporary, manifest.to_bytes())
             temporary.replace(folder / NAME)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
             raise
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Flush the names of a folder to the disk, where the file system can."""
     with storage_errors(folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise
-        finally:
-            os.close(descriptor)
+        sync_folder(folder)
 
 
 def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a description as it will be read back from a manifest.
+    """Return the description of an encoder in the form in which a manifest gives it back.
 
     Raises
     ------
     ParameterError
-        If JSON cannot hold it.
+        If JSON cannot represent it.
     """
     try:
         copy: dict[str, Any] = json.loads(canonical_bytes(dict(description)).decode("utf-8", "surrogatepass"))
@@ -292,12 +261,12 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
-    build = _BUILDING.format(folder)
+    build = _BUILD_FIX.format(folder)
     if not folder.exists():
         return MissingFileError("there is no such index", facts=[("path", folder)], fixes=[build])
     if any(folder.glob(f"{BUILD}*")):
         return NotAnIndexError(
-            "an index was begun here but never finished", facts=[("path", folder)], fixes=[build]
+            "the build of this index was not finished", facts=[("path", folder)], fixes=[build]
         )
     if (kind := kind_of(folder)) is not None:
         return NotAnIndexError(
@@ -306,29 +275,30 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
             fixes=kind.uses,
         )
     if any(folder.glob("*")):
-        build = _BUILDING.format("DIR")
+        build = _BUILD_FIX.format("DIR")
     return NotAnIndexError(
         "this folder holds no index", facts=[("path", folder), ("missing", NAME)], fixes=[build]
     )
 
 
 def _manifest(body: Mapping[str, Any]) -> Manifest:
-    """Build a manifest from JSON, taking nothing on trust."""
-    names = {one.name for one in fields(Manifest)} | {"format", "checksum"}
-    body = expect_object(body, names, "manifest")
+    """Build a manifest from JSON, or raise `Misfit` for a missing, unknown or invalid value."""
+    body = expect_object(body, _names(Manifest) | {"format", "checksum"}, "manifest")
     version = expect_whole(body["version"], "version", 1, VERSION)
     if not isinstance(body["segments"], list) or not body["segments"]:
         raise Misfit("segments, at least one", body["segments"])
     segments = tuple(_segment(value, f"segments[{i}]") for i, value in enumerate(body["segments"]))
-    for name in ("encoder", "attachments"):
-        if not isinstance(body[name], dict):
-            raise Misfit(f"{name} as an object", type(body[name]).__name__)
+    expect_objects(body, ("encoder", "attachments"))
+    if not isinstance(body["background"], bool):
+        raise Misfit("background as true or false", body["background"])
+    if not isinstance(body["written_by"], str):
+        raise Misfit("written_by as a string", body["written_by"])
     return Manifest(
-        documents=_sum(body, "documents", [segment.documents for segment in segments]),
-        postings=_sum(body, "postings", [segment.postings for segment in segments]),
+        documents=_total(body, "documents", [segment.documents for segment in segments]),
+        postings=_total(body, "postings", [segment.postings for segment in segments]),
         terms=expect_whole(body["terms"], "terms", 0, MAX_TERMS),
-        vocabulary=_text(body["vocabulary"], "vocabulary"),
-        background=_flag(body["background"], "background"),
+        vocabulary=expect_text(body["vocabulary"], "vocabulary"),
+        background=body["background"],
         encoder=body["encoder"],
         quantiser=_quantiser(body["quantiser"]),
         terms_file=_file(body["terms_file"], "terms_file", "terms"),
@@ -338,73 +308,58 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
             for name, value in body["attachments"].items()
         },
         version=version,
-        written_by=_text(body["written_by"], "written_by"),
+        written_by=body["written_by"],
     )
 
 
 def _segment(value: object, where: str) -> SegmentRecord:
-    body = expect_object(value, {one.name for one in fields(SegmentRecord)}, where)
+    body = expect_object(value, _names(SegmentRecord), where)
     return SegmentRecord(
         documents=expect_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS),
         postings=expect_whole(body["postings"], f"{where}.postings", 0, MAX_POSTINGS),
         block_bits=expect_whole(body["block_bits"], f"{where}.block_bits", BLOCK_BITS, BLOCK_BITS),
-        views=_file(body["views"], f"{where}.views", "segment"),
+        views=_file(body["views"], f"{where}.views", "views"),
         ids=_file(body["ids"], f"{where}.ids", "ids"),
         texts=None if body["texts"] is None else _file(body["texts"], f"{where}.texts", "texts"),
     )
 
 
 def _quantiser(value: object) -> QuantiserRecord:
-    body = expect_object(value, {one.name for one in fields(QuantiserRecord)}, "quantiser")
-    kind = _text(body["kind"], "quantiser.kind")
-    if kind not in ("uint8", "float32"):
-        raise Misfit("a quantiser of kind uint8 or float32", kind)
-    scale = _real(body["scale"], "quantiser.scale")
-    if not MIN_SCALE <= scale <= MAX_SCALE:
-        raise Misfit(f"a quantiser.scale from {MIN_SCALE:g} to {MAX_SCALE:g}", scale)
+    body = expect_object(value, _names(QuantiserRecord), "quantiser")
+    numbers = {
+        name: _real(body[name], f"quantiser.{name}")
+        for name in ("scale", "largest", "max_error", "mean_error", "bias_error")
+    }
+    if not MIN_SCALE <= numbers["scale"] <= MAX_SCALE:
+        raise Misfit(f"a quantiser.scale from {MIN_SCALE:g} to {MAX_SCALE:g}", numbers["scale"])
     return QuantiserRecord(
-        kind=kind,
-        scale=scale,
+        kind=expect_choice(body["kind"], "quantiser.kind", ("uint8", "float32")),
         bias_bits=expect_whole(body["bias_bits"], "quantiser.bias_bits", 0, MAX_BIAS_BITS),
-        largest=_real(body["largest"], "quantiser.largest"),
-        max_error=_real(body["max_error"], "quantiser.max_error"),
-        mean_error=_real(body["mean_error"], "quantiser.mean_error"),
-        bias_error=_real(body["bias_error"], "quantiser.bias_error"),
         raised=expect_whole(body["raised"], "quantiser.raised", 0),
         dropped=expect_whole(body["dropped"], "quantiser.dropped", 0),
+        **numbers,
     )
 
 
-def _file(value: object, where: str, kind: str) -> FileRecord:
-    body = expect_object(value, {one.name for one in fields(FileRecord)}, where)
-    digest = _text(body["sha256"], f"{where}.sha256")
-    name = _text(body["name"], f"{where}.name")
-    if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise Misfit(f"{where}.sha256 of 64 hexadecimal digits", digest)
-    if name != file_name(kind, digest):
-        raise Misfit(f"{where}.name {file_name(kind, digest)}", name)
-    return FileRecord(name, expect_whole(body["length"], f"{where}.length", 0), digest)
+def _file(value: object, where: str, kind: str) -> IndexFile:
+    body = expect_object(value, _names(IndexFile), where)
+    digest = expect_digest(body["sha256"], f"{where}.sha256")
+    name = expect_choice(body["name"], f"{where}.name", (file_name(kind, digest),))
+    return IndexFile(name, expect_whole(body["length"], f"{where}.length", 0), digest)
 
 
-def _sum(body: Mapping[str, Any], name: str, parts: list[int]) -> int:
+def _names(record: type) -> set[str]:
+    return {each.name for each in fields(record)}
+
+
+def _total(body: Mapping[str, Any], name: str, parts: list[int]) -> int:
     if type(body[name]) is not int or body[name] != sum(parts):
-        raise Misfit(f"{sum(parts)} {name}, as many as the segments hold together", body[name])
+        raise Misfit(f"{sum(parts)} {name}, the sum over the segments", body[name])
     return sum(parts)
 
 
 def _real(value: object, where: str) -> float:
+    """Return a number that is written with a decimal point or an exponent, or raise `Misfit`."""
     if type(value) is not float or not 0 <= value < math.inf:
         raise Misfit(f"{where} as a number of 0 or more", value)
-    return value
-
-
-def _text(value: object, where: str) -> str:
-    if not isinstance(value, str):
-        raise Misfit(f"{where} as a string", value)
-    return value
-
-
-def _flag(value: object, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise Misfit(f"{where} as true or false", value)
     return value

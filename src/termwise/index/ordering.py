@@ -1,4 +1,4 @@
-"""Choosing the internal order of the documents of a segment, from its postings alone."""
+"""Internal order of the documents of a segment, computed from its postings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy.typing as npt
 from termwise.kernels.bisection import bisect, bisect_all, cut
 
 LEAF = 32
-"""Sets of this many documents are not cut any further."""
+"""Sets of at most this many documents are not cut."""
 
 ROUNDS = 12
-"""Most rounds of swapping for one cut."""
+"""Largest number of rounds of swaps per cut."""
 
 
 def document_order(
@@ -25,25 +25,25 @@ def document_order(
     threads: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> npt.NDArray[np.int32]:
-    """Number the documents so that those with similar postings become neighbours.
+    """Number the documents so that similar ones are neighbours.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), int64
         Row boundaries of the forward view.
     terms : ndarray of shape (nnz,), uint16 or uint32
-        Term numbers; may be mapped from a file.
+        Term numbers; the array may be a mapped file.
     n_terms : int
         Size of the vocabulary.
     threads : int
         Threads to use; the result does not depend on it.
     progress : callable, optional
-        Called with documents placed so far and their total.
+        Called with the number of placed documents and the total.
 
     Returns
     -------
     ndarray of shape (n,), int32
-        Row of each document in the new order. Needs about ``8 n + 20 n_terms * threads`` bytes beside it.
+        Row of each document in the new order. The computation needs about ``8 n + 20 n_terms * threads`` more bytes.
     """
     n_documents = len(indptr) - 1
     order = np.arange(n_documents, dtype=np.int32)
@@ -55,7 +55,7 @@ def document_order(
     placed = 0
 
     def split(first: int, last: int) -> list[tuple[int, int]]:
-        """Cut a large set once and return the halves, or finish a small one."""
+        """Cut a large set and return its halves, or order a small one completely and return none."""
         if last - first <= alone:
             bisect_all(indptr, terms, order, first, last, LEAF, ROUNDS, log2, n_terms, gains)
             return []

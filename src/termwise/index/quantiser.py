@@ -1,4 +1,4 @@
-"""Turning real weights into impacts, and keeping account of what that costs."""
+"""Quantisation of term weights to impacts, with a record of its errors."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ SCALE_BITS = 14
 
 @dataclass
 class WeightRange:
-    """What must be known of all weights before the first is quantised; filled while rows arrive."""
+    """Range of all weights, which quantisation needs in advance."""
 
     largest: float = 0.0
     largest_bias: float = 0.0
     whole: bool = True
     dropped: int = 0
 
-    def see(self, weights: npt.NDArray[np.float32]) -> None:
-        """Take account of more term weights."""
+    def add_weights(self, weights: npt.NDArray[np.float32]) -> None:
+        """Extend the range by term weights."""
         if len(weights):
             self.largest = max(self.largest, float(weights.max()))
             self.whole = self.whole and bool((weights == np.rint(weights)).all())
 
-    def see_bias(self, weights: npt.NDArray[np.float32]) -> None:
-        """Take account of more document biases."""
+    def add_biases(self, weights: npt.NDArray[np.float32]) -> None:
+        """Extend the range by document biases."""
         if len(weights):
             self.largest_bias = max(self.largest_bias, float(weights.max()))
 
@@ -45,16 +45,16 @@ class Quantiser:
     """Linear quantisation to impacts 1 to 255.
 
     ``impact = round(weight / scale)``, at least 1, with ``scale = largest weight / 255``. Whole-number weights up to
-    255 are kept as they are (scale 1). Positive weights never become 0, so no posting vanishes.
+    255 are unchanged (scale 1). Positive weights never become 0, so no posting is lost.
 
-    The scale is rounded up to 14 significant bits: with sums below ``2**38`` every score and every part of a score
-    is then a float64 without rounding, and parts add up to their score exactly.
+    The scale is rounded up to 14 significant bits. With sums below ``2**38``, each score and each contribution to it is
+    then an exact float64, and contributions add up to the score exactly.
     """
 
-    def __init__(self, seen: WeightRange) -> None:
-        exact = seen.whole and 0 < seen.largest <= LEVELS
-        self.scale = 1.0 if exact or seen.largest == 0 else _short(seen.largest / LEVELS)
-        self._seen = seen
+    def __init__(self, weights: WeightRange) -> None:
+        exact = weights.whole and 0 < weights.largest <= LEVELS
+        self.scale = 1.0 if exact or weights.largest == 0 else _rounded_up(weights.largest / LEVELS)
+        self._range = weights
         self.bias_bits = MAX_BIAS_BITS
         while self.bias_bits > 0 and not self.bias_fits:
             self.bias_bits -= 1
@@ -66,8 +66,8 @@ class Quantiser:
 
     @property
     def bias_fits(self) -> bool:
-        """Whether the largest bias can be stored at all."""
-        return bool(self._seen.largest_bias <= BIAS_LEVELS * self.scale / 2**self.bias_bits)
+        """Whether the largest bias can be stored."""
+        return bool(self._range.largest_bias <= BIAS_LEVELS * self.scale / 2**self.bias_bits)
 
     def impacts(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
         """Quantise positive term weights; agrees with `kernels.reference.quantise`."""
@@ -90,36 +90,36 @@ class Quantiser:
         return units.astype(np.uint16)
 
     def record(self) -> QuantiserRecord:
-        """Return the account for the manifest."""
+        """Return scale and errors for the manifest."""
         return QuantiserRecord(
             kind="uint8",
             scale=self.scale,
             bias_bits=self.bias_bits,
-            largest=self._seen.largest,
+            largest=self._range.largest,
             max_error=self._worst,
             mean_error=self._total / self._count if self._count else 0.0,
             bias_error=self._worst_bias,
             raised=self._raised,
-            dropped=self._seen.dropped,
+            dropped=self._range.dropped,
         )
 
 
-def _short(value: float) -> float:
+def _rounded_up(value: float) -> float:
     """Round a positive number up to `SCALE_BITS` significant bits."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(math.ceil(math.ldexp(mantissa, SCALE_BITS)), exponent - SCALE_BITS)
 
 
-def float_record(seen: WeightRange) -> QuantiserRecord:
-    """Return the account of an index that keeps weights as they came."""
+def float_record(weights: WeightRange) -> QuantiserRecord:
+    """Return the record of an index with unchanged weights."""
     return QuantiserRecord(
         kind="float32",
         scale=1.0,
         bias_bits=0,
-        largest=seen.largest,
+        largest=weights.largest,
         max_error=0.0,
         mean_error=0.0,
         bias_error=0.0,
         raised=0,
-        dropped=seen.dropped,
+        dropped=weights.dropped,
     )

@@ -1,4 +1,4 @@
-"""Opening an index: everything is mapped, nothing is loaded."""
+"""Open index, whose files are mapped into memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError, MissingFileError, UnknownIdError
-from termwise.index.container import Container, corrupt, map_file
-from termwise.index.manifest import FileRecord, Manifest, SegmentRecord
+from termwise.index.container import Container, IndexFile, corrupt, map_file
+from termwise.index.manifest import Manifest, SegmentRecord
 from termwise.index.segment import Segment
 from termwise.index.strings import StringTable
 from termwise.index.texts import KIND as TEXTS
@@ -21,11 +21,11 @@ from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.weights import TermWeights
 
 ATTEMPTS = 5
-"""Times an index is opened anew where a build replaces it in the same moment."""
+"""Number of attempts to open an index while builds replace it."""
 
 
 class MappedVocabulary:
-    """The numbering of an index, looked up in its files without loading them."""
+    """Vocabulary of an index; look-ups read the mapped file."""
 
     def __init__(self, table: StringTable, *, background: bool, identity: str) -> None:
         self._table = table
@@ -33,15 +33,15 @@ class MappedVocabulary:
         self._identity = identity
 
     def __len__(self) -> int:
-        """Number of tokens, the reserved background term not counted."""
+        """Return the number of tokens without the reserved background term."""
         return len(self._table)
 
     def number(self, token: str) -> int | None:
-        """Return the number of `token`, or None where the index does not know it."""
+        """Return the number of a token, or None if it is unknown."""
         return self._table.find(token)
 
     def token(self, number: int) -> str:
-        """Return the token with this number (the background term as ``[background]``)."""
+        """Return the token with a number; ``[background]`` for the background term."""
         return BACKGROUND if number == self.background else self._table.get(number)
 
     @property
@@ -51,39 +51,41 @@ class MappedVocabulary:
 
     @property
     def id(self) -> str:
-        """The `Vocabulary.id` recorded in the manifest."""
+        """`Vocabulary.id` from the manifest."""
         return self._identity
 
     def check(self) -> None:
-        """Read every token and compare it with its neighbour in the sorted order."""
+        """Check every token and their order; see `StringTable.check`."""
         self._table.check()
 
     def load(self) -> Vocabulary:
-        """Read the whole numbering into memory."""
+        """Read all tokens into memory."""
         tokens = (self._table.get(number) for number in range(len(self._table)))
         return Vocabulary(tokens, background=self._background)
 
 
 class Index:
-    """A published index, mapped into memory.
+    """A published index that is mapped into memory.
 
-    The generation that was current when it was opened stays readable, also while the folder is rebuilt. Nothing
-    can be changed through this object, and it can be shared between threads.
+    It keeps the generation that was current when it was opened, also while a build replaces it. It is read-only and can
+    be shared between threads.
 
     Attributes
     ----------
     path : Path
-        The folder.
+        Folder of the index.
     manifest : Manifest
-        What the index knows of itself.
+        Contents and files.
     vocabulary : MappedVocabulary
-        The numbering of the terms.
+        Vocabulary of the terms.
     segments : tuple of Segment
         Postings, in the order of the input.
+    firsts : tuple of int
+        Input position of the first document of each segment.
     floors : ndarray of shape (terms, or terms + 1 with a background term), float64
-        What an absent term contributes per unit of query weight; empty where that is 0 for all.
+        Contribution of an absent term per unit of query weight; empty if it is 0 for all terms.
     query_weights : ndarray of shape (terms,), float32
-        Static query weights; empty where there are none.
+        Static query weights; empty if there are none.
 
     Examples
     --------
@@ -136,8 +138,8 @@ class Index:
         MissingFileError
             If the folder or one of its files does not exist.
         NotAnIndexError, NewerFormatError, CorruptIndexError
-            If it is not an index, was written by a later version, or is damaged where that shows at once;
-            `verify` reads every byte.
+            If it is not an index, was written by a later version, or has a damaged manifest or header; `verify` reads
+            every byte.
         """
         folder = Path(path)
         before: Manifest | None = None
@@ -146,14 +148,14 @@ class Index:
             try:
                 return cls(folder, manifest)
             except (MissingFileError, CorruptIndexError) as error:
-                # A build may have published the next generation since the manifest was read. One that fails twice
-                # is damaged; no writer can have removed and restored its files in both moments.
+                # A build may have published the next generation since the manifest was read. If the same manifest
+                # fails twice, the index is damaged.
                 if manifest == before:
                     raise
                 before, failure = manifest, error
         raise failure
 
-    def _container(self, record: FileRecord, kind: str) -> Container:
+    def _container(self, record: IndexFile, kind: str) -> Container:
         return Container(self.path / record.name, kind, record.length)
 
     def _segment(self, record: SegmentRecord) -> Segment:
@@ -168,21 +170,21 @@ class Index:
         )
 
     def __len__(self) -> int:
-        """Number of documents."""
+        """Return the number of documents."""
         return self.manifest.documents
 
     @property
     def stores_text(self) -> bool:
-        """Whether the texts of the documents are kept."""
+        """Whether the index stores the texts of the documents."""
         return all(table is not None for table in self._texts)
 
     def doc_id(self, ordinal: int) -> str:
-        """Return the identifier of the document at this position of the input, from 0."""
+        """Return the identifier of a document by its position in the input, from 0."""
         segment, row = self.locate(ordinal)
         return self._ids[segment].get(row)
 
     def doc_ids(self, ordinals: npt.NDArray[np.int64]) -> list[str]:
-        """Return the identifiers of several documents, each in range."""
+        """Return the identifiers of several documents; positions must be in range."""
         if len(self._ids) == 1:
             return self._ids[0].get_many(ordinals)
         return [self.doc_id(ordinal) for ordinal in ordinals.tolist()]
@@ -211,7 +213,7 @@ class Index:
         return None
 
     def find_many(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the positions of several documents in the input, -1 for those the index does not hold."""
+        """Return the positions of several documents in the input, -1 for unknown ones."""
         found = np.full(len(doc_ids), -1, dtype=np.int64)
         for first, table in zip(self.firsts, self._ids, strict=True):
             rows = table.find_many(doc_ids)
@@ -219,13 +221,13 @@ class Index:
         return found
 
     def text(self, ordinal: int) -> str | None:
-        """Return the stored text of a document, or None where texts were not kept."""
+        """Return the stored text of a document, or None if the index stores no texts."""
         segment, row = self.locate(ordinal)
         table = self._texts[segment]
         return None if table is None else table.get(row)
 
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
-        """Return the stored texts of several documents, each in range; as `text`, but faster for many."""
+        """Return the stored texts of several documents, faster than `text`; positions must be in range."""
         found: list[str | None] = [None] * len(ordinals)
         owners = self._owners(ordinals)
         for number, table in enumerate(self._texts):
@@ -237,7 +239,7 @@ class Index:
         return found
 
     def locate(self, ordinal: int) -> tuple[int, int]:
-        """Return segment number and row within it.
+        """Return the segment number of a document, and its row in the segment.
 
         Raises
         ------
@@ -250,7 +252,7 @@ class Index:
         return segment, ordinal - self.firsts[segment]
 
     def row(self, ordinal: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.generic]]:
-        """Return terms and stored impacts (or weights) of one document."""
+        """Return the terms of a document and their stored impacts (weights in a float index)."""
         number, row = self.locate(ordinal)
         segment = self.segments[number]
         starts, counts = _bounds(segment, np.array([row]))
@@ -258,7 +260,7 @@ class Index:
         return segment.terms[stored].astype(np.int32), segment.impacts[stored]
 
     def lengths(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the number of term weights of several documents, each in range.
+        """Return the number of term weights of several documents; positions must be in range.
 
         Raises
         ------
@@ -274,10 +276,7 @@ class Index:
 
     @cached_property
     def document_frequencies(self) -> npt.NDArray[np.int64]:
-        """Of shape (terms,): how many documents have a weight for each term, those that a model added included.
-
-        It is counted when it is first asked for.
-        """
+        """Number of documents with a weight for each term, shape (terms,); expansion terms count."""
         frequencies = np.zeros(self.manifest.terms, dtype=np.int64)
         for segment in self.segments:
             if segment.inverted is not None:
@@ -289,25 +288,25 @@ class Index:
         return frequencies
 
     def weights(self, ordinals: npt.NDArray[np.int64]) -> TermWeights:
-        """Return the weights that several documents are scored with.
+        """Return the stored weights of several documents.
 
         Parameters
         ----------
         ordinals : ndarray of shape (n,), int64
-            Positions in the input, each in range, in any order.
+            Positions in the input, in range, in any order.
 
         Returns
         -------
         TermWeights of n rows
-            Impacts times their scale, or weights as they came; a document bias above 0 as the weight of the
-            background term. Floors are not added.
+            Impacts times their scale, or the unchanged weights of a float index; a document bias above 0 is the weight
+            of the background term. Floors are not added.
 
         Raises
         ------
         CorruptIndexError
-            If the rows of a segment are out of order, or hold a term that is none of the vocabulary.
+            If the rows of a segment are out of order, or contain a term outside the vocabulary.
         WeightError
-            If what a row holds is no row of weights.
+            If the terms of a row are out of order, or a weight is not finite.
         """
         quantiser, owners = self.manifest.quantiser, self._owners(ordinals)
         bias_unit = quantiser.scale / 2**quantiser.bias_bits
@@ -340,7 +339,7 @@ class Index:
         return np.searchsorted(self.firsts, ordinals, side="right").astype(np.int64) - 1
 
     def check_strings(self) -> None:
-        """Read every token, identifier and stored text.
+        """Check every token, identifier and stored text.
 
         Raises
         ------
@@ -355,18 +354,20 @@ class Index:
                 texts.check()
 
     def attachment(self, name: str) -> bytes:
-        """Return a file the encoder brought along.
+        """Return an attached file.
 
         Raises
         ------
         UnknownIdError
-            If the index keeps no file of that name.
+            If there is no attachment of that name.
         CorruptIndexError
             If the file does not match its checksum.
         """
         record = self.manifest.attachments.get(name)
         if record is None:
-            raise UnknownIdError("the index keeps no such file", facts=[("name", name), ("index", self.path)])
+            raise UnknownIdError(
+                "the index has no such attachment", facts=[("name", name), ("index", self.path)]
+            )
         data = bytes(self._attachments[name])
         if hashlib.sha256(data).hexdigest() != record.sha256:
             raise corrupt(
@@ -378,7 +379,7 @@ class Index:
 def _bounds(
     segment: Segment, rows: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return where rows of a segment begin, and how long they are."""
+    """Return the first positions of rows of a segment, and their lengths."""
     starts, stops = segment.starts[rows].astype(np.int64), segment.starts[rows + 1].astype(np.int64)
     wrong = np.flatnonzero((starts > stops) | (stops > len(segment.terms)))
     if len(wrong):
@@ -389,6 +390,6 @@ def _bounds(
 
 
 def _ranges(firsts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return ``first, first + 1, ...`` for each pair, as many as its count, one after the other."""
+    """Return the concatenation of ``range(first, first + count)`` over all pairs."""
     before = np.cumsum(counts) - counts
     return np.repeat(firsts - before, counts) + np.arange(int(counts.sum()))

@@ -1,4 +1,4 @@
-"""Segments: the postings of a part of the collection, by document and by term."""
+"""Segments: postings of a part of the collection, by document and by term."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import Container, ContainerWriter, FileEntry
+from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.manifest import BLOCK_BITS
 from termwise.index.ordering import document_order
 from termwise.index.quantiser import Quantiser
@@ -22,17 +22,17 @@ from termwise.progress import Progress
 KIND = "views"
 
 CHUNK = 1 << 20
-"""Postings read from the spill at a time."""
+"""Number of postings to read from the spill at a time."""
 
 LEAST_ROOM = 1 << 20
-"""Postings inverted at a time, however little memory there is."""
+"""Lower bound for the number of postings to invert at a time."""
 
-_INVERTED_BYTES = 10  # working memory of the inversion, bytes a posting: 6, and 4 for its entry at worst
+_INVERTED_BYTES = 10  # working memory of the inversion per posting: 6, and up to 4 for its entry
 
 
 @dataclass(frozen=True)
 class SegmentPlan:
-    """What a segment is made of: consecutive rows of a spill, and how to store them."""
+    """Input of a segment, consecutive rows of a spill, and the settings of its writer."""
 
     spill: RowSpill
     first_row: int
@@ -52,12 +52,12 @@ class SegmentPlan:
 
 
 def term_dtype(n_terms: int) -> np.dtype[np.unsignedinteger]:
-    """Return the smallest type that numbers `n_terms` terms."""
+    """Return the smallest type for the numbers of `n_terms` terms."""
     return np.dtype("<u2") if n_terms <= 1 << 16 else np.dtype("<u4")
 
 
-def write_segment(path: Path, plan: SegmentPlan) -> tuple[FileEntry, int]:
-    """Write the views of one segment; return facts about the file and the number of postings."""
+def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
+    """Write the views of a segment; return the file and the number of postings."""
     lengths = plan.spill.lengths()[plan.first_row : plan.last_row].astype(np.int64)
     bias = np.zeros(plan.rows if plan.background is not None else 0, dtype=np.float32)
     if plan.background is not None:
@@ -81,7 +81,7 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[FileEntry, int]:
 
 
 def _pieces(plan: SegmentPlan) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.float32]]]:
-    """Yield terms and weights of the segment, the background term left out."""
+    """Yield terms and weights of the segment without the background term."""
     for _, terms, weights in plan.spill.read(plan.first_row, plan.last_row, postings=CHUNK):
         if plan.background is None:
             yield terms, weights
@@ -188,26 +188,26 @@ def _write_inverted(
 
 
 class Segment:
-    """The views of one segment, mapped from its file.
+    """Views of a segment, mapped from its file.
 
     Attributes
     ----------
     documents, postings, n_terms, block_bits : int
-        As in the manifest.
+        See the manifest.
     starts : ndarray of shape (documents + 1,), uint32
         Row boundaries of the forward view, in input order.
     terms : ndarray of shape (postings,), uint16 or uint32
         Term numbers, strictly increasing in a row.
     impacts : ndarray of shape (postings,), uint8 (float32 in a float index)
-        Impacts, or weights.
+        Stored weights.
     bias : ndarray of shape (documents or 0,), uint16 (float32 in a float index)
         Document bias in input order.
     starts_at : int
-        Where `starts` begins in the file, for messages.
+        Offset of `starts` in the file, for error messages.
     section_bytes : mapping of str to int
         Length in bytes of each section of the file.
     inverted : Inverted or None
-        The view by term; None in a float index.
+        View by term; None in a float index.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class Segment:
 
 
 class Inverted:
-    """The view by term; see `termwise.kernels.retrieval.retrieve` for the arrays."""
+    """View by term; see `termwise.kernels.retrieval.retrieve` for the arrays."""
 
     def __init__(self, container: Container, segment: Segment, background: bool) -> None:
         postings, documents = segment.postings, segment.documents

@@ -1,4 +1,4 @@
-"""Rows of term weights parked on disk until the whole collection has been seen."""
+"""Temporary files of a build: rows of term weights, and arrays of numbers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from termwise.index.container import discard, storage_errors
 
 
 class RowSpill:
-    """An append-only file of sparse rows: 8 bytes a posting on disk, 4 bytes a row in memory.
+    """Append-only files of sparse rows: 8 bytes per posting on disk, 4 bytes per row in memory.
 
     Parameters
     ----------
     folder : Path
-        Where the two temporary files go.
+        Folder of the two files.
     name : str
-        Start of their names.
+        Prefix of their names.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -40,7 +40,7 @@ class RowSpill:
         terms: npt.NDArray[np.integer],
         weights: npt.NDArray[np.floating],
     ) -> None:
-        """Append rows given as CSR arrays."""
+        """Append rows in CSR form."""
         with storage_errors(self._paths[0]):
             self._terms.write(np.ascontiguousarray(terms, dtype="<u4").data)
             self._weights.write(np.ascontiguousarray(weights, dtype="<f4").data)
@@ -57,7 +57,7 @@ class RowSpill:
     def read(
         self, first_row: int, last_row: int, *, postings: int
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float32]]]:
-        """Yield ``indptr, terms, weights`` of consecutive rows, about `postings` of them at a time."""
+        """Yield ``indptr, terms, weights`` of consecutive rows, about `postings` postings at a time."""
         with storage_errors(self._paths[0]):
             self._terms.flush()
             self._weights.flush()
@@ -84,7 +84,7 @@ class RowSpill:
 
 
 class ArraySpill:
-    """An append-only file of numbers of one type, read back in pieces."""
+    """Append-only file of numbers of one type."""
 
     def __init__(self, path: Path, dtype: np.dtype[np.generic]) -> None:
         self._path = path
@@ -98,13 +98,13 @@ class ArraySpill:
             self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
 
     def pieces(self) -> Iterator[npt.NDArray[np.generic]]:
-        """Yield everything added so far, a few megabytes at a time."""
+        """Yield all numbers, at most 4 MiB at a time."""
         self._file.seek(0)
         while data := self._file.read(1 << 22):
             yield np.frombuffer(data, dtype=self._dtype)
 
     def close(self) -> None:
-        """Close and remove the file."""
+        """Close and remove the temporary file."""
         discard(self._file, self._path)
 
 

@@ -1,4 +1,4 @@
-"""A table of strings on disk: by number, and back from string to number."""
+"""Table of strings on disk, with look-up by number and by string."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from termwise.index.container import Container, ContainerWriter, corrupt
 from termwise.kernels.strings import CORRUPT, find_string, find_strings, first_disorder
 
 SECTIONS = 3
-"""Sections a string table takes in its container."""
+"""Number of sections of a string table in its container."""
 
 
-def write_strings(writer: ContainerWriter, prefix: str, strings: Sequence[bytes]) -> npt.NDArray[np.uint32]:
-    """Write a table of byte strings; return the numbers in ascending order of the strings."""
+def write_strings(writer: ContainerWriter, prefix: str, strings: Sequence[bytes]) -> None:
+    """Write a table of distinct byte strings."""
     offsets = np.zeros(len(strings) + 1, dtype=np.uint64)
     np.cumsum([len(string) for string in strings], out=offsets[1:])
     by_bytes = np.array(sorted(range(len(strings)), key=strings.__getitem__), dtype=np.uint32)
@@ -26,20 +26,19 @@ def write_strings(writer: ContainerWriter, prefix: str, strings: Sequence[bytes]
     writer.write(f"{prefix}.data", np.uint8, pieces)
     writer.write(f"{prefix}.offsets", np.uint64, [offsets])
     writer.write(f"{prefix}.sorted", np.uint32, [by_bytes])
-    return by_bytes
 
 
 class StringTable:
-    """A table of strings, read from a mapped container.
+    """Table of strings in a mapped container.
 
     Parameters
     ----------
     container : Container
         The file.
     prefix : str
-        Which table of the file.
+        Name of the table.
     length : int
-        Number of strings the manifest promises.
+        Number of strings in the manifest.
     """
 
     def __init__(self, container: Container, prefix: str, length: int) -> None:
@@ -54,12 +53,12 @@ class StringTable:
         return len(self._sorted)
 
     def get(self, number: int) -> str:
-        """Return the string with this number.
+        """Return the string with a number.
 
         Raises
         ------
         CorruptIndexError
-            If the table points outside its data or the bytes are not UTF-8.
+            If an offset exceeds the data, or the bytes are not UTF-8.
         """
         first, last = int(self._offsets[number]), int(self._offsets[number + 1])
         if not first <= last <= len(self._data):
@@ -70,7 +69,7 @@ class StringTable:
             raise self._damaged(number) from None
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
-        """Return several strings; as `get`, but faster for many."""
+        """Return several strings, faster than `get`."""
         firsts = self._offsets[numbers].tolist()
         lasts = self._offsets[numbers + 1].tolist()
         data = self._data
@@ -83,41 +82,41 @@ class StringTable:
                 for number, first, last in zip(numbers.tolist(), firsts, lasts, strict=True)
             ]
         except UnicodeDecodeError:
-            return [self.get(number) for number in numbers.tolist()]  # names the damaged one
+            return [self.get(number) for number in numbers.tolist()]  # raises the error of the damaged one
 
     def find(self, string: str) -> int | None:
-        """Return the number of `string`, or None.
+        """Return the number of a string, or None.
 
         Raises
         ------
         CorruptIndexError
-            If the table points outside its data.
+            If a number or an offset exceeds its array.
         """
-        wanted = np.frombuffer(string.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-        number = int(find_string(self._data, self._offsets, self._sorted, wanted))
+        encoded = np.frombuffer(string.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+        number = int(find_string(self._data, self._offsets, self._sorted, encoded))
         if number == CORRUPT:
-            raise corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
+            raise self._disordered()
         return None if number < 0 else number
 
     def find_many(self, strings: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the numbers of several strings, -1 where one is absent; as `find`, but faster for many."""
+        """Return the numbers of several strings, -1 for unknown ones; faster than `find`."""
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
         bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(string) for string in encoded], out=bounds[1:])
-        wanted = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        numbers = find_strings(self._data, self._offsets, self._sorted, wanted, bounds)
+        joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        numbers = find_strings(self._data, self._offsets, self._sorted, joined, bounds)
         if (numbers == CORRUPT).any():
-            raise corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
+            raise self._disordered()
         found: npt.NDArray[np.int64] = np.maximum(numbers, -1)
         return found
 
     def check(self) -> None:
-        """Read every string and compare it with its neighbour in the sorted order.
+        """Read every string and check their order.
 
         Raises
         ------
         CorruptIndexError
-            If a string cannot be read, two are equal, or the order is not that of their bytes.
+            If a string cannot be read, two are equal, or the sorted numbers are out of order.
         """
         if self._offsets[0] != 0 or self._offsets[-1] != len(self._data):
             raise corrupt(self._path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
@@ -129,7 +128,10 @@ class StringTable:
                 self._path, self._sorted_at + 4 * position, "strings in ascending order", "another order"
             )
 
+    def _disordered(self) -> CorruptIndexError:
+        return corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
+
     def _damaged(self, number: int) -> CorruptIndexError:
         return corrupt(
-            self._path, self._offsets_at + 8 * number, "a string in UTF-8", f"entry {number} is none"
+            self._path, self._offsets_at + 8 * number, "a string in UTF-8", f"other bytes in entry {number}"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +13,20 @@ import numpy.typing as npt
 from termwise.index.container import (
     Container,
     ContainerWriter,
-    FileEntry,
+    IndexFile,
     corrupt,
     discard,
     storage_errors,
 )
 
 GROUP_BYTES = 1 << 16
-"""Texts are compressed together until they reach this many bytes."""
+"""A group of texts ends with the text that brings it to this many bytes."""
 
 KIND = "texts"
 
 
 class TextSpill:
-    """Collects texts while an index is built: bytes on disk, 8 bytes a document in memory."""
+    """Temporary file for the texts of a build; 8 bytes per document are in memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -45,8 +44,8 @@ class TextSpill:
             self._file.write(data)
         self._lengths.append(len(data))
 
-    def write(self, path: Path, first: int, last: int) -> FileEntry:
-        """Write the container of the texts of documents `first` up to, not including, `last`."""
+    def write(self, path: Path, first: int, last: int) -> IndexFile:
+        """Write the container with the texts of the documents ``first:last``."""
         group_of = np.empty(last - first, dtype=np.uint32)
         start_of = np.empty(last - first, dtype=np.uint32)
         ends = [0]
@@ -79,7 +78,7 @@ class TextSpill:
 
 
 class TextTable:
-    """Stored texts, read from a mapped container."""
+    """Stored texts in a mapped container."""
 
     def __init__(self, container: Container, length: int) -> None:
         self._path = container.path
@@ -93,24 +92,24 @@ class TextTable:
         self._start_at = container.offset("texts.start")
 
     def get(self, number: int) -> str:
-        """Return the text of document `number`.
+        """Return the text of a document.
 
         Raises
         ------
         CorruptIndexError
-            If the text cannot be unpacked.
+            If the text cannot be decompressed, or is not UTF-8.
         """
         return self._cut(number, self._unpack(self._group_of(number)))
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
-        """Return several texts; as `get`, but each group is unpacked once."""
+        """Return several texts, faster than `get`: each group is decompressed once."""
         found = [""] * len(numbers)
-        held, texts = -1, b""
+        current, texts = -1, b""
         for place in np.argsort(numbers, kind="stable").tolist():
             number = int(numbers[place])
             group = self._group_of(number)
-            if group != held:
-                held, texts = group, self._unpack(group)
+            if group != current:
+                current, texts = group, self._unpack(group)
             found[place] = self._cut(number, texts)
         return found
 
@@ -121,7 +120,7 @@ class TextTable:
         return group
 
     def _cut(self, number: int, texts: bytes) -> str:
-        """Return the text of a document out of its unpacked group."""
+        """Return the text of a document from its decompressed group."""
         group = int(self._group[number])
         start, stop = int(self._start[number]), len(texts)
         if number + 1 < len(self._group) and int(self._group[number + 1]) == group:
@@ -136,25 +135,17 @@ class TextTable:
             raise corrupt(self._path, self._start_at + 4 * number, "a text in UTF-8", "other bytes") from None
 
     def check(self) -> None:
-        """Unpack every text; raises what `get` raises."""
-        last = len(self._group) - 1
-        if np.any(np.diff(self._group.astype(np.int64)) < 0) or self._group[last] != len(self._offsets) - 2:
+        """Decompress every text and check their order; raises the errors of `get`."""
+        if np.any(np.diff(self._group.astype(np.int64)) < 0) or self._group[-1] != len(self._offsets) - 2:
             raise corrupt(self._path, self._group_at, "groups of texts in order", "another order")
-        held = range(0)
-        unpacked = b""
+        stop = 0
         for group in range(len(self._offsets) - 1):
-            held = range(held.stop, int(np.searchsorted(self._group, group, side="right")))
-            unpacked = self._unpack(group)
-            bounds = [*self._start[held.start : held.stop].tolist(), len(unpacked)]
-            if len(held) == 0 or bounds[0] != 0 or any(a > b for a, b in pairwise(bounds)):
-                raise corrupt(self._path, self._start_at + 4 * held.start, "texts in order", "another order")
-            for number, (start, stop) in zip(held, pairwise(bounds), strict=True):
-                try:
-                    unpacked[start:stop].decode("utf-8", "surrogatepass")
-                except UnicodeDecodeError:
-                    raise corrupt(
-                        self._path, self._start_at + 4 * number, "a text in UTF-8", "other bytes"
-                    ) from None
+            start, stop = stop, int(np.searchsorted(self._group, group, side="right"))
+            if start == stop or self._start[start] != 0:
+                raise corrupt(self._path, self._start_at + 4 * start, "texts in order", "another order")
+            texts = self._unpack(group)
+            for number in range(start, stop):
+                self._cut(number, texts)
 
     def _unpack(self, group: int) -> bytes:
         first, last = int(self._offsets[group]), int(self._offsets[group + 1])

@@ -1,4 +1,4 @@
-"""Reading every byte of an index and comparing it with what was written."""
+"""Verification of an index: checksums of all files, and consistency of their contents."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError
-from termwise.index.container import Container
-from termwise.index.manifest import FileRecord, Manifest
+from termwise.index.container import Container, IndexFile
+from termwise.index.manifest import Manifest
 from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
 from termwise.kernels.inversion import first_difference, first_unsorted
@@ -24,7 +24,7 @@ from termwise.storage.safe_read import open_regular
 
 @dataclass(frozen=True)
 class Damage:
-    """One thing that is wrong: the file, the byte offset where it is known, and what is wrong there."""
+    """Damage of an index: the file, the offset in bytes or None, and a description."""
 
     file: str
     offset: int | None
@@ -32,24 +32,24 @@ class Damage:
 
 
 def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage]:
-    """Check every file of an index against its checksums, and that its parts fit together.
+    """Check the checksums of all files of an index, and the consistency of their contents.
 
     Parameters
     ----------
     path : str or Path
-        The index folder.
+        Folder of the index.
     progress : callable, optional
-        Called with a stage name, bytes read so far and their total.
+        Called with a stage name, the number of bytes read, and the total.
 
     Returns
     -------
     list of Damage
-        Empty where the index is exactly as it was written.
+        Empty if the index is undamaged.
 
     Raises
     ------
     DataError
-        If the manifest itself is missing, foreign or damaged.
+        If the manifest is missing, foreign or damaged.
     """
     folder = Path(path)
     for _ in range(ATTEMPTS):
@@ -78,14 +78,14 @@ def _check(folder: Path, manifest: Manifest, progress: Progress) -> list[Damage]
 
 
 def _damage(error: DataError, name: str) -> Damage:
-    """Tell of an error as of damage; `name` is the file where the error names none."""
+    """Turn an error into a damage; `name` is the file if the error names none."""
     facts = dict(error.facts)
     offset = facts.get("offset")
     seen = f"{error.message}: {facts['expected']} expected" if "expected" in facts else error.message
     return Damage(Path(str(facts.get("file", name))).name, offset if isinstance(offset, int) else None, seen)
 
 
-def _check_file(folder: Path, record: FileRecord) -> list[Damage]:
+def _check_file(folder: Path, record: IndexFile) -> list[Damage]:
     path = folder / record.name
     try:
         with open_regular(path) as file:
@@ -113,13 +113,13 @@ def _check_file(folder: Path, record: FileRecord) -> list[Damage]:
     return found or [Damage(record.name, None, "the file does not match its SHA-256")]
 
 
-def _kind(record: FileRecord) -> str:
+def _kind(record: IndexFile) -> str:
     kind = record.name.split("-")[0]
     return "views" if kind == "segment" else kind
 
 
 def _check_structure(index: Index) -> Iterator[Damage]:
-    """Check what checksums cannot: that the parts fit together, and that both views tell the same story."""
+    """Check the consistency of the contents, such as the equality of both views."""
     manifest = index.manifest
     index.check_strings()
     if index.vocabulary.load().id != manifest.vocabulary:
@@ -133,7 +133,7 @@ def _check_structure(index: Index) -> Iterator[Damage]:
 
 
 def _views_problem(segment: Segment, n_terms: int) -> str | None:
-    """Say what is wrong with the views of a segment, or None."""
+    """Describe the first problem of the views of a segment; None if there is none."""
     starts, inverted = segment.starts, segment.inverted
     if not _boundaries(starts, segment.postings):
         return "row boundaries are out of order"

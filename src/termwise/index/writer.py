@@ -1,14 +1,14 @@
-"""Building an index: documents and rows in, one published folder out."""
+"""Writer of an index: takes documents and rows of weights, and publishes a folder."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -21,25 +21,22 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import (
     EmptyCollectionError,
     ParameterError,
-    StorageError,
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.index import manifest as manifests
-from termwise.index.container import ContainerWriter, FileEntry, closing_quietly, storage_errors
-from termwise.index.folder import check_free, claim, is_current, remove_files, remove_folders
+from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
+from termwise.index.folder import check_free, claim, is_current, remove_files, writer_lock
 from termwise.index.identifiers import Identifiers
-from termwise.index.lock import writer_lock
 from termwise.index.manifest import (
     BLOCK_BITS,
     BUILD,
     FILE,
     MAX_DOCUMENTS,
     MAX_POSTINGS,
-    FileRecord,
     Manifest,
     SegmentRecord,
-    file_name,
+    json_copy,
+    publish,
 )
 from termwise.index.quantiser import Quantiser, WeightRange, float_record
 from termwise.index.segment import SegmentPlan, write_segment
@@ -47,39 +44,40 @@ from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress, no_progress
+from termwise.storage.atomic_file import remove, sync_folder, write_synced
+from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
 from termwise.validation import check_memory, check_threads
 from termwise.weights import TermWeights
 
 DEFAULT_MEMORY = 2 << 30
+"""Default working memory in bytes."""
 
 
 class IndexWriter:
     """Writes an index folder.
 
-    Documents and their rows may arrive together (`add`) or apart (`add_documents` now, `add_weights` later, for
-    models that need statistics of the whole collection first), in the same order. Nothing is visible until
-    `commit`, which publishes everything by one atomic rename; leaving the ``with`` block before that leaves
-    whatever index was there.
+    Documents and rows are added together (`add`), or separately in the same order (`add_documents`, then
+    `add_weights`, for models that need statistics of the whole collection). `commit` publishes the index by an atomic
+    rename. If the ``with`` block ends without it, an existing index is unchanged.
 
     Parameters
     ----------
     path : str or Path
-        Folder of the index; created where missing.
+        Folder of the index; created if it is missing.
     quantiser : {"uint8", "float32"}
-        Store impacts 1 to 255 (the default), or weights as they come; see `QuantiserRecord`.
+        Store impacts 1 to 255 (the default), or unchanged weights; see `QuantiserRecord`.
     store_text : bool
         Keep the texts, for explanations with highlights.
     reorder : bool
-        Number documents internally so that similar ones are neighbours; searching is faster and results are
-        the same.
+        Number documents internally so that similar ones are neighbours: search is faster, results are the same.
     overwrite : bool
-        Replace the index that is there.
+        Replace an existing index.
     memory : int
-        Working memory in bytes for sorting postings. Not counted: the vocabulary, about 100 bytes a document
-        for identifiers, and files the system keeps in its cache.
+        Working memory in bytes for sorting postings. It does not include the vocabulary, about 100 bytes per document
+        for identifiers, and the file cache of the system.
     threads : int
-        Threads to use; the files come out the same for any number.
+        Threads to use; the files do not depend on it.
     progress : callable
         Called with stage, done, total.
 
@@ -88,9 +86,9 @@ class IndexWriter:
     IndexExistsError
         If there is an index and `overwrite` is False.
     ForeignFolderError
-        If the folder holds files that are not an index.
+        If the folder holds files that do not belong to an index.
     IndexLockedError
-        If another process is building in the folder.
+        If another process writes the index.
     StorageError
         If the folder cannot be written.
 
@@ -137,18 +135,15 @@ class IndexWriter:
         self._zeros: Counter[int] = Counter()
         self._published = False
         self._closed = False
-        self._made: list[Path] = []
+        self._created: list[Path] = []
         with ExitStack() as resources:
-            resources.callback(self._remove_made)
-            self._made = claim(self.path, overwrite=overwrite)
+            resources.callback(self._remove_created)
+            self._created = claim(self.path, overwrite=overwrite)
             resources.enter_context(writer_lock(self.path))
             check_free(self.path, overwrite=overwrite)
             with storage_errors(self.path):
-                for left in self.path.glob(f"{BUILD}*"):
-                    if left.is_dir() and not left.is_symlink():
-                        shutil.rmtree(left, ignore_errors=True)
-                    else:
-                        remove_files([left])
+                for abandoned in self.path.glob(f"{BUILD}*"):
+                    remove(abandoned)
                 self.folder = Path(tempfile.mkdtemp(prefix=BUILD, dir=self.path))
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._rows = resources.enter_context(closing(RowSpill(self.folder, "rows")))
@@ -180,28 +175,23 @@ class IndexWriter:
         self.add_weights(rows)
 
     def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
-        """Append documents: identifiers, and texts where they are to be stored.
+        """Append documents: identifiers, and texts if the index stores them.
 
         Raises
         ------
         DuplicateIdError
-            If an identifier was given before; the facts name both positions. None of these documents is added.
+            If an identifier occurs twice; the facts name both positions. None of these documents is added.
         """
         self._check_open()
-        if self._texts is None:
-            self._identifiers.add(doc_ids)
-            return
-        if texts is None or len(texts) != len(doc_ids):
+        if self._texts is not None and (texts is None or len(texts) != len(doc_ids)):
             raise ParameterError(
-                "texts are to be stored, so every document needs one",
-                facts=[
-                    ("documents", len(doc_ids)),
-                    ("texts", "none" if texts is None else len(texts)),
-                ],
+                "the index stores texts, so every document needs one",
+                facts=[("documents", len(doc_ids)), ("texts", "none" if texts is None else len(texts))],
             )
         self._identifiers.add(doc_ids)
-        for text in texts:
-            self._texts.add(text)
+        if self._texts is not None:
+            for text in texts or ():
+                self._texts.add(text)
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append the rows of the next documents. Weights of exactly 0 are dropped and counted.
@@ -209,7 +199,7 @@ class IndexWriter:
         Raises
         ------
         VocabularyMismatchError
-            If the rows number their terms otherwise than those before.
+            If the rows have another vocabulary than earlier ones.
         WeightError
             If a weight is negative; the facts name the document and the term.
         """
@@ -218,7 +208,7 @@ class IndexWriter:
             self._vocabulary = rows.vocabulary
         if rows.vocabulary != self._vocabulary:
             raise VocabularyMismatchError(
-                "all rows of an index must use one vocabulary",
+                "all rows of an index must have the same vocabulary",
                 facts=[("before", short_digest(self._vocabulary)), ("now", short_digest(rows.vocabulary))],
             )
         negative = rows.weights < 0
@@ -226,13 +216,15 @@ class IndexWriter:
             position = int(np.flatnonzero(negative)[0])
             row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
             raise WeightError(
-                "an index holds no negative weights: pruning would return wrong results",
+                "an index cannot store negative weights: pruning would give wrong results",
                 facts=[
                     ("document", self._identifiers.name(self._rows.rows + row)),
                     ("term", int(rows.terms[position])),
                     ("weight", float(rows.weights[position])),
                 ],
-                fixes=["floor the weights at 0, or shift them and tell the floors to the query side"],
+                fixes=[
+                    "raise negative weights to 0, or subtract a floor from each and pass the floors to `commit`"
+                ],
             )
         indptr, terms, weights = rows.indptr, rows.terms, rows.weights
         zero = weights == 0
@@ -256,52 +248,51 @@ class IndexWriter:
         Parameters
         ----------
         vocabulary : Vocabulary
-            The numbering all rows used.
+            Vocabulary of all rows.
         encoder : mapping
-            JSON-like description of model, analyzer and query side; kept as it is.
+            JSON-like description of model, analyzer and query encoder, stored without interpretation.
         floors : array-like of shape (terms,) or (terms + 1,), float64, optional
-            What an absent term contributes per unit of query weight; the last one belongs to the background
-            term, where there is one. None means 0.
+            Contribution of an absent term per unit of query weight; the last one belongs to the background term, if
+            there is one. None for 0.
         query_weights : array-like of shape (terms,), float32, optional
-            Static query weights, kept for the query encoder.
+            Static query weights for the query encoder.
         attachments : mapping of str to bytes, optional
-            Small files to keep with the index.
+            Small files to store with the index.
 
         Raises
         ------
         EmptyCollectionError
-            If no document was added.
+            If there are no documents.
         WeightError
-            If documents and rows do not match.
+            If there are not as many rows as documents, all weights are 0, or a bias or per-term number is out of range.
         VocabularyMismatchError
-            If the rows used another vocabulary or numbers outside it.
+            If the rows have another vocabulary or term numbers outside it.
         ParameterError
-            If JSON cannot hold the description of the encoder.
+            If JSON cannot represent the description of the encoder.
         """
         self._check_open()
         self._check_complete(vocabulary)
-        description = manifests.json_copy(encoder)
+        description = json_copy(encoder)
         n_slots = len(vocabulary) + (vocabulary.background is not None)
-        self._survey(vocabulary)
+        self._measure_weights(vocabulary)
         if self._range.dropped and not self._rows.postings:
             raise WeightError(
-                "every weight is zero, so nothing could ever be found",
+                "all weights are 0, so no query has results",
                 facts=[("weights", self._range.dropped)],
                 fixes=["check the parameters of the model"],
             )
         quantiser = None if self._kind == "float32" else Quantiser(self._range)
         if quantiser is not None and not quantiser.bias_fits:
             raise WeightError(
-                "the document bias is too large beside the term weights to be quantised",
+                "the document bias is too large, compared with the term weights, to be quantised",
                 facts=[("largest bias", self._range.largest_bias), ("largest weight", self._range.largest)],
                 fixes=["use quantiser='float32'"],
             )
         terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights)
-        segments = []
-        first = 0
-        for last in _segment_ends(self._rows.lengths()):
-            segments.append(self._write_segment(first, last, vocabulary, quantiser))
-            first = last
+        ends = _segment_ends(self._rows.lengths())
+        segments = [
+            self._write_segment(first, last, vocabulary, quantiser) for first, last in pairwise([0, *ends])
+        ]
         manifest = Manifest(
             documents=len(self._identifiers),
             postings=sum(segment.postings for segment in segments),
@@ -319,21 +310,21 @@ class IndexWriter:
         return manifest
 
     def close(self) -> None:
-        """Remove temporary files, let go of the lock, and remove folders that were made for nothing."""
+        """Remove temporary files and the lock, and without `commit` also the folders that were created."""
         self._closed = True
         self._resources.close()
 
     def _check_open(self) -> None:
         if self._published or self._closed:
             raise ParameterError(
-                "this writer has done its work",
+                "this writer is closed",
                 facts=[("index", self.path)],
-                fixes=["make another IndexWriter"],
+                fixes=["create another IndexWriter"],
             )
 
-    def _remove_made(self) -> None:
+    def _remove_created(self) -> None:
         if not self._published:
-            remove_folders(self._made)
+            remove_empty(self._created)
 
     def _check_complete(self, vocabulary: Vocabulary) -> None:
         documents = len(self._identifiers)
@@ -347,15 +338,15 @@ class IndexWriter:
             )
         if self._vocabulary != vocabulary.id:
             raise VocabularyMismatchError(
-                "the rows were made with another vocabulary",
+                "the rows have another vocabulary",
                 facts=[
                     ("rows", short_digest(self._vocabulary or "none")),
                     ("given", short_digest(vocabulary.id)),
                 ],
             )
 
-    def _survey(self, vocabulary: Vocabulary) -> None:
-        """Read all rows once: largest weights, and whether every term number is known."""
+    def _measure_weights(self, vocabulary: Vocabulary) -> None:
+        """Read all rows once: find the range of the weights, and check the term numbers."""
         self._range.dropped = sum(self._zeros.values()) - self._zeros[len(vocabulary)]
         limit = len(vocabulary) + (vocabulary.background is not None)
         for _, terms, weights in self._rows.read(0, self._rows.rows, postings=1 << 20):
@@ -365,11 +356,11 @@ class IndexWriter:
                     facts=[("number", int(terms.max())), ("terms", limit)],
                 )
             if vocabulary.background is None:
-                self._range.see(weights)
+                self._range.add_weights(weights)
             else:
                 background = terms == vocabulary.background
-                self._range.see(weights[~background])
-                self._range.see_bias(weights[background])
+                self._range.add_weights(weights[~background])
+                self._range.add_biases(weights[background])
 
     def _write_segment(
         self, first: int, last: int, vocabulary: Vocabulary, quantiser: Quantiser | None
@@ -386,17 +377,14 @@ class IndexWriter:
             memory=self._memory,
             progress=self._progress,
         )
-        entry, postings = write_segment(self.folder / "views", plan)
-        views = self._keep("segment", self.folder / "views", entry)
-        names = self._identifiers.bytes_of(first, last)
+        views, postings = write_segment(self.folder / "views", plan)
+        self._rename("views", views)
         with ContainerWriter(self.folder / "ids", "ids", SECTIONS) as writer:
-            write_strings(writer, "ids", names)
-            entry = writer.finish()
-        ids = self._keep("ids", self.folder / "ids", entry)
+            write_strings(writer, "ids", self._identifiers.bytes_of(first, last))
+            ids = self._rename("ids", writer.finish())
         texts = None
         if self._texts is not None:
-            entry = self._texts.write(self.folder / "texts", first, last)
-            texts = self._keep("texts", self.folder / "texts", entry)
+            texts = self._rename("texts", self._texts.write(self.folder / "texts", first, last))
         return SegmentRecord(last - first, postings, BLOCK_BITS, views, ids, texts)
 
     def _write_terms(
@@ -405,9 +393,8 @@ class IndexWriter:
         n_slots: int,
         floors: npt.ArrayLike | None,
         query_weights: npt.ArrayLike | None,
-    ) -> FileRecord:
-        path = self.folder / "terms"
-        with ContainerWriter(path, "terms", SECTIONS + 2) as writer:
+    ) -> IndexFile:
+        with ContainerWriter(self.folder / "terms", "terms", SECTIONS + 2) as writer:
             write_strings(writer, "terms", [token.encode("utf-8", "surrogatepass") for token in vocabulary])
             writer.write("floors", "<f8", [_per_term(floors, n_slots, "floors", np.float64)])
             writer.write(
@@ -415,54 +402,49 @@ class IndexWriter:
                 "<f4",
                 [_per_term(query_weights, len(vocabulary), "query weights", np.float32)],
             )
-            entry = writer.finish()
-        return self._keep("terms", path, entry)
+            return self._rename("terms", writer.finish())
 
-    def _attach(self, data: bytes) -> FileRecord:
+    def _attach(self, data: bytes) -> IndexFile:
         path = self.folder / "attachment"
-        with storage_errors(path), closing_quietly(path.open("wb")) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        return self._keep(
-            "attachment", path, FileEntry("attachment", len(data), hashlib.sha256(data).hexdigest())
-        )
-
-    def _keep(self, kind: str, path: Path, entry: FileEntry) -> FileRecord:
-        """Give a finished file of the build folder its final name, which is unique to its content."""
-        name = file_name(kind, entry.sha256)
         with storage_errors(path):
-            path.rename(path.with_name(name))
-        return FileRecord(name, entry.length, entry.sha256)
+            write_synced(path, data)
+        digest = hashlib.sha256(data).hexdigest()
+        return self._rename("attachment", IndexFile(file_name("attachment", digest), len(data), digest))
+
+    def _rename(self, temporary: str, file: IndexFile) -> IndexFile:
+        """Give a finished file of the build folder its final name, which depends on its content only."""
+        with storage_errors(self.folder / temporary):
+            (self.folder / temporary).rename(self.folder / file.name)
+        return file
 
     def _publish(self, manifest: Manifest) -> None:
-        wanted = {file.name for file in manifest.files()}
+        current = {file.name for file in manifest.files()}
         added: list[Path] = []
         try:
             with storage_errors(self.path):
-                for name in sorted(wanted):
+                for name in sorted(current):
                     target = self.path / name
                     if not target.exists():
                         added.append(target)
                     (self.folder / name).replace(target)
-            manifests.sync_folder(self.path)
-            for made in self._made:
-                with suppress(StorageError):  # a folder that may be written but not read
-                    manifests.sync_folder(made.parent)
-            manifests.publish(self.path, manifest)
+                sync_folder(self.path)
+            for created in self._created:
+                with suppress(OSError):  # a folder that may be written but not read
+                    sync_folder(created.parent)
+            publish(self.path, manifest)
         finally:
             self._published = is_current(self.path, manifest)
             if not self._published:
                 remove_files(added)
-        # Left-overs that cannot be removed now go with the next build.
+        # The next build removes files that cannot be removed now.
         with suppress(OSError):
             remove_files(
-                file for file in self.path.iterdir() if FILE.fullmatch(file.name) and file.name not in wanted
+                file for file in self.path.iterdir() if FILE.fullmatch(file.name) and file.name not in current
             )
 
 
 def _segment_ends(lengths: npt.NDArray[np.int32]) -> list[int]:
-    """Cut rows into segments that fit the format."""
+    """Return the ends of the segments: each as long as the format permits."""
     ends = np.cumsum(lengths, dtype=np.int64)
     cuts: list[int] = []
     first = 0
@@ -485,7 +467,7 @@ def _per_term(
         finite = bool(np.isfinite(array.astype(kind)).all())
     if array.shape != (length,) or not finite:
         raise WeightError(
-            f"{name} must be finite, one for each term",
+            f"{name} must be finite numbers, one for each term",
             facts=[("shape", array.shape), ("expected", (length,))],
         )
     return array

@@ -22,10 +22,10 @@ from termwise.errors import (
     NotAnIndexError,
     StorageError,
 )
-from termwise.index.container import Container, ContainerWriter, FileEntry, corrupt, map_file, storage_errors
+from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt, map_file, storage_errors
 
 
-def write(path: Path) -> FileEntry:
+def write(path: Path) -> IndexFile:
     with ContainerWriter(path, "ids", 3) as writer:
         assert (
             writer.write(
@@ -61,7 +61,8 @@ def test_the_bytes_are_those_of_the_specification(tmp_path: Path) -> None:
     entry = write(tmp_path / "x.tw")
     data = (tmp_path / "x.tw").read_bytes()
     assert data == by_hand()
-    assert entry == FileEntry("ids", len(data), hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    assert entry == IndexFile(f"ids-{digest[:16]}.tw", len(data), digest)
 
 
 def test_arrays_are_read_only_views_of_the_map(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The manifest: what it says, how it is written, and what is not taken for one."""
+"""The manifest: contents, canonical form, and refused data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,12 @@ from termwise.errors import (
     StorageError,
 )
 from termwise.index import manifest as module
-from termwise.index.manifest import (
-    FileRecord,
-    Manifest,
-    QuantiserRecord,
-    SegmentRecord,
-    file_name,
-    json_copy,
-    publish,
-)
+from termwise.index.container import IndexFile, file_name
+from termwise.index.manifest import Manifest, QuantiserRecord, SegmentRecord, json_copy, publish
 
 
-def record(kind: str, digit: str = "a", length: int = 100) -> FileRecord:
-    return FileRecord(file_name(kind, digit * 64), length, digit * 64)
+def record(kind: str, digit: str = "a", length: int = 100) -> IndexFile:
+    return IndexFile(file_name(kind, digit * 64), length, digit * 64)
 
 
 MANIFEST = Manifest(
@@ -59,8 +53,8 @@ MANIFEST = Manifest(
     ),
     terms_file=record("terms"),
     segments=(
-        SegmentRecord(3, 4, 8, record("segment", "b"), record("ids", "c"), record("texts", "d")),
-        SegmentRecord(4, 8, 8, record("segment", "e"), record("ids", "f")),
+        SegmentRecord(3, 4, 8, record("views", "b"), record("ids", "c"), record("texts", "d")),
+        SegmentRecord(4, 8, 8, record("views", "e"), record("ids", "f")),
     ),
     attachments={"tokenizer.json": record("attachment", "0", 0)},
     written_by="termwise 0",
@@ -78,7 +72,7 @@ def dumped(content: Any) -> bytes:
 
 
 def sealed(content: dict[str, Any]) -> bytes:
-    """Serialise as the specification says, with a checksum that is right."""
+    """Serialise according to the specification, with a correct checksum."""
     rest = {key: value for key, value in content.items() if key != "checksum"}
     return dumped({**rest, "checksum": "sha256:" + hashlib.sha256(dumped(rest)).hexdigest()})
 
@@ -87,14 +81,14 @@ def parse(data: bytes) -> Manifest:
     return Manifest.parse(data, Path("manifest.json"))
 
 
-def test_what_is_written_is_read_and_written_again() -> None:
+def test_a_manifest_survives_writing_and_reading() -> None:
     data = MANIFEST.to_bytes()
     assert parse(data) == MANIFEST
     assert parse(data).to_bytes() == data
     assert data == sealed(body())
 
 
-def test_the_text_is_sorted_indented_and_checked() -> None:
+def test_the_text_is_sorted_and_indented() -> None:
     lines = MANIFEST.to_bytes().decode("utf-8", "surrogatepass").split("\n")
     assert lines[0] == "{"
     assert lines[-2:] == ["}", ""]
@@ -127,7 +121,7 @@ def test_any_description_survives(encoder: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"x": {1, 2}}, {"x": float("nan")}, {"x": b"bytes"}, {1: 0, "a": 0}])
-def test_a_description_json_cannot_hold_is_refused(wrong: Any) -> None:
+def test_a_description_that_json_cannot_represent_is_refused(wrong: Any) -> None:
     with pytest.raises(ParameterError):
         json_copy(wrong)
 
@@ -159,13 +153,13 @@ def test_tuples_are_described_as_lists() -> None:
         (json.dumps(body()).encode(), CorruptIndexError),  # the same content in another form
     ],
 )
-def test_what_is_not_a_manifest(data: bytes, kind: type[DataError]) -> None:
+def test_data_other_than_a_manifest_is_refused(data: bytes, kind: type[DataError]) -> None:
     with pytest.raises(kind) as caught:
         parse(data)
     assert dict(caught.value.facts)["file"] == Path("manifest.json")
 
 
-def test_the_offset_of_a_syntax_error_is_told() -> None:
+def test_a_syntax_error_is_reported_with_its_offset() -> None:
     with pytest.raises(CorruptIndexError) as caught:
         parse(b'{"format": termwise}')
     assert dict(caught.value.facts)["offset"] == 11
@@ -224,9 +218,7 @@ WRONG: list[tuple[tuple[Any, ...], Any]] = [
 @pytest.mark.parametrize(
     ("place", "value"), WRONG, ids=[".".join(map(str, place)) + f"={value!r:.12}" for place, value in WRONG]
 )
-def test_nothing_is_taken_on_trust_from_a_manifest_with_a_right_checksum(
-    place: tuple[Any, ...], value: Any
-) -> None:
+def test_an_invalid_value_is_damage_although_the_checksum_matches(place: tuple[Any, ...], value: Any) -> None:
     content = copy.deepcopy(body())
     inner = content
     for key in place[:-1]:
@@ -272,21 +264,21 @@ def test_limits_of_a_segment() -> None:
             parse(sealed(larger))
 
 
-def test_where_there_is_no_manifest(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="no such index"):
         Manifest.read(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
     assert caught.value.fixes == (f"build an index: `build_index(out={tmp_path})`",)
     (tmp_path / f"{module.BUILD}0a1b2c3d").mkdir()
-    with pytest.raises(NotAnIndexError, match="begun here but never finished"):
+    with pytest.raises(NotAnIndexError, match="build of this index was not finished"):
         Manifest.read(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(NotAnIndexError, match="an index is a folder"):
         Manifest.read(tmp_path / "file")
 
 
-def test_a_folder_that_holds_something_else_is_not_to_be_written_into(tmp_path: Path) -> None:
+def test_the_fix_for_a_folder_with_other_files_names_another_folder(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").touch()
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
@@ -336,15 +328,16 @@ def test_a_manifest_that_cannot_be_published_leaves_nothing(
 @pytest.mark.parametrize(
     ("number", "raises"), [(errno.EINVAL, False), (errno.ENOTSUP, False), (errno.EIO, True)]
 )
-def test_file_systems_that_cannot_flush_a_folder_are_borne_with(
+def test_publishing_on_a_file_system_that_cannot_flush_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, raises: bool
 ) -> None:
     def refuse(descriptor: int) -> None:
-        raise OSError(number, os.strerror(number))
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "fsync", refuse)
     if raises:
         with pytest.raises(StorageError):
-            module.sync_folder(tmp_path)
+            publish(tmp_path, MANIFEST)
     else:
-        module.sync_folder(tmp_path)
+        publish(tmp_path, MANIFEST)

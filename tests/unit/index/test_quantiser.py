@@ -19,8 +19,8 @@ WEIGHTS = st.lists(st.floats(2.0**-100, 2.0**100, width=32), min_size=1, max_siz
 
 def seen(weights: list[float], biases: list[float] | None = None) -> WeightRange:
     spread = WeightRange()
-    spread.see(np.array(weights, dtype=np.float32))
-    spread.see_bias(np.array(biases or [], dtype=np.float32))
+    spread.add_weights(np.array(weights, dtype=np.float32))
+    spread.add_biases(np.array(biases or [], dtype=np.float32))
     return spread
 
 
