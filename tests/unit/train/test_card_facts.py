@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("torch")
 
 from termwise.encode import EncoderFolder, ExpansionRecord
-from termwise.train.export.card_facts import card_facts
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.train.export.card_facts import card_facts, check_card_facts
 from termwise.train.settings import TrainSettings
 
 RUN = {
@@ -26,7 +27,7 @@ def departures(
 
 @pytest.fixture
 def folder(tmp_path):
-    """Only the manifest of an encoder that ships: no more is looked at."""
+    """A function that writes a folder with only the manifest of a shipped encoder."""
     shipped = EncoderFolder.open("tildev2")
     record = ExpansionRecord(terms=48, counting="new", length=32, encoder="sha256:any", name="tilde")
 
@@ -71,26 +72,26 @@ def test_the_published_code_takes_the_last_weights(tmp_path, folder):
         assert "take" not in departures(folder(), kind, settings, best=best)
 
 
-def test_what_departs_whatever_is_set_is_listed(folder):
-    told = "relevant passages in the batch"
+def test_departures_of_the_code_are_listed(folder):
+    aspect = "relevant passages in the batch"
     for kind in ("tildev2", "splade-doc"):
         found = departures(folder(), kind, TrainSettings.for_kind(kind))
-        assert found[told][0].startswith("negatives")
+        assert found[aspect][0].startswith("negatives")
         assert "64" in found["hard negatives of a pair"][1]
         without = departures(folder(), kind, TrainSettings.for_kind(kind, {"negatives": "0"}))
-        assert told in without
+        assert aspect in without
         assert "hard negatives of a pair" not in without
 
 
 def test_the_length_of_passages_is_counted_without_their_expansion(folder):
     settings = TrainSettings.for_kind("tildev2", {"document_length": "96"})
     assert departures(folder(), "tildev2", settings)["expanded passage"][:2] == (
-        "128 pieces and the expansion, 192 in all", "96 pieces, and the expansion on top",
+        "128 pieces and the expansion, 192 in all", "96 pieces, and the expansion in addition",
     )  # fmt: skip
     assert "expanded passage" not in departures(folder(expansion=None), "tildev2", settings)
 
 
-def test_nothing_is_said_that_nobody_measured_or_told(tmp_path):
+def test_missing_measurements_and_language_are_omitted(tmp_path):
     settings = TrainSettings.for_kind("tilde")
     facts = card_facts(tmp_path, "tilde", RUN, settings, {})
     assert facts["evaluation"] == {"note": "Nothing was measured."}
@@ -102,7 +103,7 @@ def test_nothing_is_said_that_nobody_measured_or_told(tmp_path):
     assert measured["language"] == "de"
 
 
-def test_what_was_chosen_since_is_told_beside_what_training_did(folder):
+def test_later_defaults_are_listed_beside_those_of_training(folder):
     settings = TrainSettings.for_kind("tildev2")
     plain = card_facts(folder(length=98), "tildev2", RUN, settings, {})["selection"]
     before = {"trained_with": {"expansion_terms": 32, "length": 64}}
@@ -111,3 +112,49 @@ def test_what_was_chosen_since_is_told_beside_what_training_did(folder):
         f"{plain} Chosen since, as defaults of an index: `expansion_terms` 48 (32 in training), `length` 98 (64 in "
         "training)."
     )
+
+
+def wrong(**given):
+    with pytest.raises(ParameterError, match="facts for the model card are wrong") as caught:
+        check_card_facts(given)
+    return dict(caught.value.facts)
+
+
+def test_facts_of_the_author_that_are_accepted():
+    check_card_facts({})
+    check_card_facts(
+        {
+            "license": "Apache-2.0",
+            "base": {"license": "MIT"},
+            "data": {"air": {"license": "MIT", "origin": "weather reports"}},
+            "reasons": {"batch": "memory"},
+            "evaluation": {"columns": ["a", "b"], "rows": [["air", 0.5]], "note": "Test split."},
+            "limits": ["English only."],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["TODO", "todo: measure", "TBD", "...", "<unknown>", " ", "N/A", "", 3, None]
+)
+def test_placeholders_and_other_types_are_refused(text):
+    assert set(wrong(limits=["English only.", text])) == {"limits[1]"}
+    assert set(wrong(base={"seen": text}, name=text)) >= {"base.seen", "name"}
+    assert set(wrong(data={"air": {"license": text}})) == {"data.air.license"}
+
+
+def test_all_wrong_facts_of_the_author_are_reported_at_once():
+    assert set(wrong(name=3, limits=[], usage="termwise", data={"air": "MIT"}, base=[])) == {
+        "name", "limits", "usage", "data", "base",
+    }  # fmt: skip
+    with pytest.raises(UnknownNameError):
+        check_card_facts({"colour": "blue"})
+
+
+def test_the_table_of_the_author_is_complete():
+    assert "evaluation.note" in wrong(evaluation={"columns": ["a"], "rows": [[1]]})
+    assert "evaluation.rows" in wrong(
+        evaluation={"columns": ["a", "b"], "rows": [[1]], "note": "Test split."}
+    )
+    assert "evaluation.columns" in wrong(evaluation={"rows": [[1]], "note": "Test split."})
+    assert "evaluation.note" in wrong(evaluation={})

@@ -12,21 +12,25 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
 from termwise.train.settings import TrainSettings
 
-GIVEN = ("name", "summary", "language", "license", "base", "data", "reasons", "evaluation", "limits", "usage")
-"""Facts that the author of a model may give: some of `model_card.FACTS`, and the reasons of departures."""
-
-_TYPES: dict[str, type] = {
-    "base": dict,
-    "data": dict,
-    "reasons": dict,
-    "evaluation": dict,
-    "limits": list,
-    "usage": list,
+GIVEN: Mapping[str, tuple[type, str]] = {
+    "name": (str, "name of the model"),
+    "summary": (str, "description in one paragraph"),
+    "language": (str, "language of the texts as ISO 639-1, such as en"),
+    "license": (str, "license of the weights as SPDX, such as Apache-2.0"),
+    "base": (dict, "name, license and seen (training data) of the initial encoder"),
+    "data": (dict, "license and origin of each source by name"),
+    "reasons": (dict, "reason for each departure by setting"),
+    "evaluation": (dict, "columns (names), rows (lists) and note (text), or only a note"),
+    "limits": (list, "known weaknesses and untested uses, one sentence each"),
+    "usage": (list, "commands of termwise, in order"),
 }
-_UNSAID = "not stated by whoever trained it"
+"""Facts that the author of a model may give: type and meaning."""
+
+_PLACEHOLDERS = ("", "todo", "tbd", "fixme", "unknown", "n/a", "…", "...")
+_UNSTATED = "not stated by the author"
 _SUMMARIES = {
-    "tilde": "Says of a text how likely each term of a vocabulary is to be asked for, given the text.",
-    "tildev2": "Weighs each word of a text, and each term the text is expanded by, for what a query with it means.",
+    "tilde": "Estimates the likelihood of each term of a vocabulary in queries for a text.",
+    "tildev2": "Weighs each word of a text, and each of its expansion terms, by its importance for queries.",
     "splade-doc": "Weighs the terms of a vocabulary for a text, by the largest output over its positions.",
 }
 
@@ -43,14 +47,14 @@ _CONTRASTIVE = (
     (
         "an epoch",
         "queries, each with one of its passages",
-        "pairs, so a query as often as it has passages",
-        "no judgment is passed over",
+        "pairs, so a query occurs once for each of its passages",
+        "every judgment is used",
     ),
     (
         "relevant passages in the batch",
-        "negatives, but for the one of the pair",
-        "left out of the loss, but for the one of the pair",
-        "what is judged relevant is no negative",
+        "negatives, except the one of the pair",
+        "excluded from the loss, except the one of the pair",
+        "a relevant passage is not a negative",
     ),
 )
 """Departures of the code from the published one in contrastive training, regardless of settings: what, published, here
@@ -58,16 +62,16 @@ and reason. The kind ``splade-doc`` also follows the code of TILDEv2."""
 
 _NEGATIVES = (
     "hard negatives of a pair",
-    "drawn at each step from all that are given",
+    "drawn at each step from all negatives",
     f"drawn at each step from {NEGATIVES_PER_PAIR} that are drawn once",
-    "they are mined beforehand and kept, so that a run that was stopped goes on with the same",
+    "they are mined before training and stored, so that a resumed run has the same ones",
 )
 
 _EXPANDED = (
     "expanded passage",
     "128 pieces and the expansion, 192 in all",
-    "{length} pieces, and the expansion on top",
-    "nothing is cut off for the expansion, nor of it",
+    "{length} pieces, and the expansion in addition",
+    "neither passage nor expansion is truncated for the other",
 )
 
 
@@ -79,17 +83,58 @@ def check_card_facts(given: Mapping[str, Any]) -> None:
     UnknownNameError
         If a fact does not belong to a card.
     ParameterError
-        If a fact has another type.
+        If facts are empty, placeholders, or of another type; it names all of them.
     """
+    problems = []
     for name, value in given.items():
         if name not in GIVEN:
             raise UnknownNameError.of("fact of a model card", name, GIVEN)
-        expected = _TYPES.get(name, str)
-        if not isinstance(value, expected):
-            raise ParameterError(
-                "a fact for the model card has the wrong type",
-                facts=[("fact", name), ("given", repr(value)[:80]), ("expected", expected.__name__)],
-            )
+        problems += _problems(name, value)
+    if problems:
+        raise ParameterError(
+            "facts for the model card are wrong",
+            facts=problems,
+            fixes=["correct these facts, or leave them out"],
+        )
+
+
+def _problems(name: str, value: Any) -> list[tuple[str, str]]:
+    kind, meaning = GIVEN[name]
+    if not isinstance(value, kind) or (
+        name == "data" and not all(isinstance(x, dict) for x in value.values())
+    ):
+        return [(name, f"is {value!r:.80}, expected {meaning}")]
+    if name == "evaluation":
+        return _table_problems(value)
+    if value == []:
+        return [(name, f"empty: {meaning}")]
+    return [
+        (path, f"is {text!r:.80}, expected a text that is not a placeholder")
+        for path, text in _leaves(name, value)
+        if not isinstance(text, str) or _is_placeholder(text)
+    ]
+
+
+def _table_problems(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    required = ("columns", "rows", "note") if table.get("columns") or table.get("rows") else ("note",)
+    problems = [(f"evaluation.{part}", "missing") for part in required if not table.get(part)]
+    if not problems and any(len(row) != len(table["columns"]) for row in table.get("rows", ())):
+        problems.append(("evaluation.rows", "not as long as the columns"))
+    return problems
+
+
+def _leaves(path: str, value: object) -> list[tuple[str, object]]:
+    """List the values inside a fact with their paths."""
+    if isinstance(value, Mapping):
+        return [leaf for key, part in value.items() for leaf in _leaves(f"{path}.{key}", part)]
+    if isinstance(value, list):
+        return [leaf for number, part in enumerate(value) for leaf in _leaves(f"{path}[{number}]", part)]
+    return [(path, value)]
+
+
+def _is_placeholder(text: str) -> bool:
+    plain = text.strip().strip("<>[]()?.!").lower()
+    return text.strip().lower() in _PLACEHOLDERS or plain in _PLACEHOLDERS or plain.startswith("todo")
 
 
 def card_facts(
@@ -146,17 +191,17 @@ def card_facts(
         "kind": kind,
         "summary": given.get("summary", _SUMMARIES[kind]),
         **{name: given[name] for name in ("language",) if name in given},
-        "license": given.get("license", _UNSAID),
-        "base": {"name": run["base"], "license": _UNSAID, "seen": _UNSAID} | base,
+        "license": given.get("license", _UNSTATED),
+        "base": {"name": run["base"], "license": _UNSTATED, "seen": _UNSTATED} | base,
         "data": [
-            {"name": name, "pairs": pairs, "license": _UNSAID, "origin": _UNSAID} | data.get(name, {})
+            {"name": name, "pairs": pairs, "license": _UNSTATED, "origin": _UNSTATED} | data.get(name, {})
             for name, pairs in run["sources"].items()
         ],
         "pairs_seen": run["pairs_seen"],
         "settings": run["settings"],
         "departures": [
             *(
-                {"setting": name, "published": paper, "here": here, "reason": reasons.get(name, _UNSAID)}
+                {"setting": name, "published": paper, "here": here, "reason": reasons.get(name, _UNSTATED)}
                 for name, (paper, here) in _departures(out, kind, run, settings).items()
             ),
             *(

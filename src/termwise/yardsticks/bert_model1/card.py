@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from termwise.train.export.model_card import markdown_table
 from termwise.train.loop.validation import SELECTION_MEASURE
 
 _NOTICE = (
     "A patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers for "
-    "ranking. Take advice of your own before you use this network in earnest."
+    "ranking. Take legal advice before production use."
 )
 
 
@@ -33,6 +34,7 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
         else f"The last weights, of step {facts['steps']:,}. They were not validated."
     )
     settings = facts["settings"]
+    limit = settings["document_length"]
     parts = [
         f"# {name}",
         "BERT-Model1: a network that reads a query and a text together, and estimates the probability of each query "
@@ -41,36 +43,19 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
         "## Use",
         f"```sh\ntermwise rerank INDEX --scorer {name} --run RUN --queries QUERIES --output FILE\n```",
         "## Data",
-        _table(
+        markdown_table(
             ["source", "pairs", "digest"],
-            [[source["name"], f"{source['pairs']:,}", source["digest"]] for source in facts["data"]],
+            [[source["name"], source["pairs"], source["digest"]] for source in facts["data"]],
         ),
         f"{facts['queries']:,} of their queries were used for training. Their licences are not recorded here.",
         "## Training",
         f"From {facts['base']}, with termwise {facts['package']} and torch {facts['torch']}; "
         f"{facts['seconds']:,.0f} seconds.",
         kept,
-        _table(
-            ["setting", "value"],
-            [
-                [key, str(value).lower() if isinstance(value, bool) else value]
-                for key, value in sorted(settings.items())
-            ],
-        ),
+        markdown_table(["setting", "value"], sorted(settings.items())),
         "## Limits",
         "- It was not tested on texts unlike the training data.\n"
         f"- It reads {settings['query_length']:,} tokens of a query, "
-        f"and {_limit(settings['document_length'])} of a text.",
+        f"and {f'{limit:,} tokens' if limit else 'all tokens'} of a text.",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _limit(tokens: int) -> str:
-    return f"{tokens:,} tokens" if tokens else "all tokens"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(
-        f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in line)} |" for line in lines
-    )
