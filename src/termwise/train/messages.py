@@ -1,4 +1,4 @@
-"""Progress messages of a training run, and the first line of foreign errors."""
+"""Messages of a training run, and the first line of foreign errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
 
 
-def nothing_to_resume(folder: Path) -> str:
-    """Return the message for a run that is to be resumed and has no checkpoint.
+def resumption(step: int, steps: int, folder: Path) -> str:
+    """Return the message on the step from which a run is resumed; 0 without a checkpoint.
 
     Examples
     --------
-    >>> nothing_to_resume(Path("mine/training"))
+    >>> resumption(0, 9, Path("mine/training"))
     'nothing to resume in mine/training: starting from the beginning'
     """
+    if step:
+        return f"resuming at step {step:,} of {steps:,}"
     return f"nothing to resume in {folder}: starting from the beginning"

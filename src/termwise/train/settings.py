@@ -27,8 +27,26 @@ NO_TEACHER = "none"
 """Value of `TrainSettings.teacher` without a teacher."""
 
 
+class LoopSettings(TypedSettings):
+    """Settings of the training loop; see `TrainSettings`."""
+
+    learning_rate: float
+    head_learning_rate: float
+    weight_decay: float
+    warm_up: float
+    clip: float
+    schedule: Schedule
+    precision: TrainingPrecision
+    accumulate: int
+    seed: int
+    save_every: int
+    validate_every: int
+    take: Take
+    workers: int
+
+
 @dataclass(frozen=True, kw_only=True)
-class TrainSettings(TypedSettings):
+class TrainSettings(LoopSettings):
     """Settings of a training run.
 
     The defaults depend on the kind of network and are those of its paper and published code: see `for_kind`.

@@ -133,7 +133,7 @@ def test_the_first_checkpoint_that_was_being_written_at_a_kill_is_no_damage(how,
 
 def test_what_torch_raises_names_the_file(tmp_path):
     file = tmp_path / "checkpoint-4" / "optimizer.pt"
-    with pytest.raises(CorruptModelError) as caught, loading(file):
+    with pytest.raises(CorruptModelError) as caught, loading(file, "start again"):
         raise RuntimeError("size mismatch\nfor a")
     assert dict(caught.value.facts) == {"file": file, "reason": "size mismatch"}
 

@@ -16,9 +16,7 @@ from transformers import TrainerCallback, set_seed  # noqa: E402
 
 from termwise.errors import DivergedError, ParameterError  # noqa: E402
 from termwise.train.data.batches import plan_batches  # noqa: E402
-from termwise.train.loop.callbacks import JsonLog  # noqa: E402
 from termwise.train.loop.checkpoints import last_checkpoint  # noqa: E402
-from termwise.train.loop.elapsed_time import ElapsedTime  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.loop.trainer import TermTrainer, training_arguments  # noqa: E402
 from termwise.train.networks import network_on_base, set_dropout  # noqa: E402
@@ -77,7 +75,6 @@ class Run:
             lambda epoch: plan_batches([40], batch=4, seed=self.settings.seed, epoch=epoch), epochs=2
         )
         steps = self.settings.max_steps or -(-len(self.batches) // self.settings.accumulate)
-        elapsed = ElapsedTime()
         self.trainer = TermTrainer(
             TrainingStep(self.network, self.settings, pieces),
             training_arguments(folder, self.settings, steps=steps, validation=validate is not None),
@@ -85,8 +82,8 @@ class Run:
             Collator(kind, self.settings, pieces, [source], self.batches),
             settings=self.settings,
             validate=validate,
-            elapsed=elapsed,
-            callbacks=[JsonLog(folder.parent / f"{folder.name}.jsonl", elapsed), *callbacks],
+            log=folder.parent / f"{folder.name}.jsonl",
+            callbacks=callbacks,
             progress=progress or (lambda *_: None),
             say=say or (lambda _: None),
         )

@@ -100,11 +100,10 @@ def check_card_facts(given: Mapping[str, Any]) -> None:
 
 def _problems(name: str, value: Any) -> list[tuple[str, str]]:
     kind, meaning = GIVEN[name]
-    if not isinstance(value, kind) or (
-        name == "data" and not all(isinstance(x, dict) for x in value.values())
-    ):
+    entries = list(value.values()) if name == "data" and isinstance(value, dict) else []
+    if not isinstance(value, kind) or not all(isinstance(entry, dict) for entry in entries):
         return [(name, f"is {value!r:.80}, expected {meaning}")]
-    if name == "evaluation":
+    if isinstance(value, dict) and name == "evaluation":
         return _table_problems(value)
     if value == []:
         return [(name, f"empty: {meaning}")]

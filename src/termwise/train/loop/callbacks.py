@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from transformers.trainer_callback import TrainerControl, TrainerState
 
 from termwise.progress import Progress
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS
-from termwise.train.loop.elapsed_time import ElapsedTime, format_seconds
+from termwise.train.loop.run_log import ElapsedTime, RunLog, format_seconds
 from termwise.train.loop.validation import SELECTION_MEASURE
 from termwise.train.messages import Say
 
@@ -26,27 +25,18 @@ EVAL = "eval_"
 """Prefix of the names of measures in the Trainer."""
 
 
-class JsonLog(TrainerCallback):
-    """Appends the records of the Trainer to a JSONL file, with the seconds of training.
+class LogWriter(TrainerCallback):
+    """Writes the records of the Trainer to the log of the run."""
 
-    A resumed run first drops the lines of steps that are repeated, and damaged lines.
-    """
-
-    def __init__(self, path: Path, elapsed: ElapsedTime) -> None:
-        self._path = path
-        self._elapsed = elapsed
+    def __init__(self, log: RunLog) -> None:
+        self._log = log
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
         """Keep the lines up to the step at which training begins."""
-        if not state.is_world_process_zero:
-            return
-        kept = b""
-        if state.global_step and self._path.exists():
-            lines = self._path.read_bytes().splitlines(keepends=True)
-            kept = b"".join(line for line in lines if _step_of_line(line) <= state.global_step)
-        self._path.write_bytes(kept)
+        if state.is_world_process_zero:
+            self._log.begin(state.global_step)
 
     def on_log(
         self,
@@ -56,12 +46,10 @@ class JsonLog(TrainerCallback):
         logs: Mapping[str, Any] | None = None,
         **_: object,
     ) -> None:
-        """Write one line."""
+        """Write one line; it has no epoch, because the Trainer counts all planned batches as one."""
         if state.is_world_process_zero and logs:
-            line = {"step": state.global_step, "seconds": round(self._elapsed.seconds, 1), **logs}
-            line.pop("epoch", None)  # the Trainer counts all planned batches as one epoch
-            with self._path.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+            values = {name: value for name, value in logs.items() if name != "epoch"}
+            self._log.write(state.global_step, values)
 
 
 class CurvePoints(TrainerCallback):
@@ -98,12 +86,7 @@ class CurvePoints(TrainerCallback):
 
 
 class EverySteps(TrainerCallback):
-    """Saves a checkpoint at an interval of steps, in addition to those of the validations.
-
-    Parameters
-    ----------
-    steps : int
-    """
+    """Saves a checkpoint at an interval of steps, in addition to those of the validations."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
@@ -202,12 +185,3 @@ def doublings(pairs: int) -> int:
     [0, 1, 1, 2, 4]
     """
     return (pairs // FIRST_POINT).bit_length()
-
-
-def _step_of_line(line: bytes) -> float:
-    """Return the step of a line of the log; infinity for a damaged line."""
-    try:
-        step = json.loads(line)["step"] if line.endswith(b"\n") else math.inf
-    except (ValueError, KeyError, TypeError):
-        return math.inf
-    return step if isinstance(step, int) else math.inf

@@ -19,7 +19,7 @@ from transformers import TrainerState
 from transformers.trainer_pt_utils import safe_globals
 
 from termwise.errors import CorruptModelError
-from termwise.train.loop.elapsed_time import TIME, read_seconds
+from termwise.train.loop.run_log import TIME, read_seconds
 from termwise.train.messages import Say, first_line, silent
 
 WEIGHTS = "model.safetensors"
@@ -117,15 +117,15 @@ def has_weights(checkpoint: Path) -> bool:
 
 
 @contextmanager
-def loading(file: Path) -> Iterator[None]:
-    """Turn exceptions while a file is loaded into `CorruptModelError` that names the file."""
+def loading(file: Path, fix: str) -> Iterator[None]:
+    """Turn exceptions while a file of a run is loaded into `CorruptModelError` with the file and a fix."""
     try:
         yield
     except Exception as error:  # torch and safetensors document no common type
         raise CorruptModelError(
-            "a file of a checkpoint cannot be loaded",
+            "a file of the training run is damaged",
             facts=[("file", file), ("reason", first_line(error))],
-            fixes=[f"remove {file.parent}, then continue from the checkpoint before it with `resume=True`"],
+            fixes=[fix],
         ) from error
 
 

@@ -19,9 +19,8 @@ from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.base_encoder import base_name, public_settings
 from termwise.train.data.inputs import Pieces
-from termwise.train.loop.callbacks import CurvePoints, JsonLog
+from termwise.train.loop.callbacks import CurvePoints
 from termwise.train.loop.checkpoints import last_checkpoint, step_of
-from termwise.train.loop.elapsed_time import ElapsedTime
 from termwise.train.loop.ownership import claim, refuse_taken
 from termwise.train.loop.preparation import (
     TrainingRun,
@@ -32,14 +31,14 @@ from termwise.train.loop.preparation import (
     number_of_batches,
     planned_batches,
 )
+from termwise.train.loop.run_log import LOG
 from termwise.train.loop.step import PlannedBatches, TrainingStep
 from termwise.train.loop.trainer import TermTrainer, selected_checkpoint, training_arguments
 from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
-from termwise.train.messages import Say, nothing_to_resume, silent
+from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import TermNetwork, TildeNetwork
 from termwise.train.settings import TrainSettings
 
-_LOG = "log.jsonl"
 _CHECKPOINTS = "checkpoints"
 _FACTS = "facts.json"
 CURVE = "curve"
@@ -65,7 +64,7 @@ class TrainedNetwork:
         Its tokenizer.
     facts : dict
         JSON-like: name of the base, settings, sources with their pairs, sources omitted because they are smaller than a
-        batch, pairs seen, steps, seconds of training (see `ElapsedTime`), best step and its measures.
+        batch, pairs seen, steps, seconds of training, best step and its measures.
     """
 
     network: TermNetwork
@@ -185,12 +184,12 @@ def _trainer(
     step: TrainingStep, arguments: TrainingArguments, run: TrainingRun, batches: PlannedBatches
 ) -> TermTrainer:
     """Mine negatives, expand passages and build the training loop."""
-    settings, network, elapsed = run.settings, step.network, ElapsedTime()
+    settings, network = run.settings, step.network
     collator = make_collator(run, batches)
     held_out = run.held_out
     if held_out is not None and run.expander is not None:
         held_out = held_out.expanded(run.expander, run.pieces, settings)
-    callbacks: list[TrainerCallback] = [JsonLog(run.folder / _LOG, elapsed)]
+    callbacks: list[TrainerCallback] = []
     if settings.curve:
         callbacks.append(CurvePoints(network, run.folder / CURVE, run.batches_per_step * settings.batch))
     return TermTrainer(
@@ -200,7 +199,7 @@ def _trainer(
         collator,
         settings=settings,
         validate=None if held_out is None else partial(validate, network, run.pieces, held_out, settings),
-        elapsed=elapsed,
+        log=run.folder / LOG,
         callbacks=callbacks,
         progress=run.progress,
         say=run.say,
@@ -256,10 +255,8 @@ def _report_start(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> N
                 f"warning: few held-out queries ({queries:,}): the choice of the best checkpoint is mostly chance; "
                 "give more validation data, or train without validation"
             )
-    if checkpoint is not None:
-        run.say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
-    elif run.resume:
-        run.say(nothing_to_resume(run.folder))
+    if run.resume:
+        run.say(resumption(0 if checkpoint is None else step_of(checkpoint), steps, run.folder))
 
 
 def _report_selection(run: TrainingRun, *, steps: int, best: Mapping[str, Any]) -> None:

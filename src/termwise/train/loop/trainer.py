@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from multiprocessing import get_all_start_methods
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from safetensors.torch import load_model, save_model
@@ -19,7 +20,7 @@ from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
 from termwise.progress import Progress, no_progress
-from termwise.train.loop.callbacks import EVAL, EverySteps, ProgressLines
+from termwise.train.loop.callbacks import EVAL, EverySteps, LogWriter, ProgressLines
 from termwise.train.loop.checkpoints import (
     OPTIMIZER,
     PREFIX,
@@ -31,48 +32,17 @@ from termwise.train.loop.checkpoints import (
     newest_complete,
     step_of,
 )
-from termwise.train.loop.elapsed_time import ElapsedTime
+from termwise.train.loop.run_log import ElapsedTime, RunLog
 from termwise.train.loop.step import Batches, Step
 from termwise.train.loop.validation import SELECTION_MEASURE
 from termwise.train.messages import Say, silent
-from termwise.train.settings import Schedule, Take, TrainingPrecision
+from termwise.train.settings import LoopSettings, TrainingPrecision
 
 Validate = Callable[[], Mapping[str, float]]
 """Returns measures by name."""
 
 Collate = Callable[[Sequence[int]], dict[str, Any]]
 """Turns a list of one batch number into the arguments of a `Step`."""
-
-
-class LoopSettings(Protocol):
-    """Settings that the loop reads; see `TrainSettings`."""
-
-    @property
-    def learning_rate(self) -> float: ...  # noqa: D102
-    @property
-    def head_learning_rate(self) -> float: ...  # noqa: D102
-    @property
-    def weight_decay(self) -> float: ...  # noqa: D102
-    @property
-    def warm_up(self) -> float: ...  # noqa: D102
-    @property
-    def clip(self) -> float: ...  # noqa: D102
-    @property
-    def schedule(self) -> Schedule: ...  # noqa: D102
-    @property
-    def precision(self) -> TrainingPrecision: ...  # noqa: D102
-    @property
-    def accumulate(self) -> int: ...  # noqa: D102
-    @property
-    def seed(self) -> int: ...  # noqa: D102
-    @property
-    def save_every(self) -> int: ...  # noqa: D102
-    @property
-    def validate_every(self) -> int: ...  # noqa: D102
-    @property
-    def take(self) -> Take: ...  # noqa: D102
-    @property
-    def workers(self) -> int: ...  # noqa: D102
 
 
 class TermTrainer(Trainer):
@@ -92,9 +62,9 @@ class TermTrainer(Trainer):
     settings : LoopSettings
     validate : callable or None
         Returns measures by name.
-    elapsed : ElapsedTime
-        Started by `train`; its seconds are stored in every checkpoint.
-    callbacks : list of TrainerCallback
+    log : Path
+        The log, a JSONL file.
+    callbacks : sequence of TrainerCallback, optional
     progress : callable, optional
         Called after every step with ``train: loss ...``, the number of the step, and the number of steps. Losses are
         read at each tenth step and for each line reported.
@@ -111,29 +81,29 @@ class TermTrainer(Trainer):
         *,
         settings: LoopSettings,
         validate: Validate | None,
-        elapsed: ElapsedTime,
-        callbacks: list[TrainerCallback],
+        log: Path,
+        callbacks: Sequence[TrainerCallback] = (),
         progress: Progress = no_progress,
         say: Say = silent,
     ) -> None:
+        self._elapsed = ElapsedTime()
         super().__init__(
             model=step,
             args=arguments,
             train_dataset=batches,
             eval_dataset=batches,  # required by the Trainer, never read: see `evaluate`
             data_collator=collator,
-            callbacks=callbacks,
+            callbacks=[LogWriter(RunLog(log, self._elapsed)), *callbacks],
         )
         self.remove_callback(PrinterCallback)
         if validate is not None:
             self.add_callback(EverySteps(settings.save_every))
-        self.add_callback(ProgressLines(progress, say, self._take_losses, elapsed))
+        self.add_callback(ProgressLines(progress, say, self._take_losses, self._elapsed))
         self._step = step
         self._network = step.network
         self._batches = batches
         self._settings = settings
         self._validate = validate
-        self._elapsed = elapsed
         self._say = say
         self._losses: list[tuple[int, torch.Tensor]] = []
 
@@ -290,18 +260,18 @@ class TermTrainer(Trainer):
         self._load_weights(Path(str(self.state.best_model_checkpoint)))
 
     def _load_weights(self, checkpoint: Path) -> None:
-        with loading(checkpoint / WEIGHTS):
+        with _loading(checkpoint / WEIGHTS):
             load_model(self._network, str(checkpoint / WEIGHTS))
 
     def _load_rng_state(self, checkpoint: str | None) -> None:
-        with loading(Path(checkpoint or "") / RANDOM):
+        with _loading(Path(checkpoint or "") / RANDOM):
             super()._load_rng_state(checkpoint)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Load both; the learning rates are those of the settings, which may have changed."""
         if checkpoint is None:
             return
-        with loading(Path(checkpoint) / OPTIMIZER):
+        with _loading(Path(checkpoint) / OPTIMIZER):
             super()._load_optimizer_and_scheduler(checkpoint)
         schedule: Any = self.lr_scheduler
         optimizer: Any = self.optimizer
@@ -311,6 +281,12 @@ class TermTrainer(Trainer):
         ):
             group["initial_lr"] = rate
             group["lr"] = rate * share(schedule.last_epoch)
+
+
+def _loading(file: Path) -> AbstractContextManager[None]:
+    return loading(
+        file, f"remove {file.parent}, then continue from the checkpoint before it with `resume=True`"
+    )
 
 
 def training_arguments(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
-from termwise.errors import CorruptModelError, DivergedError
+from termwise.errors import DivergedError
 from termwise.progress import Progress, no_progress
 from termwise.train.data.sampling import EpochSample
-from termwise.train.loop.elapsed_time import ElapsedTime, format_seconds
+from termwise.train.loop.checkpoints import loading
+from termwise.train.loop.run_log import LOG, ElapsedTime, RunLog, format_seconds
 from termwise.train.loop.validation import SELECTION_MEASURE
-from termwise.train.messages import Say, first_line, nothing_to_resume, silent
+from termwise.train.messages import Say, resumption, silent
 from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.network import TranslationNetwork
 from termwise.train.neural_model1.optimiser import Optimiser, learning_rate
@@ -37,8 +38,6 @@ CHECKPOINT = "checkpoint.safetensors"
 
 BEST = "best.safetensors"
 """Best weights by validation, and their measures."""
-
-LOG = "log.jsonl"
 
 _LOG_EVERY = 50
 _STATE = "state"
@@ -95,12 +94,11 @@ def train(
     elapsed = ElapsedTime()
     begin = _load(folder, network, optimiser, elapsed) if resume else 0
     best = _best(folder) if begin else {}
-    log = _Log(folder / LOG, begin, elapsed)
+    log = RunLog(folder / LOG, elapsed)
+    log.begin(begin)
     sampled_epoch, sample = -1, EpochSample(*(np.empty(0, dtype=np.int64) for _ in range(3)))
-    if begin:
-        say(f"resuming at step {begin:,} of {steps:,}")
-    elif resume:
-        say(nothing_to_resume(folder))
+    if resume:
+        say(resumption(begin, steps, folder))
     losses: list[float] = []
     for step in range(begin, steps):
         epoch, place = divmod(step, epoch_steps)
@@ -120,8 +118,8 @@ def train(
         progress(f"train: loss {losses[-1]:.4g}", done, steps)
         epoch_done = done % epoch_steps == 0 or done == steps
         if epoch_done or done % _LOG_EVERY == 0:
-            log.write(done, loss=sum(losses) / len(losses), rate=rate)
             mean, losses = sum(losses) / len(losses), []
+            log.write(done, {"loss": mean, "rate": rate})
         if epoch_done:
             measures = dict(validate()) if validate is not None else {}
             better = bool(measures) and measures[SELECTION_MEASURE] > best.get(SELECTION_MEASURE, -math.inf)
@@ -129,7 +127,7 @@ def train(
                 best = {"step": done, **measures}
                 _save(folder / BEST, network.state_dict(), best)
             if measures:
-                log.write(done, **measures)
+                log.write(done, measures)
             shown = "".join(f", {name} {value:.4f}" for name, value in measures.items())
             say(
                 f"epoch {epoch + 1} of {settings.epochs}, step {done:,} of {steps:,}: loss {mean:.4g}{shown}, "
@@ -187,31 +185,6 @@ def batch_loss(
     return loss.sum() if settings.reduction == "sum" else loss.mean()
 
 
-class _Log:
-    """Appends lines to a JSONL file, after dropping those of steps that are repeated."""
-
-    def __init__(self, path: Path, begin: int, elapsed: ElapsedTime) -> None:
-        self._path = path
-        self._elapsed = elapsed
-        kept = []
-        if begin and path.exists():
-            kept = [line for line in path.read_text().splitlines(keepends=True) if _step_of(line) <= begin]
-        path.write_text("".join(kept))
-
-    def write(self, step: int, **values: float) -> None:
-        line = {"step": step, "seconds": round(self._elapsed.seconds, 1), **values}
-        with self._path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-
-
-def _step_of(line: str) -> float:
-    """Return the step of a line; infinity for an incomplete one."""
-    try:
-        return float(json.loads(line)["step"]) if line.endswith("\n") else math.inf
-    except (ValueError, KeyError, TypeError):
-        return math.inf
-
-
 def _save(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     """Write tensors and a state atomically."""
     unfinished = file.with_suffix(".unfinished")
@@ -255,17 +228,8 @@ def _state(file: Path) -> dict[str, Any]:
     return state
 
 
-@contextmanager
-def _checked(file: Path) -> Iterator[None]:
-    """Turn exceptions while a file of a run is read into `CorruptModelError`."""
-    try:
-        yield
-    except Exception as error:  # safetensors and torch document no common type
-        raise CorruptModelError(
-            "a file of the training run is damaged",
-            facts=[("file", file), ("reason", first_line(error))],
-            fixes=[f"remove {file.parent} and start again"],
-        ) from error
+def _checked(file: Path) -> AbstractContextManager[None]:
+    return loading(file, f"remove {file.parent} and start again")
 
 
 def _diverged(step: int, loss: float, settings: NeuralModel1Settings) -> DivergedError:

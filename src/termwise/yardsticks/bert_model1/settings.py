@@ -9,12 +9,12 @@ from typing import Literal
 
 from termwise.settings import MOST_EPOCHS
 from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
-from termwise.train.settings import MOST_WORKERS, Schedule, Take, TrainingPrecision
+from termwise.train.settings import MOST_WORKERS, LoopSettings, Schedule, Take, TrainingPrecision
 from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertModel1Settings(BertModel1Config):
+class BertModel1Settings(BertModel1Config, LoopSettings):
     """Settings of `train_bert_model1`, including those of the network, see `BertModel1Config`.
 
     The paper states epochs, batch, both learning rates, decay, warm-up and loss. The linear decrease of the learning

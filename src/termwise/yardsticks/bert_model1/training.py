@@ -28,13 +28,12 @@ from termwise.train.data.hard_negatives import load_or_mine_negatives, mine_nega
 from termwise.train.data.inputs import Pieces
 from termwise.train.data.sampling import JudgedQueries
 from termwise.train.data.training_data import read_training_data
-from termwise.train.loop.callbacks import JsonLog
 from termwise.train.loop.checkpoints import last_checkpoint, step_of
-from termwise.train.loop.elapsed_time import ElapsedTime
 from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken
+from termwise.train.loop.run_log import LOG
 from termwise.train.loop.trainer import TermTrainer, check_precision, selected_checkpoint, training_arguments
 from termwise.train.loop.validation import HeldOut, measure_rankings
-from termwise.train.messages import Say, nothing_to_resume, silent
+from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import set_dropout
 from termwise.validation import check, check_callable, check_flag, check_path, check_threads
 from termwise.yardsticks.bert_model1.card import scorer_card
@@ -44,7 +43,6 @@ from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings
 from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches
 
-_LOG = "log.jsonl"
 _FACTS = "facts.json"
 _CHECKPOINTS = "checkpoints"
 
@@ -166,11 +164,8 @@ def train_bert_model1(
         f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
         f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
     )
-    if checkpoint is not None:
-        say(f"resuming at step {step_of(checkpoint):,} of {steps:,}")
-    elif resume:
-        say(nothing_to_resume(work))
-    elapsed = ElapsedTime()
+    if resume:
+        say(resumption(0 if checkpoint is None else step_of(checkpoint), steps, work))
     trainer = TermTrainer(
         MarginStep(network, settings),
         training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
@@ -180,8 +175,7 @@ def train_bert_model1(
         validate=None
         if held_out is None
         else Validation(network, analyzer, held_out, settings, threads=threads),
-        elapsed=elapsed,
-        callbacks=[JsonLog(work / _LOG, elapsed)],
+        log=work / LOG,
         progress=progress,
         say=say,
     )
@@ -204,7 +198,7 @@ def train_bert_model1(
         "validation": training_data.origin,
         "steps": trainer.state.global_step,
         "best": selected_checkpoint(trainer, settings),
-        "seconds": round(elapsed.seconds, 1),
+        "seconds": round(trainer.seconds, 1),
     }
     (work / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
     write_scorer(network, analyzer, out, trained=facts, card=scorer_card(out.resolve().name, facts))

@@ -16,10 +16,11 @@ from tests.unit.train.neural_model1.conftest import small_network
 
 from termwise.collection.pairs import read_sources
 from termwise.errors import CorruptModelError, DivergedError
+from termwise.train.loop.run_log import LOG
 from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.settings import NeuralModel1Settings
-from termwise.train.neural_model1.training_loop import BEST, CHECKPOINT, LOG, batch_loss, train
+from termwise.train.neural_model1.training_loop import BEST, CHECKPOINT, batch_loss, train
 
 SETTINGS = NeuralModel1Settings(epochs=3, batch=4, learning_rate=0.02, save_every=4, warm_up=0.0)
 

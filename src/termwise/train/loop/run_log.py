@@ -1,22 +1,24 @@
-"""Training time of a run, summed over all its sessions."""
+"""Log of a training run, and its training time over all sessions."""
 
 from __future__ import annotations
 
 import json
+import math
 import time
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+
+LOG = "log.jsonl"
+"""Log in the folder of a run."""
 
 TIME = "time.json"
 """File of a checkpoint that holds the seconds of training up to it."""
 
 
 class ElapsedTime:
-    """Seconds of training that led to the current weights.
-
-    After an interruption, the seconds up to the checkpoint count, and the seconds since. Steps that were lost and
-    repeated count once.
-    """
+    """Seconds of training that led to the current weights: steps that were lost and repeated count once."""
 
     def __init__(self) -> None:
         self._before = 0.0
@@ -45,6 +47,37 @@ class ElapsedTime:
     def save(self, checkpoint: Path) -> None:
         """Write the seconds into a checkpoint."""
         (checkpoint / TIME).write_text(json.dumps({"seconds": self.seconds}) + "\n", encoding="utf-8")
+
+
+class RunLog:
+    """Appends lines with step and seconds of training to a JSONL file."""
+
+    def __init__(self, path: Path, elapsed: ElapsedTime) -> None:
+        self._path = path
+        self._elapsed = elapsed
+
+    def begin(self, step: int) -> None:
+        """Keep the lines up to a step, at which training begins; drop later and damaged lines."""
+        kept = b""
+        if step and self._path.exists():
+            lines = self._path.read_bytes().splitlines(keepends=True)
+            kept = b"".join(line for line in lines if _step_of_line(line) <= step)
+        self._path.write_bytes(kept)
+
+    def write(self, step: int, values: Mapping[str, Any]) -> None:
+        """Append a line."""
+        line = {"step": step, "seconds": round(self._elapsed.seconds, 1), **values}
+        with self._path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _step_of_line(line: bytes) -> float:
+    """Return the step of a line; infinity for a damaged line."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else math.inf
+    except (ValueError, KeyError, TypeError):
+        return math.inf
+    return step if isinstance(step, int) else math.inf
 
 
 def read_seconds(file: Path) -> float:
