@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.kernels.likelihood import log_sigmoid
-from termwise.models.tildev2 import Counting, check_lift
+from termwise.models.checks import UNIT, check_parameter
+from termwise.models.tildev2 import Counting
 from termwise.text.vocabulary import Vocabulary
 from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.validation import check, check_count
@@ -52,7 +53,8 @@ class Expansion:
         check("encoder", self.encoder, isinstance(self.encoder, str | Path), "a name or a folder")
         check_count("terms", self.terms)
         check("counting", self.counting, self.counting in get_args(Counting), "new or raw")
-        object.__setattr__(self, "lift", check_lift("tildev2", self.lift))
+        lift = check_parameter("tildev2", "expansion_lift", self.lift, float, UNIT)
+        object.__setattr__(self, "lift", lift)
 
 
 QUESTION_WORDS = frozenset({"how", "what", "when", "which", "why", "who", "where", "definition"})

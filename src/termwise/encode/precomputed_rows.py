@@ -51,7 +51,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.models.checks import check_choice
+from termwise.models.checks import check_parameter
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
@@ -287,7 +287,7 @@ class PrecomputedEncoder:
     def __init__(
         self, precomputed: PrecomputedRows, encoder: DocumentEncoder, *, missing: MissingRows = "refuse"
     ) -> None:
-        check_choice("precomputed rows", "missing", missing, ("encode", "refuse"))
+        check_parameter("precomputed rows", "missing", missing, MissingRows)
         if (precomputed.encoder, precomputed.vocabulary) != (encoder.fingerprint, encoder.vocabulary.id):
             raise VocabularyMismatchError(
                 "the precomputed rows belong to another encoder or to other settings",

@@ -16,7 +16,7 @@ from termwise.encode.network_inputs import PieceIds, cut_windows, framed, window
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.pooled_rows import RowPool
 from termwise.kernels.likelihood import excess_rows, log_sigmoid, pruning_keys
-from termwise.models.checks import LONGEST_WINDOW, check_whole
+from termwise.models.checks import WINDOWS, check_parameter
 from termwise.models.tilde import Tilde
 from termwise.validation import check_texts
 from termwise.weights import TermWeights
@@ -153,7 +153,7 @@ class TildeQueryEncoder(NetworkEncoder):
     def __init__(self, session: OnnxSession, *, overlap: int | None = None) -> None:
         super().__init__(session, "tilde")
         if overlap is not None:
-            check_whole("a query encoder", "overlap", overlap, least=0, most=LONGEST_WINDOW)
+            check_parameter("a query encoder", "overlap", overlap, int, WINDOWS["overlap"])
         positions = self.folder.manifest.positions
         self._size, self._overlap = window_sizes(length=positions, overlap=overlap, positions=positions)
 

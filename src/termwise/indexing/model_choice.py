@@ -14,7 +14,8 @@ from termwise.encode.open_encoder import lazy_document_encoder
 from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
 from termwise.indexing.context import refuse_arguments
 from termwise.models import Model, Model1, NetworkModel, make_model, model_names
-from termwise.models.idf_power import check_power
+from termwise.models.checks import check_parameter
+from termwise.models.idf_power import POWER
 from termwise.translation.table_folder import read_manifest, table_folder
 from termwise.translation.table_manifest import NAME as TABLE
 from termwise.validation import wrong
@@ -168,7 +169,7 @@ def _kind_and_id(encoder: Mapping[str, object]) -> str:
 
 def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
     """Refuse a power of the idf that is out of range or differs from that of the model."""
-    power = check_power("the encoder", encoder.idf_power)
+    power = check_parameter("the encoder", "idf_power", encoder.idf_power, float, POWER)
     if power and (encoder.gives_log_likelihoods or encoder.floors is not None):
         raise ParameterError(
             "weights above a floor cannot be multiplied by an idf, because absent terms would need other floors",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.models.checks import Range, check_parameter, parameter_types
 from termwise.text import AnalyzerSpec, Vocabulary
 from termwise.weights import TermWeights
 
@@ -31,9 +32,27 @@ QueryWeighting = Literal["counts", "occurrences", "idf"]
 
 @dataclass(frozen=True, eq=False)
 class Model(ABC):
-    """Base class of models; a subclass is a frozen dataclass whose fields are the parameters."""
+    """Base class of models; a subclass is a frozen dataclass whose fields are the parameters.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter has the wrong type or is out of range.
+    UnknownNameError
+        If a parameter is not one of its choices.
+    """
 
     name: ClassVar[str]
+
+    ranges: ClassVar[Mapping[str, Range]] = {}
+    """Range of each field that is a number; 0 or more for a field that is absent."""
+
+    def __post_init__(self) -> None:
+        for name, kind in parameter_types(type(self)).items():
+            value = getattr(self, name)
+            if value is not None or self.__dataclass_fields__[name].default is not None:
+                value = check_parameter(self.name, name.rstrip("_"), value, kind, self.ranges.get(name))
+                object.__setattr__(self, name, value)
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters as JSON-like values, ``lambda`` for ``lambda_``.

@@ -30,6 +30,7 @@ bits. ``lengths="lucene"`` applies Lucene's one-byte document lengths; avgdl is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -38,7 +39,7 @@ import numpy.typing as npt
 
 from termwise.errors import WeightError
 from termwise.models.base import CountModel
-from termwise.models.checks import check_choice, check_counts, check_number
+from termwise.models.checks import UNIT, Range, check_counts
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -89,17 +90,10 @@ class BM25(CountModel):
     negative_idf: Literal["floor", "refuse"] = "floor"
 
     name: ClassVar[str] = "bm25"
-
-    def __post_init__(self) -> None:
-        k1 = check_number(
-            self.name, "k1", self.k1, holds=lambda v: 0 <= v <= 1e6, expected="a number from 0 to 1e6"
-        )
-        b = check_number(self.name, "b", self.b, holds=lambda v: 0 <= v <= 1, expected="a number from 0 to 1")
-        object.__setattr__(self, "k1", k1)
-        object.__setattr__(self, "b", b)
-        check_choice(self.name, "variant", self.variant, ("lucene", "robertson", "atire"))
-        check_choice(self.name, "lengths", self.lengths, ("exact", "lucene"))
-        check_choice(self.name, "negative_idf", self.negative_idf, ("floor", "refuse"))
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "k1": (lambda value: 0 <= value <= 1e6, "a number from 0 to 1e6"),
+        "b": UNIT,
+    }
 
     def idf(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
         """Return the inverse document frequency of each term in the chosen variant.

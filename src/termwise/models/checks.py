@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -19,80 +22,79 @@ if TYPE_CHECKING:
 LONGEST_WINDOW = 1 << 16
 """Upper bound for the length of a window, in pieces."""
 
+Range = tuple[Callable[[float], bool], str]
+"""Condition for a number, and its description in errors."""
 
-def check_number(
-    model: str, parameter: str, value: object, *, holds: Callable[[float], bool], expected: str
-) -> float:
-    """Return `value` as a float if it is a finite number for which `holds` is true.
+
+def between(least: int, most: int) -> Range:
+    """Return the range of whole numbers from `least` to `most`."""
+    return lambda value: least <= value <= most, f"a whole number from {least} to {most}"
+
+
+UNIT: Range = (lambda value: 0 <= value <= 1, "a number from 0 to 1")
+NOT_NEGATIVE: Range = (lambda value: value >= 0, "a number of 0 or more")
+KEEP = between(1, (1 << 31) - 1)
+
+WINDOWS = {"length": between(3, LONGEST_WINDOW), "overlap": between(0, LONGEST_WINDOW)}
+"""Ranges of the parameters of windows: a window has a piece of text and two special ones."""
+
+
+@cache
+def parameter_types(model: type) -> Mapping[str, Any]:
+    """Return the type of each field of a model, without None."""
+    hints = get_type_hints(model)
+    types = {}
+    for field in dataclasses.fields(model):
+        hint = hints[field.name]
+        union = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        types[field.name] = next(one for one in union if one is not NoneType)
+    return types
+
+
+def check_parameter(model: str, parameter: str, value: object, kind: Any, valid: Range | None = None) -> Any:
+    """Return the value of a parameter in its type.
+
+    Parameters
+    ----------
+    model, parameter : str
+        Names for errors.
+    value : object
+    kind : type
+        bool, int, float, str, or Literal of strings.
+    valid : Range, optional
+        Valid numbers, for int and float.
 
     Raises
     ------
     ParameterError
-        Otherwise; `expected` describes the valid values.
+        If the value is of another type or out of range, or a string is empty.
+    UnknownNameError
+        If it is not one of the choices; the error names the nearest ones.
     """
-    if not is_finite_number(value) or not holds(float(value)):
-        raise _out_of_range(model, parameter, value, expected)
-    return float(value)
-
-
-def check_between(model: str, parameter: str, value: object, *, least: float, most: float) -> float:
-    """Return `value` as a float if it is a number from `least` to `most`; -0.0 becomes 0.
-
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
-    checked = check_number(
-        model,
-        parameter,
-        value,
-        holds=lambda number: least <= number <= most,
-        expected=f"a number from {least:g} to {most:g}",
-    )
-    return checked + 0.0
-
-
-def check_whole(model: str, parameter: str, value: object, *, least: int, most: int) -> int:
-    """Return `value` as an int if it is a whole number from `least` to `most`.
-
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
-    if not is_integer(value) or not least <= value <= most:
-        raise _out_of_range(model, parameter, value, f"a whole number from {least} to {most}")
-    return int(value)
-
-
-def check_keep(model: str, keep: object, *, least: int = 1) -> int:
-    """Return the largest number of weights of a document if it is a whole number of `least` or more."""
-    return check_whole(model, "keep", keep, least=least, most=(1 << 31) - 1)
-
-
-def check_windows(model: str, length: int | None, overlap: int | None) -> None:
-    """Refuse a window length below 3 pieces or a negative overlap; None stands for the default."""
-    if length is not None:
-        check_whole(model, "length", length, least=3, most=LONGEST_WINDOW)
-    if overlap is not None:
-        check_whole(model, "overlap", overlap, least=0, most=LONGEST_WINDOW)
-
-
-def check_name(model: str, parameter: str, value: object) -> None:
-    """Refuse a name or path that is empty or not a string."""
-    if not isinstance(value, str) or not value:
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise UnknownNameError.of(f"{parameter} of {model}", str(value), get_args(kind))
+        return value
+    if kind in (int, float):
+        holds, expected = NOT_NEGATIVE if valid is None else valid
+        is_number = is_integer(value) if kind is int else is_finite_number(value)
+        if not is_number or not holds(kind(value)):
+            raise ParameterError(
+                f"{parameter} of {model} is out of range",
+                facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
+                fixes=[f"set `{parameter}=NUMBER`, or leave it out for the default"],
+            )
+        return kind(value) + kind(0)  # -0.0 becomes 0.0
+    if not isinstance(value, kind) or value == "":
+        noun, expected = ("true or false",) * 2 if kind is bool else ("a name", "a name or a path")
         raise ParameterError(
-            f"{parameter} of {model} is not a name",
-            facts=[("parameter", parameter), ("given", shown(value)), ("expected", "a name or a path")],
-            fixes=[f"set `{parameter}=NAME`, or leave it out for the default"],
+            f"{parameter} of {model} is not {noun}",
+            facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
+            fixes=[
+                f"set `{parameter}={'true' if kind is bool else 'NAME'}`, or leave it out for the default"
+            ],
         )
-
-
-def check_choice(model: str, parameter: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the choices; the error names the nearest ones."""
-    if value not in choices:
-        raise UnknownNameError.of(f"{parameter} of {model}", str(value), choices)
+    return value
 
 
 def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
@@ -142,14 +144,6 @@ def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
             ],
             fixes=["compute the statistics from the same documents with the same analyzer"],
         )
-
-
-def _out_of_range(model: str, parameter: str, value: object, expected: str) -> ParameterError:
-    return ParameterError(
-        f"{parameter} of {model} is out of range",
-        facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-        fixes=[f"set `{parameter}=NUMBER`, or leave it out for the default"],
-    )
 
 
 def _first(counts: TermWeights, mask: npt.NDArray[np.bool_]) -> tuple[int, int, float]:

@@ -27,6 +27,7 @@ all documents: its floor is 0, and the third part still counts it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -35,7 +36,7 @@ import numpy.typing as npt
 
 from termwise.errors import WeightError
 from termwise.models.base import CountModel
-from termwise.models.checks import check_counts, check_number
+from termwise.models.checks import Range, check_counts
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -75,12 +76,9 @@ class QueryLikelihoodDirichlet(CountModel):
 
     name: ClassVar[str] = "dirichlet"
     has_background_term: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        mu = check_number(
-            self.name, "mu", self.mu, holds=lambda v: 1e-6 <= v <= 1e12, expected="a number from 1e-6 to 1e12"
-        )
-        object.__setattr__(self, "mu", mu)
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "mu": (lambda value: 1e-6 <= value <= 1e12, "a number from 1e-6 to 1e12")
+    }
 
     def floors(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
         """Return ``ln P(t|C)`` for each term, followed by the floor of the background term.

@@ -21,14 +21,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from termwise.models.checks import check_between
+from termwise.models.checks import Range
 
 LARGEST_POWER = 4.0
 
-
-def check_power(model: str, power: object) -> float:
-    """Return a power as a float if it is a number from 0 to `LARGEST_POWER`."""
-    return check_between(model, "idf_power", power, least=0, most=LARGEST_POWER)
+POWER: Range = (lambda value: 0 <= value <= LARGEST_POWER, f"a number from 0 to {LARGEST_POWER:g}")
 
 
 def idf_factors(

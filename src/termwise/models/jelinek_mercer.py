@@ -21,6 +21,7 @@ term that is absent from the collection has the floor 0, so that the product lea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.models.base import CountModel
-from termwise.models.checks import check_counts, check_number
+from termwise.models.checks import Range, check_counts
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
@@ -68,16 +69,9 @@ class QueryLikelihoodJM(CountModel):
     lambda_: float = 0.1
 
     name: ClassVar[str] = "jm"
-
-    def __post_init__(self) -> None:
-        value = check_number(
-            self.name,
-            "lambda",
-            self.lambda_,
-            holds=lambda v: 1e-9 <= v < 1,
-            expected="a number from 1e-9 and below 1",
-        )
-        object.__setattr__(self, "lambda_", value)
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "lambda_": (lambda value: 1e-9 <= value < 1, "a number from 1e-9 to below 1")
+    }
 
     def floors(self, statistics: CollectionStatistics) -> npt.NDArray[np.float64]:
         """Return ``ln(lambda * P(t|C))`` for each term.

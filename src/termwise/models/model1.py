@@ -49,7 +49,7 @@ A query word outside the vocabulary of the index adds nothing. With lambda = 0 i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -61,25 +61,13 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.models.attachments import TranslationColumns
 from termwise.models.base import CountModel
-from termwise.models.checks import check_choice, check_counts, check_keep, check_name, check_number
+from termwise.models.checks import UNIT, Range, between, check_counts
 from termwise.text import AnalyzerSpec, Vocabulary
 from termwise.weights import TermWeights
 
 if TYPE_CHECKING:
     from termwise.collection.statistics import CollectionStatistics
     from termwise.translation import TranslationTable
-
-
-def _is_probability(value: float) -> bool:
-    return 0 <= value <= 1
-
-
-_RANGES: tuple[tuple[str, Callable[[float], bool], str], ...] = (
-    ("self_translation", _is_probability, "a number from 0 to 1"),
-    ("least", _is_probability, "a number from 0 to 1"),
-    ("lambda_", lambda value: value == 0 or 1e-9 <= value < 1, "0, or a number from 1e-9 to below 1"),
-    ("prune", lambda value: value >= 0, "a number of 0 or more"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,27 +122,21 @@ class Model1(CountModel):
 
     name: ClassVar[str] = "model1"
     expands: ClassVar[bool] = True
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "self_translation": UNIT,
+        "least": UNIT,
+        "lambda_": (lambda value: value == 0 or 1e-9 <= value < 1, "0, or a number from 1e-9 to below 1"),
+        "keep": between(0, (1 << 31) - 1),
+    }
 
     def __post_init__(self) -> None:
-        check_name(self.name, "table", self.table)
-        check_choice(self.name, "self_mode", self.self_mode, ("add", "set"))
-        check_choice(self.name, "background", self.background, ("smoothed", "bitext", "collection"))
-        if not isinstance(self.renormalise, bool):
-            raise ParameterError(
-                "renormalise of model1 is true or false", facts=[("given", repr(self.renormalise))]
-            )
         if self.lambda_ == 1:
             raise ParameterError(
                 "lambda = 1 ignores the document: every score is that of the collection",
                 facts=[("lambda", self.lambda_), ("expected", "0, or a number from 1e-9 to below 1")],
                 fixes=["set `lambda=0.3`"],
             )
-        for field, holds, expected in _RANGES:
-            value = check_number(
-                self.name, field.rstrip("_"), getattr(self, field), holds=holds, expected=expected
-            )
-            object.__setattr__(self, field, value)
-        object.__setattr__(self, "keep", check_keep(self.name, self.keep, least=0))
+        super().__post_init__()
 
     @cached_property
     def _translations(self) -> TranslationTable:
@@ -241,6 +223,9 @@ class CompiledModel1(CountModel):
 
     name: ClassVar[str] = Model1.name
     expands: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Trust the fields, which `Model1.for_vocabulary` and `restricted_to` compute."""
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters of `model`."""

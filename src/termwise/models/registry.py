@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from types import NoneType
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import NamedTuple
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models.base import Model
 from termwise.models.bm25 import BM25
+from termwise.models.checks import parameter_types
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
 from termwise.models.maximum_likelihood import MaximumLikelihood
@@ -74,8 +73,8 @@ def make_model(name: str, settings: Mapping[str, str]) -> Model:
     fields = _fields(name)
     arguments: dict[str, object] = {}
     for parameter, text in settings.items():
-        field, hint = _field(name, fields, parameter)
-        arguments[field] = _value(name, parameter, text, hint)
+        field, kind = _field(name, fields, parameter)
+        arguments[field] = _value(name, parameter, text, kind)
     return _MODELS[name](**arguments)
 
 
@@ -103,10 +102,7 @@ def _fields(name: str) -> dict[str, tuple[str, object]]:
     """Return field name and type of each parameter by public name (``lambda`` for ``lambda_``)."""
     if name not in _MODELS:
         raise UnknownNameError.of("model", name, _MODELS)
-    hints = get_type_hints(_MODELS[name])
-    return {
-        field.name.rstrip("_"): (field.name, hints[field.name]) for field in dataclasses.fields(_MODELS[name])
-    }
+    return {field.rstrip("_"): (field, kind) for field, kind in parameter_types(_MODELS[name]).items()}
 
 
 def _field(name: str, fields: dict[str, tuple[str, object]], parameter: str) -> tuple[str, object]:
@@ -115,20 +111,19 @@ def _field(name: str, fields: dict[str, tuple[str, object]], parameter: str) -> 
     return fields[parameter]
 
 
-def _value(name: str, parameter: str, text: str, hint: object) -> object:
+def _value(name: str, parameter: str, text: str, kind: object) -> object:
     """Convert a setting to the type of its parameter."""
-    types = set(get_args(hint)) - {NoneType} or {hint}
-    for kind, reader in _READERS.items():
-        if kind in types:
-            try:
-                return reader.read(text)
-            except ValueError:
-                raise ParameterError(
-                    f"{parameter} of {name} is not {reader.noun}",
-                    facts=[("parameter", parameter), ("given", repr(text)), ("expected", reader.expected)],
-                    fixes=[f"set `{parameter}={reader.placeholder}`"],
-                ) from None
-    return text
+    reader = _READERS.get(kind)
+    if reader is None:
+        return text
+    try:
+        return reader.read(text)
+    except ValueError:
+        raise ParameterError(
+            f"{parameter} of {name} is not {reader.noun}",
+            facts=[("parameter", parameter), ("given", repr(text)), ("expected", reader.expected)],
+            fixes=[f"set `{parameter}={reader.placeholder}`"],
+        ) from None
 
 
 class _Reader(NamedTuple):
@@ -146,7 +141,7 @@ def _boolean(text: str) -> bool:
     return text == "true"
 
 
-_READERS: dict[type[Any], _Reader] = {
+_READERS: dict[object, _Reader] = {
     float: _Reader(float, "a number", "a number, such as 0.5", "NUMBER"),
     int: _Reader(int, "a whole number", "a whole number, such as 100", "NUMBER"),
     bool: _Reader(_boolean, "true or false", "true or false", "true"),

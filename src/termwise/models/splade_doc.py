@@ -12,12 +12,13 @@ which no network reads queries.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from termwise.models.base import NetworkModel
-from termwise.models.checks import check_keep, check_name, check_windows
-from termwise.models.idf_power import check_power
+from termwise.models.checks import KEEP, WINDOWS, Range
+from termwise.models.idf_power import POWER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +58,4 @@ class SpladeDoc(NetworkModel):
     idf_power: float | None = None
 
     name: ClassVar[str] = "splade-doc"
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "encoder", self.encoder)
-        if self.keep is not None:
-            check_keep(self.name, self.keep)
-        check_windows(self.name, self.length, self.overlap)
-        if self.idf_power is not None:
-            object.__setattr__(self, "idf_power", check_power(self.name, self.idf_power))
+    ranges: ClassVar[Mapping[str, Range]] = {"keep": KEEP, **WINDOWS, "idf_power": POWER}

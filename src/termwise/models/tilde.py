@@ -32,12 +32,13 @@ largest likelihood over the windows, where the published code drops all text aft
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
 from termwise.models.base import NetworkModel
-from termwise.models.checks import check_choice, check_keep, check_name, check_windows
+from termwise.models.checks import KEEP, WINDOWS, Range
 
 DEFAULT_KEEP = 256
 """Default number of weights of a document in the compact form."""
@@ -85,18 +86,15 @@ class Tilde(NetworkModel):
     side: Literal["document", "query"] = "document"
 
     name: ClassVar[str] = "tilde"
+    ranges: ClassVar[Mapping[str, Range]] = {"keep": KEEP, **WINDOWS}
 
     def __post_init__(self) -> None:
-        check_name(self.name, "encoder", self.encoder)
-        check_choice(self.name, "form", self.form, ("compact", "exact"))
-        check_choice(self.name, "side", self.side, ("document", "query"))
+        super().__post_init__()
         if self.form == "exact" and self.keep is not None:
             raise ParameterError(
                 "the exact form keeps every weight",
                 facts=[("form", self.form), ("keep", self.keep)],
                 fixes=["leave keep out", "set `form=compact`"],
             )
-        if self.form == "compact":
-            keep = DEFAULT_KEEP if self.keep is None else self.keep
-            object.__setattr__(self, "keep", check_keep(self.name, keep))
-        check_windows(self.name, self.length, self.overlap)
+        if self.form == "compact" and self.keep is None:
+            object.__setattr__(self, "keep", DEFAULT_KEEP)

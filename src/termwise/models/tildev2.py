@@ -20,31 +20,20 @@ separately, and a term takes its largest weight over the windows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
 from termwise.models.base import NetworkModel
-from termwise.models.checks import (
-    LONGEST_WINDOW,
-    check_between,
-    check_choice,
-    check_name,
-    check_whole,
-    check_windows,
-)
-from termwise.models.idf_power import check_power
+from termwise.models.checks import LONGEST_WINDOW, UNIT, WINDOWS, Range, between
+from termwise.models.idf_power import POWER
 
 Counting = Literal["new", "raw"]
 """What `expansion_terms` counts: appended terms, or terms examined before filtering."""
 
 AS_TRAINED, NO_EXPANSION = "as-trained", "none"
 """Values of `TildeV2.expansion_encoder`: expansion as in training, and no expansion."""
-
-
-def check_lift(model: str, lift: object) -> float:
-    """Return a lift as a float if it is a number from 0 to 1."""
-    return check_between(model, "expansion_lift", lift, least=0, most=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +91,15 @@ class TildeV2(NetworkModel):
     idf_power: float | None = None
 
     name: ClassVar[str] = "tildev2"
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "expansion_terms": between(1, LONGEST_WINDOW),
+        "expansion_lift": UNIT,
+        **WINDOWS,
+        "idf_power": POWER,
+    }
 
     def __post_init__(self) -> None:
-        check_name(self.name, "encoder", self.encoder)
-        check_name(self.name, "expansion_encoder", self.expansion_encoder)
+        super().__post_init__()
         expansion = {name: getattr(self, name) for name in ("expansion_terms", "counting", "expansion_lift")}
         given = [(name, value) for name, value in expansion.items() if value is not None]
         if self.expansion_encoder == NO_EXPANSION and given:
@@ -114,12 +108,3 @@ class TildeV2(NetworkModel):
                 facts=[("expansion_encoder", self.expansion_encoder), *given],
                 fixes=[f"leave {' and '.join(expansion)} out", "leave expansion_encoder out"],
             )
-        if self.expansion_terms is not None:
-            check_whole(self.name, "expansion_terms", self.expansion_terms, least=1, most=LONGEST_WINDOW)
-        if self.counting is not None:
-            check_choice(self.name, "counting", self.counting, ("new", "raw"))
-        if self.expansion_lift is not None:
-            object.__setattr__(self, "expansion_lift", check_lift(self.name, self.expansion_lift))
-        check_windows(self.name, self.length, self.overlap)
-        if self.idf_power is not None:
-            object.__setattr__(self, "idf_power", check_power(self.name, self.idf_power))

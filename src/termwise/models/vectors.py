@@ -16,7 +16,6 @@ import numpy.typing as npt
 from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
 from termwise.models.base import Model, QueryWeighting
-from termwise.models.checks import check_choice, check_number
 from termwise.models.token_weights import read_token_weights, term_weights
 from termwise.text.vocabulary import Vocabulary
 
@@ -63,21 +62,13 @@ class VectorModel(Model):
     name: ClassVar[str] = "vectors"
 
     def __post_init__(self) -> None:
-        check_choice(self.name, "query", self.query, ("counts", "occurrences", "idf"))
+        super().__post_init__()
         if (self.query == "idf") != (self.idf is not None):
             raise ParameterError(
                 "query=idf and a file of token weights require each other",
                 facts=[("query", self.query), ("idf", self.idf or "none")],
                 fixes=["set `query=idf, idf=FILE`"],
             )
-        missing = check_number(
-            self.name,
-            "idf_missing",
-            self.idf_missing,
-            holds=lambda v: v >= 0,
-            expected="a number of at least 0",
-        )
-        object.__setattr__(self, "idf_missing", missing)
 
     @property
     def query_weighting(self) -> QueryWeighting:
