@@ -9,37 +9,36 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import TYPE_CHECKING
 
-from termwise.display.html import render_page
+from termwise.display.html import css_number, render_page
 from termwise.display.safe_text import legible, legible_line
+from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import (
     ORIGINS,
     UNKNOWN,
     counted,
     decimals_for,
+    decimals_of,
     example_marks,
     factor,
     full_name,
     hues,
     in_pieces,
-    is_result,
     label,
     marks,
+    neighbourhood,
     number,
     one_sided,
     percent,
     query_marks,
     remarks,
     rounding,
+    standing,
     stem,
+    summands,
     translation_sources,
 )
 from termwise.explain.snippets import ELLIPSIS, Mark, Piece, cut, passages
-
-if TYPE_CHECKING:
-    from termwise.explain.explanation import Explanation
 
 WHOLE_TEXT = 200_000
 """Length in characters of the longest text on a page; longer texts are cut to passages."""
@@ -52,7 +51,6 @@ _TERMS = 30
 _TERMS_OF_EXAMPLE = 12
 _FORMULA_TERMS = 8
 _CHIPS = 12
-_WORDS = 40
 _SMALLEST_SEGMENT = 0.01
 _LEVELS = 5
 _SCROLLED_TEXT = 6_000
@@ -110,37 +108,11 @@ class _Stretch:
     """Piece of the text or of the query."""
 
     text: str
-    kind: str
-    place: int
-    hue: int
-    level: int
-    first: bool
-
-
-@dataclass(frozen=True)
-class _Neighbour:
-    """Row of the ranking around the document."""
-
-    rank: str
-    doc_id: str
-    score: str
-    difference: str
-    width: str
-    ours: bool
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """Bar, formula and table of the score."""
-
-    terms: tuple[_Term, ...]
-    segments: tuple[_Segment, ...]
-    formula: tuple[_Part, ...]
-    score: str
-    constant: str | None
-    rounding: str | None
-    rest: str
-    decimals: int
+    kind: str = "plain"
+    place: int = 0
+    hue: int = 0
+    level: int = 0
+    first: bool = False
 
 
 def explanation_html(explanation: Explanation) -> str:
@@ -170,14 +142,15 @@ def explanation_html(explanation: Explanation) -> str:
     True
     """
     text = explanation.text
-    coloured = hues(explanation, counted(explanation))
+    places = counted(explanation)
+    coloured = hues(explanation, places)
     colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
     parts = [] if text is None else _text(text, marks(explanation))
     example = explanation.example
     example_parts = [] if example is None else _text(explanation.query, example_marks(explanation))
     marked = {piece.term for part in parts for piece in part}
     listed = _TERMS if example is None else _TERMS_OF_EXAMPLE
-    total = _sum(explanation, colours, marked, listed)
+    terms = _terms(explanation, places, colours, marked)
     query = legible(explanation.query, directions=True)
     return render_page(
         "termwise.explain",
@@ -192,19 +165,12 @@ def explanation_html(explanation: Explanation) -> str:
         else "medium"
         if len(query) > _SMALLER_QUERY
         else "",
-        remarks=[
-            (
-                remark.reason,
-                [legible_line(word) for word in remark.words[:_WORDS]],
-                len(remark.words) - _WORDS,
-            )
-            for remark in remarks(explanation)
-        ],
-        standing=_rank_line(explanation),
-        total=total,
-        shown_terms=total.terms[:listed],
-        further_terms=total.terms[listed:],
-        chips=[term for term in total.terms if term.in_page][:_CHIPS],
+        remarks=remarks(explanation),
+        standing=standing(explanation),
+        total=_total(explanation, places, terms, listed),
+        shown_terms=terms[:listed],
+        further_terms=terms[listed:],
+        chips=[term for term in terms if term.in_page][:_CHIPS],
         stored=text is not None,
         empty=text is not None and not text.strip(),
         parts=_stretches(parts, colours),
@@ -220,124 +186,110 @@ def explanation_html(explanation: Explanation) -> str:
 # --- the sum ----------------------------------------------------------------------------------------------------
 
 
-def _sum(explanation: Explanation, colours: Sequence[int], marked: set[int | None], listed: int) -> _Sum:
-    contributions = explanation.contributions
-    places = counted(explanation)
-    constant = explanation.constant
-    scores = [contributions[place].score for place in places]
-    decimals = decimals_for([constant, explanation.score, *scores])
+def _terms(
+    explanation: Explanation, places: Sequence[int], colours: Sequence[int], marked: Container[int | None]
+) -> list[_Term]:
+    contributions, query = explanation.contributions, explanation.query
+    decimals = decimals_of(explanation)
     weight_decimals = decimals_for(contributions[place].weight for place in places)
-    whole = sum(max(0.0, score) for score in scores)
-    longest = max(scores, default=0.0)
-    compositions = {composition.place: composition for composition in translation_sources(explanation)}
+    scores = [contributions[place].score for place in places]
+    whole, longest = sum(max(0.0, score) for score in scores), max(scores, default=0.0)
+    sources = {source.place: source for source in translation_sources(explanation)}
     terms = []
     for place in places:
-        part = contributions[place]
+        part, made = contributions[place], sources.get(place)
+        unfound = explanation.text is None or part.origin in ("background", "translation")
         terms.append(
             _Term(
                 place=place + 1,
                 hue=colours[place],
-                name=legible_line(label(part, explanation.query)),
-                stem=legible_line(stem(part, explanation.query)),
-                full_name=legible_line(full_name(part, explanation.query)),
+                name=label(part, query),
+                stem=stem(part, query),
+                full_name=full_name(part, query),
                 origin=ORIGINS[part.origin],
                 product=f"{factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
-                width=_css(100 * part.score / longest if longest > 0 else 0.0),
-                found=None
-                if explanation.text is None or part.origin in ("background", "translation")
-                else len(part.spans),
-                made=tuple((legible_line(word), percent(share)) for word, share in compositions[place].parts)
-                if place in compositions
-                else (),
-                made_more=compositions[place].more if place in compositions else 0,
+                width=css_number(100 * part.score / longest if longest > 0 else 0.0),
+                found=None if unfound else len(part.spans),
+                made=() if made is None else tuple((word, percent(share)) for word, share in made.parts),
+                made_more=0 if made is None else made.more,
                 in_page=place in marked,
             )
         )
+    return terms
+
+
+def _total(
+    explanation: Explanation, places: Sequence[int], terms: Sequence[_Term], listed: int
+) -> dict[str, object]:
+    """Return bar, formula and last rows of the table of the score."""
+    constant, decimals = explanation.constant, decimals_of(explanation)
+    scores = [explanation.contributions[place].score for place in places]
     lacking = rounding([constant, *scores], explanation.score, decimals)
-    return _Sum(
-        terms=tuple(terms),
-        segments=tuple(_segments(explanation, terms, whole, decimals)),
-        formula=tuple(_formula(explanation, terms, decimals)),
-        score=_typeset(explanation.score, decimals),
-        constant=None if constant == 0 else _typeset(constant, decimals),
-        rounding=_typeset(lacking, decimals) if lacking else None,
-        rest=_typeset(sum(scores[listed:]), decimals),
-        decimals=decimals,
-    )
+    return {
+        "segments": list(_segments(scores, terms, decimals)),
+        "formula": list(_formula(explanation, places, terms, decimals)),
+        "score": _typeset(explanation.score, decimals),
+        "constant": None if constant == 0 else _typeset(constant, decimals),
+        "rounding": _typeset(lacking, decimals) if lacking else None,
+        "rest": _typeset(sum(scores[listed:]), decimals),
+        "decimals": decimals,
+    }
 
 
-def _segments(
-    explanation: Explanation, terms: Sequence[_Term], whole: float, decimals: int
-) -> Iterable[_Segment]:
+def _segments(scores: Sequence[float], terms: Sequence[_Term], decimals: int) -> Iterable[_Segment]:
+    whole = sum(max(0.0, score) for score in scores)
     small = 0.0
-    for term in terms:
-        score = explanation.contributions[term.place - 1].score
+    for term, score in zip(terms, scores, strict=True):
         share = score / whole if whole else 0.0
         if share < _SMALLEST_SEGMENT:
             small += max(0.0, score)
             continue
-        yield _Segment(
-            term.place, term.hue, term.full_name, term.score, term.share, _css(1000 * share), share >= 0.08
-        )
+        grow = css_number(1000 * share)
+        yield _Segment(term.place, term.hue, term.full_name, term.score, term.share, grow, share >= 0.08)
     if small > 0:
         share = small / whole
-        yield _Segment(
-            0, 0, "smaller parts", _typeset(small, decimals), _percent(small, whole), _css(1000 * share),
-            share >= 0.15,
-        )  # fmt: skip
+        written, percentage = _typeset(small, decimals), _percent(small, whole)
+        grow = css_number(1000 * share)
+        yield _Segment(0, 0, "smaller parts", written, percentage, grow, share >= 0.15)
 
 
-def _formula(explanation: Explanation, terms: Sequence[_Term], decimals: int) -> Iterable[_Part]:
-    listed = terms if len(terms) <= _FORMULA_TERMS + 1 else terms[:_FORMULA_TERMS]
-    values = [explanation.constant]
-    constant = _typeset(explanation.constant, decimals if explanation.constant else 0)
-    yield _Part("", constant, "constant", 0, 0)
-    for term in listed:
-        value = explanation.contributions[term.place - 1].score
-        values.append(value)
-        yield _Part(_sign(value), _typeset(abs(value), decimals), term.full_name, term.place, term.hue)
-    if len(listed) < len(terms):
-        value = sum(explanation.contributions[term.place - 1].score for term in terms[len(listed) :])
-        values.append(value)
-        name = f"{len(terms) - len(listed):,} more terms"
-        yield _Part(_sign(value), _typeset(abs(value), decimals), name, 0, 0)
-    if lacking := rounding(values, explanation.score, decimals):
-        yield _Part(_sign(lacking), _typeset(abs(lacking), decimals), "rounding", 0, 0)
+def _formula(
+    explanation: Explanation, places: Sequence[int], terms: Sequence[_Term], decimals: int
+) -> Iterable[_Part]:
+    by_place = dict(zip(places, terms, strict=True))
+    most = len(places) if len(places) <= _FORMULA_TERMS + 1 else _FORMULA_TERMS
+    for number_, (name, value, place) in enumerate(summands(explanation, places, most, decimals)):
+        if number_ == 0:
+            yield _Part("", _typeset(value, decimals if value else 0), name, 0, 0)
+            continue
+        term = None if place is None else by_place[place]
+        sign, size = "−" if value < 0 else "+", _typeset(abs(value), decimals)
+        yield _Part(sign, size, name, term.place if term else 0, term.hue if term else 0)
 
 
-def _rank_line(explanation: Explanation) -> str:
-    if explanation.rank is None and explanation.example == explanation.doc_id:
-        return "the query itself, which is not a result"
-    if explanation.rank is None:
-        return "" if is_result(explanation) else "not a result: the document shares no term with the query"
-    of = "" if explanation.results is None else f" of {explanation.results:,}"
-    return f"rank {explanation.rank:,}{of}"
-
-
-def _neighbours(explanation: Explanation) -> list[_Neighbour]:
+def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
+    """Return the rows of the ranking around the document."""
     if not explanation.competitors:
         return []
-    rows = [(competitor.rank, competitor.doc_id, competitor.score) for competitor in explanation.competitors]
-    if explanation.rank is not None:
-        rows.append((explanation.rank, explanation.doc_id, explanation.score))
-    rows.sort(key=itemgetter(0))
-    decimals = decimals_for(score for _, _, score in rows)
-    longest = max(score - explanation.constant for _, _, score in rows)
-    neighbours = []
-    for rank, doc_id, score in rows:
-        ours = rank == explanation.rank
-        above = score - explanation.constant
+    rows = neighbourhood(explanation)
+    decimals = decimals_for(row.score for row in rows)
+    longest = max(row.score - explanation.constant for row in rows)
+    neighbours: list[dict[str, object]] = []
+    for row in rows:
+        ours = row.rank == explanation.rank
+        difference = _typeset(row.score - explanation.score, decimals, signed=True)
+        above = max(0.0, row.score - explanation.constant)
         neighbours.append(
-            _Neighbour(
-                rank=f"{rank:,}",
-                doc_id=legible_line(doc_id),
-                score=_typeset(score, decimals),
-                difference="" if ours else _typeset(score - explanation.score, decimals, signed=True),
-                width=_css(100 * max(0.0, above) / longest if longest > 0 else 0.0),
-                ours=ours,
-            )
+            {
+                "rank": f"{row.rank:,}",
+                "doc_id": legible_line(row.doc_id),
+                "score": _typeset(row.score, decimals),
+                "difference": "" if ours else difference,
+                "width": css_number(100 * above / longest if longest > 0 else 0.0),
+                "ours": ours,
+            }
         )
     return neighbours
 
@@ -375,7 +327,7 @@ def _stretches(
         stretches = []
         for text, strength, term in part:
             if term is None:
-                stretches.append(_Stretch(text, "plain", 0, 0, 0, False))
+                stretches.append(_Stretch(text))
                 continue
             level = max(1, math.ceil(_LEVELS * strength))
             kind = "added" if term in added else "term"
@@ -389,12 +341,12 @@ def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list
     stretches = []
     for text, _, term in cut(query, query_marks(explanation)):
         if term is None:
-            stretches.append(_Stretch(text, "plain", 0, 0, 0, False))
+            stretches.append(_Stretch(text))
         elif term == UNKNOWN:
-            stretches.append(_Stretch(text, "unknown", 0, 0, 0, False))
+            stretches.append(_Stretch(text, "unknown"))
         else:
             kind = "absent" if explanation.contributions[term].score == 0 else "term"
-            stretches.append(_Stretch(text, kind, term + 1, colours[term], _LEVELS, False))
+            stretches.append(_Stretch(text, kind, term + 1, colours[term], _LEVELS))
     return stretches
 
 
@@ -411,13 +363,5 @@ def _typeset(value: float, decimals: int, *, signed: bool = False) -> str:
     return plus + written.replace("-", "−")
 
 
-def _sign(value: float) -> str:
-    return "−" if value < 0 else "+"
-
-
 def _percent(part: float, whole: float) -> str:
     return percent(part / whole if whole > 0 else 0.0)
-
-
-def _css(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")

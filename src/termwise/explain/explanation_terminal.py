@@ -13,31 +13,32 @@ from rich.table import Table
 from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
-from termwise.explain.explanation import Competitor, Explanation
+from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import (
     UNKNOWN,
     counted,
     decimals_for,
+    decimals_of,
     example_marks,
     factor,
     full_name,
     in_pieces,
-    is_result,
     label,
     marks,
+    neighbourhood,
     number,
     one_sided,
     percent,
     query_marks,
     remarks,
-    rounding,
+    standing,
     stem,
+    summands,
     translation_sources,
 )
 from termwise.explain.snippets import Mark, cut, passages, snippet
 from termwise.explain.terminal_parts import (
     colours_of,
-    decimals_of,
     indented,
     is_plain,
     joined,
@@ -129,20 +130,14 @@ class _ExplanationView:
 
     def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
-        standing = Text.assemble("score ", (number(explanation.score, decimals_of(explanation)), "bold"))
-        if explanation.rank is not None:
-            standing.append(f" · rank {explanation.rank:,}")
-            if explanation.results is not None:
-                standing.append(f" of {explanation.results:,}")
-        elif explanation.example == explanation.doc_id:
-            standing.append(" · the query itself, which is not a result")
-        elif not is_result(explanation):
-            standing.append(" · not a result: the document shares no term with the query")
+        score = Text.assemble("score ", (number(explanation.score, decimals_of(explanation)), "bold"))
+        if rank := standing(explanation):
+            score.append(f" · {rank}")
         if explanation.example is None:
             query = Text("query ") + _query(explanation, 3 * columns, plain)
         else:
             query = Text(f"like {legible_line(explanation.example)}", overflow="fold")
-        return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), standing, query]
+        return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), score, query]
 
     def _rows(self) -> list[_Row]:
         """Return the rows of the sum: parts, rounding difference, and score."""
@@ -151,36 +146,31 @@ class _ExplanationView:
         decimals = decimals_of(explanation)
         colours = colours_of(explanation)
         places = counted(explanation)
-        shown = places if self.full else places[:TERMS]
         weight_decimals = decimals_for(contributions[place].weight for place in places)
-        scores, rows = [], []
-        if explanation.constant != 0:
-            scores.append(explanation.constant)
-            rows.append(_Row(Text("constant"), number(explanation.constant, decimals)))
-        for place in shown:
+        rows = []
+        most = len(places) if self.full else TERMS
+        for title, value, place in summands(explanation, places, most, decimals):
+            if place is None:
+                if title != "constant" or value != 0:
+                    style = "dim" if title == "rounding" else ""
+                    share = None if title in ("constant", "rounding") else max(0.0, value)
+                    rows.append(_Row(Text(title), number(value, decimals), share=share, style=style))
+                continue
             part = contributions[place]
-            name = Text(legible_line(label(part, explanation.query)), colours[place])
+            name = Text(label(part, explanation.query), colours[place])
             if term := stem(part, explanation.query):
-                name.append(f" ({legible_line(term)})", "dim")
-            scores.append(part.score)
+                name.append(f" ({term})", "dim")
             rows.append(
                 _Row(
                     name,
-                    number(part.score, decimals),
-                    share=max(0.0, part.score),
+                    number(value, decimals),
+                    share=max(0.0, value),
                     colour=colours[place],
-                    origin=_ORIGINS[part.origin],
+                    origin="not known" if part.origin == "unknown" else part.origin,
                     product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
                     found=f"{len(part.spans):,}×" if part.spans else "–",
                 )
             )
-        if len(shown) < len(places):
-            others = sum(contributions[place].score for place in places[len(shown) :])
-            scores.append(others)
-            name = Text(f"{len(places) - len(shown):,} more terms")
-            rows.append(_Row(name, number(others, decimals), share=max(0.0, others)))
-        if lacking := rounding(scores, explanation.score, decimals):
-            rows.append(_Row(Text("rounding"), number(lacking, decimals), style="dim"))
         rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
         return rows
 
@@ -189,10 +179,11 @@ class _ExplanationView:
         colours = colours_of(self.explanation)
         for term in translation_sources(self.explanation)[: None if self.full else TERMS]:
             part = self.explanation.contributions[term.place]
-            words = ", ".join(f"{legible_line(word)} {percent(share)}" for word, share in term.parts)
+            words = ", ".join(f"{word} {percent(share)}" for word, share in term.parts)
             more = f", {term.more:,} more" if term.more else ""
-            name = legible_line(full_name(part, self.explanation.query))
-            yield Text.assemble((name, colours[term.place]), " ← ", words, more)
+            yield Text.assemble(
+                (full_name(part, self.explanation.query), colours[term.place]), " ← ", words, more
+            )
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
@@ -255,18 +246,14 @@ class _ExplanationView:
         return parts
 
     def _competitors(self) -> Table:
-        explanation = self.explanation
-        rows = list(explanation.competitors)
-        if explanation.rank is not None:
-            rows.append(Competitor(explanation.rank, explanation.doc_id, explanation.score))
-        rows.sort(key=lambda row: row.rank)
+        rows = neighbourhood(self.explanation)
         decimals = decimals_for(row.score for row in rows)
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
         for row in rows:
-            explained = row.rank == explanation.rank
+            explained = row.rank == self.explanation.rank
             name = legible_line(row.doc_id) + (" ◂" if explained else "")
             table.add_row(
                 f"{row.rank:,}", number(row.score, decimals), name, style="bold" if explained else ""
@@ -288,16 +275,6 @@ class _Row:
     style: str = ""
 
 
-_ORIGINS = {
-    "exact": "exact",
-    "expansion": "expansion",
-    "translation": "translation",
-    "background": "background",
-    "absent": "absent",
-    "unknown": "not known",
-}
-
-
 def _table(rows: Sequence[_Row], columns: int) -> Table:
     """Return the table of the sum; in a narrow terminal it has fewer columns and shorter names, but all numbers."""
     score_width = max(len(row.score) for row in rows)
@@ -305,11 +282,12 @@ def _table(rows: Sequence[_Row], columns: int) -> Table:
     score_width = max(score_width, len(heading))
     name_width = min(_LONGEST_NAME, max(row.name.cell_len for row in rows))
     room = columns - score_width - 2 - min(name_width, _SHORTEST_NAME)
-    kept: dict[str, str] = {}
-    for key, title in (("product", "query × doc"), ("found", "in text"), ("origin", "origin")):
+    titles = {"product": "query × doc", "found": "in text", "origin": "origin"}
+    kept = set()
+    for key, title in titles.items():
         needed = 2 + max(len(title), *(len(getattr(row, key)) for row in rows))
         if needed <= room:
-            kept[key] = title
+            kept.add(key)
             room -= needed
     room -= max(0, name_width - _SHORTEST_NAME)
     name_width = max(1, name_width + min(0, room))
@@ -317,28 +295,21 @@ def _table(rows: Sequence[_Row], columns: int) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("term", no_wrap=True, overflow="ellipsis", min_width=name_width, max_width=name_width)
-    if "origin" in kept:
-        table.add_column("origin", no_wrap=True)
-    if "product" in kept:
-        table.add_column("query × doc", justify="right", no_wrap=True)
+    before, after = ([key for key in keys if key in kept] for keys in (("origin", "product"), ("found",)))
+    for key in before:
+        table.add_column(titles[key], justify="right" if key == "product" else "left", no_wrap=True)
     table.add_column(heading, justify="right", no_wrap=True, min_width=score_width)
     if bar:
         table.add_column("share", no_wrap=True)
-    if "found" in kept:
-        table.add_column("in text", justify="right", no_wrap=True)
+    for key in after:
+        table.add_column(titles[key], justify="right", no_wrap=True)
     shares = [row.share for row in rows if row.share is not None]
     for row in rows:
         if row is rows[-1]:
-            table.add_row(*[""] * (1 + len(kept.keys() - {"found"})), Text("─" * score_width, "dim"))
-        table.add_row(
-            row.name,
-            *([row.origin] if "origin" in kept else []),
-            *([row.product] if "product" in kept else []),
-            row.score,
-            *([_bar(row.share, shares, row.colour, bar)] if bar else []),
-            *([row.found] if "found" in kept else []),
-            style=row.style,
-        )
+            table.add_row(*[""] * (1 + len(before)), Text("─" * score_width, "dim"))
+        bars = [_bar(row.share, shares, row.colour, bar)] if bar else []
+        left, right = ([getattr(row, key) for key in keys] for keys in (before, after))
+        table.add_row(row.name, *left, row.score, *bars, *right, style=row.style)
     return table
 
 
@@ -368,10 +339,8 @@ def _query(explanation: Explanation, width: int, plain: bool) -> Text:
 
 
 def _remarks(explanation: Explanation) -> Iterable[Text]:
-    for remark in remarks(explanation):
-        words = [legible_line(word) for word in remark.words[:_WORDS]]
-        if len(remark.words) > _WORDS:
-            words.append(f"and {len(remark.words) - _WORDS:,} more")
-        yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join(words))
+    for remark in remarks(explanation, words=_WORDS):
+        more = [f"and {remark.more:,} more"] if remark.more else []
+        yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join([*remark.words, *more]))
     if in_pieces(explanation):
         yield Text("##: a piece that continues a word", "dim")

@@ -1,7 +1,8 @@
 """Words and numbers of an explanation, for terminals and web pages.
 
-Each number is rounded to the decimals of the whole sum (`decimals_for`). If the rounded numbers do not add up to the
-rounded score, the difference is a separate part (`rounding`).
+Names and words are safe within a line, see `termwise.display.safe_text.legible_line`. Each number is rounded to the
+decimals of the whole sum (`decimals_of`). If the rounded numbers do not add up to the rounded score, the difference is
+a separate part (`rounding`).
 """
 
 from __future__ import annotations
@@ -9,18 +10,17 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from operator import attrgetter
 
+from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
+from termwise.explain.explanation import Competitor, Contribution, Explanation
 from termwise.explain.snippets import Mark
 from termwise.explain.word_boundaries import whole_words, word_around
-
-if TYPE_CHECKING:
-    from termwise.explain.explanation import Contribution, Explanation
 
 ORIGINS = {
     "exact": "the word itself",
@@ -54,10 +54,13 @@ class Remark:
         For example ``"not in this document"``.
     words : tuple of str
         Distinct words of the query.
+    more : int
+        Number of further words.
     """
 
     reason: str
     words: tuple[str, ...]
+    more: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,12 @@ def decimals_for(values: Iterable[float]) -> int:
     if largest >= 1e9 or all(value == int(value) for value in known):
         return 0
     return 4 if largest >= 1 else min(12, 3 - math.floor(math.log10(largest)))
+
+
+def decimals_of(explanation: Explanation) -> int:
+    """Return the number of decimals of the scores of an explanation."""
+    parts = (part.score for part in explanation.contributions)
+    return decimals_for([explanation.constant, explanation.score, *parts])
 
 
 def number(value: float, decimals: int) -> str:
@@ -138,9 +147,58 @@ def counted(explanation: Explanation) -> list[int]:
     return [place for place, part in enumerate(explanation.contributions) if part.score != 0]
 
 
-def is_result(explanation: Explanation) -> bool:
-    """Return whether the document shares a term with the query."""
-    return any(part.score != 0 and part.origin != "background" for part in explanation.contributions)
+def standing(explanation: Explanation) -> str:
+    """Return the rank of the document, or why it is not a result; empty for a result without a rank."""
+    if explanation.rank is not None:
+        of = "" if explanation.results is None else f" of {explanation.results:,}"
+        return f"rank {explanation.rank:,}{of}"
+    if explanation.example == explanation.doc_id:
+        return "the query itself, which is not a result"
+    if any(part.score != 0 and part.origin != "background" for part in explanation.contributions):
+        return ""
+    return "not a result: the document shares no term with the query"
+
+
+def neighbourhood(explanation: Explanation) -> list[Competitor]:
+    """Return the competitors by rank, with the explained document if it has a rank."""
+    rows = list(explanation.competitors)
+    if explanation.rank is not None:
+        rows.append(Competitor(explanation.rank, explanation.doc_id, explanation.score))
+    return sorted(rows, key=attrgetter("rank"))
+
+
+def summands(
+    explanation: Explanation, places: Sequence[int], most: int, decimals: int
+) -> Iterator[tuple[str, float, int | None]]:
+    """Yield the parts of the score as a sum: the constant, terms, the sum of the other terms, and the rounding.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        The explanation.
+    places : sequence of int
+        Positions of the contributions, see `counted`.
+    most : int
+        Number of terms to list; the others are added up.
+    decimals : int
+        Decimals of the numbers; `rounding` is the last part if it is not 0.
+
+    Yields
+    ------
+    tuple of (str, float, int or None)
+        Name, value, and position of the contribution, or None for the other parts.
+    """
+    scores = [explanation.contributions[place].score for place in places]
+    values = [explanation.constant, *scores[:most]]
+    yield "constant", explanation.constant, None
+    for place in places[:most]:
+        part = explanation.contributions[place]
+        yield full_name(part, explanation.query), part.score, place
+    if len(places) > most:
+        values.append(sum(scores[most:]))
+        yield f"{len(places) - most:,} more terms", values[-1], None
+    if lacking := rounding(values, explanation.score, decimals):
+        yield "rounding", lacking, None
 
 
 def label(part: Contribution, query: str, *, words: int = 2) -> str:
@@ -167,8 +225,8 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
         return "background"
     names = _words(part, query)
     if not names:
-        return part.term
-    return ", ".join(names[:words]) + (", …" if len(names) > words > 1 else "")
+        return legible_line(part.term)
+    return legible_line(", ".join(names[:words])) + (", …" if len(names) > words > 1 else "")
 
 
 def full_name(part: Contribution, query: str) -> str:
@@ -198,7 +256,7 @@ def stem(part: Contribution, query: str) -> str:
     if part.origin == "background":
         return ""
     named = {word.casefold() for word in _words(part, query)} or {part.term.casefold()}
-    return "" if part.term.casefold() in named else part.term
+    return "" if part.term.casefold() in named else legible_line(part.term)
 
 
 def in_pieces(explanation: Explanation) -> bool:
@@ -274,7 +332,7 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
         group = [parts[place] for place in places]
         name = label(group[0], query, words=1)
         if _is_piece(group[0], query) and _beside(group, pieces, query):
-            name += f" ({' '.join(part.term for part in group)})"
+            name += f" ({legible_line(' '.join(part.term for part in group))})"
         sums.append((name, sum(part.score for part in group), places[0]))
     return sorted(sums, key=lambda part: -part[1])
 
@@ -295,7 +353,7 @@ def translation_sources(explanation: Explanation, *, words: int = 4) -> list[Tra
         shares: dict[str, float] = {}
         for source in part.sources:
             word = text[slice(*word_around(text, *source.spans[0]))]
-            name = "itself" if source.term == part.term else word
+            name = "itself" if source.term == part.term else legible_line(word)
             shares[name] = shares.get(name, 0.0) + source.share
         largest = sorted(shares.items(), key=lambda item: -item[1])
         if largest:
@@ -355,11 +413,18 @@ def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
     return {place: hue for hue, place in enumerate(chosen)}
 
 
-def remarks(explanation: Explanation) -> list[Remark]:
+def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     """Return remarks on the words of the query that add nothing, and on words that the model added to the document.
 
     A word of the text can have the weight 0, and stop words and punctuation are not part of the query. Reasons without
     words are left out.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        The explanation.
+    words : int, optional
+        Largest number of words per remark.
     """
     query = explanation.query
     added: list[Contribution] = []
@@ -379,7 +444,11 @@ def remarks(explanation: Explanation) -> list[Remark]:
         "not in the index": unknown,
         "left out of the query": _left_out(explanation),
     }
-    return [Remark(reason, tuple(_distinct(words))) for reason, words in words_by_reason.items() if words]
+    return [
+        Remark(reason, tuple(map(legible_line, distinct[:words])), max(0, len(distinct) - words))
+        for reason, found in words_by_reason.items()
+        if (distinct := _distinct(found))
+    ]
 
 
 def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]:

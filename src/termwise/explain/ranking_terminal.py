@@ -14,11 +14,10 @@ from rich.text import Text
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
-from termwise.explain.explanation_text import decimals_for, marks, number, rounding, together
+from termwise.explain.explanation_text import decimals_for, decimals_of, marks, number, rounding, together
 from termwise.explain.snippets import Mark, snippet
 from termwise.explain.terminal_parts import (
     colours_of,
-    decimals_of,
     indented,
     is_plain,
     marked_text,
@@ -112,7 +111,7 @@ def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
     written: list[Text] = []
     for name, score, colour in parts:
         sign = Text("+ " if written else "", "dim")
-        written.append(Text.assemble(sign, (f"{legible_line(name)} ", colour), number(score, decimals)))
+        written.append(Text.assemble(sign, (f"{name} ", colour), number(score, decimals)))
     total = number(explanation.score, decimals)
     if not written:
         return [Text(total)]

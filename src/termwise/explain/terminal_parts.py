@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from termwise.explain.explanation import Explanation
-from termwise.explain.explanation_text import decimals_for, hues
+from termwise.explain.explanation_text import hues
 from termwise.explain.snippets import Piece
 from termwise.explain.word_boundaries import inside_word
 
@@ -87,12 +87,6 @@ def trimmed_lines(
 def is_plain(console: Console) -> bool:
     """Return whether a console has no colours."""
     return console.color_system is None or console.no_color
-
-
-def decimals_of(explanation: Explanation) -> int:
-    """Return the number of decimals of the scores of an explanation."""
-    parts = (part.score for part in explanation.contributions)
-    return decimals_for([explanation.constant, explanation.score, *parts])
 
 
 def colours_of(explanation: Explanation) -> list[str]:

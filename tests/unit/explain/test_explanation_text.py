@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -21,14 +22,15 @@ from termwise.explain.explanation_text import (
     full_name,
     hues,
     in_pieces,
-    is_result,
     label,
     marks,
     number,
     query_marks,
     remarks,
     rounding,
+    standing,
     stem,
+    summands,
     together,
     translation_sources,
 )
@@ -166,8 +168,18 @@ def test_of_many_terms_the_heaviest_are_coloured():
 
 
 def test_a_document_that_matches_nothing_but_its_bias_is_no_result():
-    assert is_result(EXPLANATION)
-    assert not is_result(Explanation(QUERY, "d", 0.5, 0.0, PARTS[2:], (), ""))
+    assert standing(EXPLANATION) == ""
+    background = Explanation(QUERY, "d", 0.5, 0.0, PARTS[2:], (), "")
+    assert standing(background) == "not a result: the document shares no term with the query"
+    assert standing(replace(background, rank=1_234, results=5_678)) == "rank 1,234 of 5,678"
+
+
+def test_the_parts_of_a_sum_add_up_to_the_rounded_score():
+    terms = tuple(part(name, 0.25) for name in "abc")
+    parts = list(summands(Explanation("a b c", "d", 1.0, 0.25, terms, (), None), [0, 1, 2], 1, 1))
+    names = [("constant", None), ("a", 0), ("2 more terms", None), ("rounding", None)]
+    assert [(name, place) for name, _, place in parts] == names
+    assert sum(float(f"{value:.1f}") for _, value, _ in parts) == pytest.approx(1.0)
 
 
 def test_every_origin_has_words():
