@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from termwise.display.html import css_number, render_page
 from termwise.display.safe_text import legible, legible_line
-from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import (
     ORIGINS,
     UNKNOWN,
@@ -39,6 +39,9 @@ from termwise.explain.explanation_text import (
     translation_sources,
 )
 from termwise.explain.snippets import ELLIPSIS, Mark, Piece, cut, passages
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
 
 WHOLE_TEXT = 200_000
 """Length in characters of the longest text on a page; longer texts are cut to passages."""
@@ -274,18 +277,18 @@ def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
     if not explanation.competitors:
         return []
     rows = neighbourhood(explanation)
-    decimals = decimals_for(row.score for row in rows)
-    longest = max(row.score - explanation.constant for row in rows)
+    decimals = decimals_for(score for _, _, score in rows)
+    longest = max(score - explanation.constant for _, _, score in rows)
     neighbours: list[dict[str, object]] = []
-    for row in rows:
-        ours = row.rank == explanation.rank
-        difference = _typeset(row.score - explanation.score, decimals, signed=True)
-        above = max(0.0, row.score - explanation.constant)
+    for rank, name, score in rows:
+        ours = rank == explanation.rank
+        difference = _typeset(score - explanation.score, decimals, signed=True)
+        above = max(0.0, score - explanation.constant)
         neighbours.append(
             {
-                "rank": f"{row.rank:,}",
-                "doc_id": legible_line(row.doc_id),
-                "score": _typeset(row.score, decimals),
+                "rank": f"{rank:,}",
+                "doc_id": name,
+                "score": _typeset(score, decimals),
                 "difference": "" if ours else difference,
                 "width": css_number(100 * above / longest if longest > 0 else 0.0),
                 "ours": ours,

@@ -247,17 +247,15 @@ class _ExplanationView:
 
     def _competitors(self) -> Table:
         rows = neighbourhood(self.explanation)
-        decimals = decimals_for(row.score for row in rows)
+        decimals = decimals_for(score for _, _, score in rows)
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
         table.add_column(overflow="fold")
-        for row in rows:
-            explained = row.rank == self.explanation.rank
-            name = legible_line(row.doc_id) + (" ◂" if explained else "")
-            table.add_row(
-                f"{row.rank:,}", number(row.score, decimals), name, style="bold" if explained else ""
-            )
+        for rank, name, score in rows:
+            explained = rank == self.explanation.rank
+            style, name = ("bold", f"{name} ◂") if explained else ("", name)
+            table.add_row(f"{rank:,}", number(score, decimals), name, style=style)
         return table
 
 

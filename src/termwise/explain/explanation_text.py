@@ -14,13 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
-from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
-from termwise.explain.explanation import Competitor, Contribution, Explanation
 from termwise.explain.snippets import Mark
 from termwise.explain.word_boundaries import whole_words, word_around
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Contribution, Explanation
 
 ORIGINS = {
     "exact": "the word itself",
@@ -159,12 +161,12 @@ def standing(explanation: Explanation) -> str:
     return "not a result: the document shares no term with the query"
 
 
-def neighbourhood(explanation: Explanation) -> list[Competitor]:
-    """Return the competitors by rank, with the explained document if it has a rank."""
-    rows = list(explanation.competitors)
+def neighbourhood(explanation: Explanation) -> list[tuple[int, str, float]]:
+    """Return rank, name and score of the competitors and, if it has a rank, of the explained document, by rank."""
+    rows = [(other.rank, legible_line(other.doc_id), other.score) for other in explanation.competitors]
     if explanation.rank is not None:
-        rows.append(Competitor(explanation.rank, explanation.doc_id, explanation.score))
-    return sorted(rows, key=attrgetter("rank"))
+        rows.append((explanation.rank, legible_line(explanation.doc_id), explanation.score))
+    return sorted(rows)
 
 
 def summands(
