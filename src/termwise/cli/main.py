@@ -45,7 +45,7 @@ from termwise.cli.terminal import note_compiling
 from termwise.cli.verb_group import VerbGroup
 from termwise.display.safe_text import error_text, legible
 from termwise.errors import TermwiseError
-from termwise.kernels.jit import told_of_compiling
+from termwise.kernels.jit import on_compilation
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -105,7 +105,7 @@ def run(arguments: list[str] | None = None) -> int:
     """
     asked_for_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        with nullcontext() if asked_for_json else told_of_compiling(note_compiling):
+        with nullcontext() if asked_for_json else on_compilation(note_compiling):
             app(args=arguments, prog_name="termwise")
         sys.stdout.flush()
     except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)

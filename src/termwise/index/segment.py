@@ -16,7 +16,7 @@ from termwise.index.manifest import BLOCK_BITS
 from termwise.index.ordering import document_order
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
-from termwise.kernels.inversion import count_entries, count_terms, fill_entries, fill_postings
+from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
 from termwise.progress import Progress
 
 KIND = "views"
@@ -128,9 +128,7 @@ def _write_inverted(
         )
     else:
         order = np.arange(plan.rows, dtype=np.int32)
-    counts = np.zeros(plan.n_terms, dtype=np.int64)
-    count_terms(terms, counts)
-    term_postings = np.concatenate([[0], np.cumsum(counts)])
+    term_postings = np.concatenate([[0], np.cumsum(count_terms(terms, plan.n_terms))])
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
     room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)
 
@@ -151,23 +149,10 @@ def _write_inverted(
             last = int(np.searchsorted(term_postings, term_postings[first] + room, side="right")) - 1
             last = min(max(last, first + 1), plan.n_terms)
             starts = term_postings[first : last + 1] - term_postings[first]
-            size = int(starts[-1])
-            documents = np.empty(size, dtype=np.uint32)
-            sorted_impacts = np.empty(size, dtype=np.uint8)
-            fill_postings(indptr, terms, impacts, order, first, starts, documents, sorted_impacts)
-            entries = count_entries(starts, documents, BLOCK_BITS)
-            entry_counts[first:last] = entries
-            entry_starts = np.concatenate([[0], np.cumsum(entries)])
-            total = int(entry_starts[-1])
-            block = np.empty(total, dtype=np.uint16)
-            count = np.empty(total, dtype=np.uint8)
-            largest = np.empty(total, dtype=np.uint8)
-            offsets = np.empty(size, dtype=np.uint8)
-            fill_entries(
-                starts, documents, sorted_impacts, BLOCK_BITS, entry_starts, block, count, largest, offsets
-            )
+            documents, sorted_impacts = collect_postings(indptr, terms, impacts, order, first, starts)
+            entry_counts[first:last], *columns = cut_postings(starts, documents, sorted_impacts, BLOCK_BITS)
             del documents
-            columns: tuple[npt.NDArray[Any], ...] = (block, count, largest, offsets, sorted_impacts)
+            columns.append(sorted_impacts)
             for name, column in zip(types, columns, strict=True):
                 parts[name].add(column)
             first = last

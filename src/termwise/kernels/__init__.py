@@ -1,5 +1,5 @@
-"""Pure functions on arrays: `reference` defines every number, the numba modules beside it compute it fast.
+"""Pure functions on arrays: `reference` defines each number, and the modules beside it compute it fast with numba.
 
-Nothing here knows files, models or text. Kernels take and return arrays, release the GIL, are compiled once and
-cached, and use no fast-math: the same input gives the same bits on every machine.
+Kernels take and return arrays and use no files, models or text. They release the GIL, are compiled once and cached, and
+use no fast-math: the same input gives the same bits on every machine.
 """

@@ -1,12 +1,12 @@
-"""Numbering documents so that similar ones become neighbours: recursive graph bisection.
+"""Recursive graph bisection: an order of documents in which similar ones are neighbours.
 
-Dhulipala et al., KDD 2016, "Compressing graphs and indexes with recursive graph bisection". A set of documents is
-cut into two halves; documents are swapped between them as long as that lowers the estimated cost of the gaps
-between postings; then each half is treated in the same way. The estimate for a term that occurs in l documents of
-a half of n is ``l * log2(n / (l + 1))``.
+Dhulipala et al., "Compressing graphs and indexes with recursive graph bisection", KDD 2016. A set of documents is cut
+into two halves. Documents are swapped between them as long as that lowers the estimated cost of the gaps between
+postings; then each half is bisected. The estimate for a term that occurs in l documents of a half of n is
+``l * log2(n / (l + 1))``.
 
-Float32 sums are taken in one fixed order and halves are independent of each other, so that the numbering is the
-same for any number of threads.
+Float32 sums have a fixed order and halves are independent of each other, so the result does not depend on the number of
+threads.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def bisect(
     touched: Array,
     gains: Array,
 ) -> None:
-    """Improve one cut: swap documents between ``order[first:middle]`` and ``order[middle:last]``.
+    """Improve a cut: swap documents between ``order[first:middle]`` and ``order[middle:last]``.
 
     Parameters
     ----------
@@ -48,21 +48,21 @@ def bisect(
     terms : ndarray of shape (nnz,), uint16 or uint32
         Term numbers.
     order : ndarray of shape (n,), int32
-        Documents in their present order; changed in place.
+        Current order of the documents; changed in place.
     first, middle, last : int
-        The two halves.
+        Bounds of the two halves.
     rounds : int
-        Most rounds of swapping.
+        Largest number of rounds of swaps.
     log2 : ndarray of shape (at least n + 2,), float32
         ``log2[i]`` is the binary logarithm of i, 0 for i = 0.
     lefts, rights : ndarrays of shape (terms,), int32
-        All zero before and after: documents of each half that hold the term.
+        Work arrays, zero before and after: number of documents of each half that contain the term.
     gain_left, gain_right : ndarrays of shape (terms,), float32
-        Room for what a term gains when a document leaves the left or the right half.
+        Work arrays: gain of a term when a document leaves the left or the right half.
     touched : ndarray of shape (terms,), int32
-        Room for the terms of this set.
+        Work array: terms of the set.
     gains : ndarray of shape (n,), float32
-        Room for the gain of moving each document.
+        Work array: gain of moving each document.
     """
     n_touched = 0
     for i in range(first, last):
@@ -129,7 +129,7 @@ def bisect(
 
 @compiled
 def cut(first: int, last: int, leaf: int) -> int:
-    """Return where a set of documents is cut: about the middle, at a multiple of `leaf` from its start."""
+    """Return the position of a cut: near the middle, a multiple of `leaf` after the start."""
     half = (((last - first) >> 1) + (leaf >> 1)) // leaf * leaf
     if half <= 0 or half >= last - first:
         half = leaf
@@ -149,7 +149,7 @@ def bisect_all(
     n_terms: int,
     gains: Array,
 ) -> None:
-    """Bisect ``order[first:last]`` down to sets of at most `leaf` documents; arguments as in `bisect`."""
+    """Bisect ``order[first:last]`` down to sets of at most `leaf` documents; see `bisect`."""
     lefts = np.zeros(n_terms, dtype=np.int32)
     rights = np.zeros(n_terms, dtype=np.int32)
     gain_left = np.empty(n_terms, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Counting the tokens of documents."""
+"""Token counts of documents."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def count_rows(indptr: Array, token_numbers: Array) -> tuple[Array, Array, Array
     indptr : ndarray of shape (n + 1,), int64
         Row boundaries in `token_numbers`; starts at 0, never decreases, ends at its length.
     token_numbers : ndarray of shape (m,), int32
-        The tokens of each row in the order of the text, each 0 or larger.
+        Tokens of each row in the order of the text, 0 or larger.
 
     Returns
     -------
     indptr : ndarray of shape (n + 1,), int64
         Row boundaries in the two arrays that follow. Empty rows are kept.
     terms : ndarray of shape (nnz,), int32
-        The distinct tokens of each row, strictly increasing.
+        Distinct tokens of each row, strictly increasing.
     counts : ndarray of shape (nnz,), float32
-        How often each occurs in its row, a whole number; exact up to 16,777,216 occurrences.
+        Number of occurrences in the row, exact up to 16,777,216.
     """
     ordered = token_numbers.copy()
     boundaries = np.zeros(len(indptr), dtype=np.int64)
     counts = np.empty(len(ordered), dtype=np.float32)
-    # Terms are written over the sorted tokens: a row never has more terms than tokens.
+    # Terms overwrite the sorted tokens: a row has no more terms than tokens.
     size = np.int64(0)
     for row in range(len(indptr) - 1):
         start = indptr[row]

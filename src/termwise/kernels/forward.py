@@ -1,4 +1,4 @@
-"""Scoring given rows of the forward view."""
+"""Scores of given rows of the forward view."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ OK = 0
 CORRUPT = 1
 
 BATCH = 256
-"""Rows whose postings are fetched from memory together: as many as stay in a processor's cache until they are read."""
+"""Number of rows whose postings are fetched from memory together; they fit the cache of the processor."""
 
 AHEAD = 512
-"""Postings of a row that are fetched ahead, at most; the rest of a longer row is searched, or read in order, anyway."""
+"""Largest number of postings of a row to fetch in advance."""
 
 LONG = 32
-"""In a row with more postings than this for each term of the query, the terms are searched for instead."""
+"""Postings per query term above which a row is searched by bisection instead of read in order."""
 
 
 @compiled
 def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int, stop: int) -> int:
-    """Read one number from every cache line of the rows ``start`` to ``stop``, up to `AHEAD` postings of each.
+    """Read one number from each cache line of the rows ``start:stop``, up to `AHEAD` postings per row.
 
-    Rows lie anywhere in memory, and waiting for one after the other is most of what scoring them costs. These reads
-    do not depend on each other, so that the processor waits for many of them at once.
+    Most of the time of scoring is spent waiting for memory. These reads do not depend on each other, so the processor
+    waits for many of them at once.
     """
     total = np.int64(0)
     for i in range(start, stop):
@@ -34,7 +34,7 @@ def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int
         for position in range(firsts[i], last, 32):
             total += np.int64(terms[position])
         for position in range(firsts[i], last, 64):
-            total += np.int64(impacts[position] > 0)  # any real number fits no integer
+            total += np.int64(impacts[position] > 0)  # a float may not fit an integer
     return int(total)
 
 
@@ -42,9 +42,9 @@ def _fetch(terms: Array, impacts: Array, firsts: Array, lasts: Array, start: int
 def _search(
     terms: Array, impacts: Array, first: int, last: int, query_terms: Array, query_weights: Array, score: Any
 ) -> Any:
-    """Add what the terms of a query weigh in one row, halving the row for each.
+    """Add the products of the query terms in a row, each found by bisection.
 
-    No step branches on what was read, and no search waits for another one: the processor has several under way.
+    No branch depends on the data, so the processor runs several searches at the same time.
     """
     for i in range(len(query_terms)):
         place: Any = first
@@ -80,7 +80,7 @@ def score_rows(
     terms : ndarray of shape (nnz,), uint16 or uint32
         Term numbers, strictly increasing in a row.
     impacts : ndarray of shape (nnz,), uint8 or float32
-        Impacts, or plain weights in a float index.
+        Impacts, or the weights of a float index.
     bias : ndarray of shape (n or 0,), uint16 or float32
         Document bias.
     rows : ndarray of shape (m,), int64
@@ -92,12 +92,12 @@ def score_rows(
     background_weight : int64 or float64
         Weight of the document bias.
     slots : ndarray of shape (terms of the vocabulary,), an unsigned type that can count to q
-        All zero; used for look-ups and left all zero.
+        Work array, zero before and after.
 
     Returns
     -------
     scores : ndarray of shape (m,), type of `query_weights`
-        Terms are added in ascending order of their numbers, so that float sums are reproducible.
+        Products are added in ascending order of the terms, so float sums are reproducible.
     matched : ndarray of shape (m,), bool
         Whether the row shares a term with the query.
     status : int
@@ -141,6 +141,6 @@ def score_rows(
             scores[i] = score
     for i in range(len(query_terms)):
         slots[query_terms[i]] = 0
-    if fetched < 0:  # it is not; but reads whose result nobody wants would be left out
+    if fetched < 0:  # never true; without a use of the result, the compiler removes the reads
         status = CORRUPT
     return scores, matched, status

@@ -1,10 +1,9 @@
-"""Measures of a mixture of two scores, as functions of its weight.
+"""Measures of an interpolation of two scores, as functions of its weight.
 
-With the weight alpha, the score of a document is ``alpha * first + (1 - alpha) * second``: a straight line in
-alpha. Two documents swap where their lines cross, once at most. A measure looks at the ranks of relevant
-documents alone, so the crossings of relevant documents with all others are all that can change it: m * n of
-them for m relevant documents among n, sorted once. With a cutoff k, documents that have k others above them
-at every alpha can never be seen, and are left out first; what is left is mostly a few dozen.
+The score of a document is ``alpha * first + (1 - alpha) * second``, a straight line in alpha. Two documents swap where
+their lines cross, at most once. A measure depends on the ranks of the relevant documents only. So it changes only at
+crossings of relevant documents with others: m * n for m relevant documents among n, sorted once. With a cutoff k,
+documents with k others above them at every alpha never reach the cutoff, and are removed first.
 
 `termwise.kernels.reference` defines each function; ranks agree exactly, values within 1e-12.
 """
@@ -18,25 +17,26 @@ import numpy as np
 from termwise.kernels.jit import Array, compiled
 
 NDCG, AP, RR, P, R, SUCCESS = range(6)
-"""The measures, as the argument `kind` names them."""
+"""Values of the argument `kind`."""
 
 
 @compiled
 def value_of_ranks(ranks: Array, gains: Array, kind: int, cutoff: int, norm: float) -> float:
-    """Return the value of a measure, given where relevant documents stand; agrees with the reference.
+    """Return the value of a measure from the ranks of the relevant documents; agrees with `reference.value_of_ranks`.
 
     Parameters
     ----------
     ranks : ndarray of shape (m,), int64
-        Ranks from 1, all different.
+        Ranks from 1, distinct.
     gains : ndarray of shape (m,), float64
-        What each gains, above 0.
+        Gain of each document, above 0.
     kind : int
-        One of the numbers above.
+        Measure, see above.
     cutoff : int
-        Ranks above it count for nothing.
+        Documents at higher ranks are ignored.
     norm : float
-        What the sum is divided by; the value is 0 where it is 0.
+        Divisor of the sum: the largest possible DCG for nDCG, the number of relevant documents for AP and R, the cutoff
+        for P, 1 for RR and Success. The value is 0 if it is 0.
     """
     if norm <= 0:
         return 0.0
@@ -73,15 +73,13 @@ def query_values(
     Parameters
     ----------
     indptr : ndarray of shape (q + 1,), int64
-        Where the documents of each query begin.
+        Boundaries of the queries in the arrays of documents.
     scores, gains : ndarrays of shape (n,), float64
-        Score of each document, and what it gains: 0 unless it is relevant.
+        Score and gain of each document; the gain is 0 unless it is relevant.
     places : ndarray of shape (n,), int64
-        Of equal scores of one query, the smaller place stands first.
-    norms : ndarray of shape (q,), float64
-        See `value_of_ranks`.
-    kind, cutoff : int
-        See `value_of_ranks`.
+        Order of documents with equal scores.
+    norms, kind, cutoff
+        See `value_of_ranks`; `norms` has shape (q,).
 
     Returns
     -------
@@ -110,7 +108,7 @@ def query_values(
 
 @compiled
 def undominated(first: Array, second: Array, most: int) -> Array:
-    """Return the documents that can be among the first `most` at some alpha; agrees with the reference.
+    """Return the documents that are among the first `most` at some alpha; agrees with `reference.undominated`.
 
     Parameters
     ----------
@@ -127,28 +125,28 @@ def undominated(first: Array, second: Array, most: int) -> Array:
     n = len(first)
     if n <= most:
         return np.arange(n)
-    # By the first score, then by the second, then by position: whatever dominates a document comes before it.
+    # Ordered by the first score, then by the second, then by position: documents that dominate another precede it.
     by_second = np.argsort(-second, kind="mergesort")
     order = by_second[np.argsort(-first[by_second], kind="mergesort")]
-    highest = np.empty(most, dtype=np.float64)  # of the second scores so far, falling
-    held = 0
+    highest = np.empty(most, dtype=np.float64)  # second scores so far, descending
+    n_highest = 0
     kept = np.zeros(n, dtype=np.bool_)
     for i in order:
-        if held == most and highest[most - 1] >= second[i]:
+        if n_highest == most and highest[most - 1] >= second[i]:
             continue
         kept[i] = True
-        place = min(held, most - 1)
+        place = min(n_highest, most - 1)
         while place > 0 and highest[place - 1] < second[i]:
             highest[place] = highest[place - 1]
             place -= 1
         highest[place] = second[i]
-        held = min(held + 1, most)
+        n_highest = min(n_highest + 1, most)
     return np.flatnonzero(kept)
 
 
 @compiled
 def _share(rank: int, number: int, gain: float, kind: int, cutoff: int) -> float:
-    """Return what one relevant document adds to a measure that is a sum, before it is divided."""
+    """Return the summand of a relevant document in a measure that is a sum."""
     if rank > cutoff:
         return 0.0
     if kind == NDCG:
@@ -162,24 +160,21 @@ def query_steps(
 ) -> tuple[Array, Array]:
     """Return a measure of one query as a step function of alpha; agrees with `reference.query_steps`.
 
-    Places where documents swap are rounded to float64. Where many fall together, rounding may part them, so
-    steps shorter than about 1e-15 mean nothing.
+    Crossings are rounded to float64. Rounding may separate equal ones, so steps shorter than about 1e-15 are not real.
 
     Parameters
     ----------
     first, second, gains : ndarrays of shape (n,), float64
-        Two finite scores of each document, and what it gains: 0 unless it is relevant.
-    kind, cutoff : int
-        See `value_of_ranks`.
-    norm : float
+        Two finite scores of each document, and its gain: 0 unless it is relevant.
+    kind, cutoff, norm
         See `value_of_ranks`.
 
     Returns
     -------
     alphas : ndarray of shape (s,), float64
-        Where the steps begin, rising; the first is 0, none is above 1.
+        Starts of the steps, from 0 to at most 1, ascending.
     values : ndarray of shape (s,), float64
-        The value from there up to the next. Neighbours differ by more than 1e-12.
+        Value from each start to the next. Neighbours differ by more than 1e-12.
     """
     kept = undominated(first, second, cutoff)
     x = first[kept]

@@ -1,4 +1,4 @@
-"""Turning the forward view of a segment into its inverted view, a range of terms at a time."""
+"""Conversion of the forward view of a segment to its inverted view, a range of terms at a time."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ from termwise.kernels.jit import Array, compiled
 
 
 @compiled
-def count_terms(terms: Array, counts: Array) -> None:
-    """Add the number of rows each term occurs in to `counts` (int64, one a term)."""
+def count_terms(terms: Array, n_terms: int) -> Array:
+    """Return the number of rows that contain each term, shape (n_terms,), int64."""
+    counts = np.zeros(n_terms, dtype=np.int64)
     for position in range(len(terms)):
         counts[terms[position]] += 1
+    return counts
 
 
 @compiled
-def fill_postings(
-    indptr: Array,
-    terms: Array,
-    impacts: Array,
-    order: Array,
-    first_term: int,
-    starts: Array,
-    documents: Array,
-    out_impacts: Array,
-) -> None:
-    """Collect the postings of the terms from `first_term` on, by term, then by internal document number.
+def collect_postings(
+    indptr: Array, terms: Array, impacts: Array, order: Array, first_term: int, starts: Array
+) -> tuple[Array, Array]:
+    """Collect the postings of a range of terms, sorted by term, then by internal document number.
 
     Parameters
     ----------
@@ -38,12 +33,18 @@ def fill_postings(
     first_term : int
         First term of the range.
     starts : ndarray of shape (range + 1,), int64
-        Where the postings of each term of the range begin in the output.
-    documents, out_impacts : ndarrays of shape (postings of the range,), uint32 and uint8
-        The output.
+        Boundaries of the terms of the range in the result.
+
+    Returns
+    -------
+    documents : ndarray of shape (postings of the range,), uint32
+        Internal document numbers.
+    impacts : ndarray of shape (postings of the range,), uint8
     """
     n_range = len(starts) - 1
     cursor = starts[:-1].copy()
+    documents = np.empty(starts[-1], dtype=np.uint32)
+    sorted_impacts = np.empty(starts[-1], dtype=np.uint8)
     for number in range(len(order)):
         row = order[number]
         for position in range(indptr[row], indptr[row + 1]):
@@ -51,8 +52,9 @@ def fill_postings(
             if 0 <= term < n_range:
                 slot = cursor[term]
                 documents[slot] = number
-                out_impacts[slot] = impacts[position]
+                sorted_impacts[slot] = impacts[position]
                 cursor[term] = slot + 1
+    return documents, sorted_impacts
 
 
 @compiled
@@ -72,18 +74,18 @@ def first_difference(
 ) -> int:
     """Compare the two views of a segment, posting by posting.
 
-    Each posting of the inverted view is looked up in the row of its document. As both views hold equally many and
-    none twice, they are then the same.
+    Each posting of the inverted view is looked up in the row of its document. Both views have the same number of
+    distinct postings, so they are equal if each is found.
 
     Parameters
     ----------
     starts, terms, impacts : ndarrays
-        The forward view. Boundaries must not decrease and must end at the number of postings; terms must increase
-        strictly in a row.
+        Forward view. Boundaries must not decrease and must end at the number of postings; terms must increase strictly
+        in a row.
     order : ndarray of shape (n_documents,)
         A permutation.
     block_bits, term_entries, term_postings, entry_block, entry_count, entry_max, posting_offset, posting_impact
-        The inverted view, as for `kernels.retrieval.retrieve`. Boundaries must start at 0, must not decrease and
+        Inverted view, see `kernels.retrieval.retrieve`. Boundaries must start at 0, must not decrease and
         must end at the numbers of entries and postings.
 
     Returns
@@ -102,12 +104,12 @@ def first_difference(
                 return term
             largest = np.int64(0)
             before = first - 1
-            for held in range(position, stop):
-                document = first + np.int64(posting_offset[held])
+            for posting in range(position, stop):
+                document = first + np.int64(posting_offset[posting])
                 if document <= before or document >= len(order):
                     return term
                 before = document
-                impact = posting_impact[held]
+                impact = posting_impact[posting]
                 largest = max(largest, np.int64(impact))
                 row = np.int64(order[document])
                 low = np.int64(starts[row])
@@ -144,61 +146,48 @@ def first_unsorted(starts: Array, terms: Array, n_terms: int) -> int:
 
 
 @compiled
-def count_entries(starts: Array, documents: Array, block_bits: int) -> Array:
-    """Return, for each term of the range, the number of blocks it occurs in (int64)."""
-    counts = np.zeros(len(starts) - 1, dtype=np.int64)
-    for term in range(len(starts) - 1):
-        last = np.int64(-1)
-        for position in range(starts[term], starts[term + 1]):
-            block = np.int64(documents[position]) >> block_bits
-            if block != last:
-                counts[term] += 1
-                last = block
-    return counts
-
-
-@compiled
-def fill_entries(
-    starts: Array,
-    documents: Array,
-    impacts: Array,
-    block_bits: int,
-    entry_starts: Array,
-    entry_block: Array,
-    entry_count: Array,
-    entry_max: Array,
-    offsets: Array,
-) -> None:
-    """Cut the postings of each term into blocks.
+def cut_postings(
+    starts: Array, documents: Array, impacts: Array, block_bits: int
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Cut the postings of each term into entries, one per block of ``2**block_bits`` documents.
 
     Parameters
     ----------
     starts : ndarray of shape (range + 1,), int64
-        Where the postings of each term begin.
+        Boundaries of the terms.
     documents, impacts : ndarrays of shape (postings,), uint32 and uint8
-        Postings as `fill_postings` leaves them.
+        See `collect_postings`.
     block_bits : int
-        Blocks hold ``2**block_bits`` documents.
-    entry_starts : ndarray of shape (range + 1,), int64
-        Where the entries of each term begin.
-    entry_block, entry_count, entry_max : ndarrays of shape (entries,), uint16, uint8, uint8
-        Output: block, number of postings minus one, largest impact.
+
+    Returns
+    -------
+    entries : ndarray of shape (range,), int64
+        Number of entries of each term.
+    block, count, largest : ndarrays of shape (entries,), uint16, uint8 and uint8
+        Block, number of postings minus one, and largest impact of each entry.
     offsets : ndarray of shape (postings,), uint8
-        Output: document within its block.
+        Position of each document in its block.
     """
+    entries = np.zeros(len(starts) - 1, dtype=np.int64)
+    block = np.empty(len(documents), dtype=np.uint16)
+    count = np.empty(len(documents), dtype=np.uint8)
+    largest = np.empty(len(documents), dtype=np.uint8)
+    offsets = np.empty(len(documents), dtype=np.uint8)
     mask = (1 << block_bits) - 1
-    for term in range(len(starts) - 1):
-        entry = entry_starts[term] - 1
+    entry = -1
+    for term in range(len(entries)):
         last = np.int64(-1)
         for position in range(starts[term], starts[term + 1]):
-            block = np.int64(documents[position]) >> block_bits
-            if block != last:
+            current = np.int64(documents[position]) >> block_bits
+            if current != last:
+                last = current
+                entries[term] += 1
                 entry += 1
-                last = block
-                entry_block[entry] = block
-                entry_count[entry] = 0
-                entry_max[entry] = impacts[position]
+                block[entry] = current
+                count[entry] = 0
+                largest[entry] = impacts[position]
             else:
-                entry_count[entry] += 1
-                entry_max[entry] = max(entry_max[entry], impacts[position])
+                count[entry] += 1
+                largest[entry] = max(largest[entry], impacts[position])
             offsets[position] = np.int64(documents[position]) & mask
+    return entries, block[: entry + 1], count[: entry + 1], largest[: entry + 1], offsets

@@ -1,7 +1,4 @@
-"""How kernels are compiled: one decorator, one set of rules, and word of it to whoever waits.
-
-numba is loaded by the first kernel, not by this module.
-"""
+"""Compilation of kernels with numba, which the first kernel imports, not this module."""
 
 from __future__ import annotations
 
@@ -17,59 +14,54 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 Array: TypeAlias = npt.NDArray[Any]
-"""An array whose type and shape the docstring of the kernel states."""
+"""An array; the docstring of the kernel states its type and shape."""
 
-_waiting: list[Callable[[], None]] = []
+_callbacks: list[Callable[[], None]] = []
 
 
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Compile a kernel: cached on disk, without the GIL, without fast-math, without parallel loops.
 
-    Strict arithmetic in a fixed order gives the same bits on every machine. Where neither the package nor the
-    user's cache folder can be written, kernels are compiled anew by every process. Processes may compile at the same
-    time, see `name_apart`.
+    Strict arithmetic in a fixed order gives the same bits on every machine. If neither the package nor the cache folder
+    of the user can be written, each process compiles the kernels itself. Processes may compile at the same time; see
+    `use_unique_names`.
     """
     from numba import njit
 
-    _hear_of_compiling()
+    _listen_to_numba()
     try:
         made: Any = njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no place for the cache
+    except RuntimeError:  # no folder for the cache
         made = njit(nogil=True)(function)
     else:
-        if hasattr(made, "_cache"):  # and not the function itself, as with NUMBA_DISABLE_JIT=1
-            name_apart(made._cache._cache_file)
+        if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT=1, it is the function itself
+            use_unique_names(made._cache._cache_file)
     return cast(Callable[Parameters, Result], made)
 
 
 @contextmanager
-def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call a function once, when the first kernel is compiled while the block runs.
+def on_compilation(callback: Callable[[], None]) -> Iterator[None]:
+    """Call a function before the first compilation of a kernel in the block, possibly in another thread.
 
-    A kernel whose machine code is read from the cache is not compiled.
-
-    Parameters
-    ----------
-    tell : callable
-        Called before the kernel is compiled, perhaps in another thread.
+    A kernel from the cache is not compiled.
     """
-    _waiting.append(tell)
+    _callbacks.append(callback)
     try:
         yield
     finally:
-        if tell in _waiting:
-            _waiting.remove(tell)
+        if callback in _callbacks:
+            _callbacks.remove(callback)
 
 
 @cache
-def _hear_of_compiling() -> None:
-    """Have numba say when it compiles."""
+def _listen_to_numba() -> None:
+    """Call the callbacks when numba compiles."""
     from numba.core.event import Listener, register
 
     class Compiling(Listener):
         def on_start(self, event: object) -> None:
-            while _waiting:
-                _waiting.pop()()
+            while _callbacks:
+                _callbacks.pop()()
 
         def on_end(self, event: object) -> None:
             pass
@@ -77,18 +69,17 @@ def _hear_of_compiling() -> None:
     register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
 
 
-def name_apart(file: Any) -> None:
-    """Give each file of machine code that numba caches a name of its own.
+def use_unique_names(file: Any) -> None:
+    """Give each file of machine code in the cache of a kernel a unique name.
 
-    numba numbers the files of a kernel by the index it has read. Of two processes that compile it for different types
-    at the same time, both take the same number: the file holds the code of one, the index may name it for the other,
-    and who reads the cache later computes nonsense. With names of their own, what is lost is an entry of the index,
-    and a kernel is compiled once more.
+    numba numbers these files. Two processes that compile a kernel for different types at the same time use the same
+    number, so the index of the cache may refer to the code of the other types. With unique names, at worst an entry of
+    the index is lost and the kernel is compiled again.
 
     Parameters
     ----------
     file : numba.core.caching.IndexDataCacheFile
-        The cache of one kernel; changed in place.
+        Cache of one kernel; changed in place.
     """
     numbered = file._data_name
 

@@ -34,7 +34,7 @@ def log_sigmoid(logits: Array) -> Array:
 
 @compiled
 def pruning_keys(terms: Array, weights: Array, floors: Array) -> Array:
-    """Return how much weights are worth keeping, ``sqrt(P(t|d)) w(t, d)``; agrees with `reference.pruning_keys`.
+    """Return the sort keys for pruning, ``sqrt(P(t|d)) w(t, d)``; agrees with `reference.pruning_keys`.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def pruning_keys(terms: Array, weights: Array, floors: Array) -> Array:
     Returns
     -------
     ndarray of shape (nnz,), float32
-        Computed in float64; for one term, the larger the larger its weight.
+        Computed in float64; increases with the weight of a term.
     """
     keys = np.empty(len(terms), dtype=np.float32)
     for i in range(len(terms)):
@@ -58,16 +58,16 @@ def pruning_keys(terms: Array, weights: Array, floors: Array) -> Array:
 
 @compiled
 def excess_rows(logits: Array, terms: Array, floors: Array) -> tuple[Array, Array, Array]:
-    """Return where log-likelihoods exceed their floors; agrees with `reference.excess_rows`.
+    """Return the excess of log-likelihoods over their floors; agrees with `reference.excess_rows`.
 
     Parameters
     ----------
     logits : ndarray of shape (n, V), float32
         Finite.
     terms : ndarray of shape (m,), int64
-        Terms that take part, strictly increasing.
+        Terms to return, strictly increasing.
     floors : ndarray of shape (m,), float32
-        Floor of each of them.
+        Floor of each of these terms.
 
     Returns
     -------

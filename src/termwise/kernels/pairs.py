@@ -7,7 +7,7 @@ import numpy as np
 from termwise.kernels.jit import Array, compiled
 
 _MOST_PARTS = 64
-"""Parts of a sum, more than the exponents of its numbers have room for."""
+"""Upper bound for the parts of a sum, given the range of the exponents of float64."""
 
 
 @compiled
@@ -28,14 +28,14 @@ def pair_scores(
     query_indptr, query_terms, query_weights : ndarray of int64, int32 and float64
         Rows of queries, terms strictly increasing in a row.
     indptr, terms, weights : ndarray of int64, int32 and float32
-        Rows of texts, likewise.
+        Rows of texts, with the same order of terms.
     queries, texts : ndarray of shape (n,), int64
-        The two rows of each pair.
+        Rows of each pair.
 
     Returns
     -------
     ndarray of shape (n,), float64
-        Rounded once, so that a sum does not depend on how terms are numbered.
+        Rounded once, so the score does not depend on the numbering of the terms.
     """
     scores = np.zeros(len(queries), dtype=np.float64)
     parts = np.zeros(_MOST_PARTS, dtype=np.float64)
@@ -60,10 +60,9 @@ def pair_scores(
 
 @compiled
 def _add(parts: Array, count: int, value: float) -> int:
-    """Add a number to a sum that is kept without rounding, as parts of which none reaches into another.
+    """Add a number to an exact sum of non-overlapping parts in ascending order; return the new number of parts.
 
-    The parts grow from the first to the last (Shewchuk, Discrete & Computational Geometry 18, 1997). Returns how many
-    there are now.
+    Algorithm: Shewchuk, Discrete & Computational Geometry 18, 1997.
     """
     kept = 0
     for place in range(count):
@@ -82,7 +81,7 @@ def _add(parts: Array, count: int, value: float) -> int:
 
 @compiled
 def _rounded(parts: Array, count: int) -> float:
-    """Return the sum of the parts, rounded once, to even where it lies in the middle."""
+    """Return the sum of the parts, rounded once, half to even."""
     if count == 0:
         return 0.0
     place = count - 1
@@ -93,9 +92,7 @@ def _rounded(parts: Array, count: int) -> float:
         before = total
         total = before + parts[place]
         rest = parts[place] - (total - before)
-    if (
-        rest != 0.0 and place > 0 and (rest > 0.0) == (parts[place - 1] > 0.0)
-    ):  # beyond the middle, by what is left
+    if rest != 0.0 and place > 0 and (rest > 0.0) == (parts[place - 1] > 0.0):  # the rest exceeds a half
         doubled = total + 2.0 * rest
         if doubled - total == 2.0 * rest:
             total = doubled

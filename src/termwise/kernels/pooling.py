@@ -1,4 +1,4 @@
-"""Pooling the weights that a network gives for the pieces and windows of documents."""
+"""Pooling and pruning of the weights that a network computes for parts of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def max_rows(indptr: Array, terms: Array, weights: Array) -> tuple[Array, Array,
     terms : ndarray of shape (m,), int32
         Terms of each row in any order, also repeated; 0 or larger.
     weights : ndarray of shape (m,), float32
-        Their weights, finite.
+        Finite.
 
     Returns
     -------
@@ -27,7 +27,7 @@ def max_rows(indptr: Array, terms: Array, weights: Array) -> tuple[Array, Array,
     terms : ndarray of shape (nnz,), int32
         Strictly increasing in a row.
     weights : ndarray of shape (nnz,), float32
-        Above 0; terms whose largest weight is not are left out.
+        Above 0; other terms are left out.
     """
     boundaries = np.zeros(len(indptr), dtype=np.int64)
     pooled_terms = np.empty(len(terms), dtype=np.int32)
@@ -68,16 +68,15 @@ def keep_largest(
     terms : ndarray of shape (nnz,), int32
         Strictly increasing in a row.
     weights : ndarray of shape (nnz,), float32
-        Their weights.
     keys : ndarray of shape (nnz,), float32
-        What they are chosen by, finite; the weights themselves, or something else.
+        Finite sort keys, such as the weights themselves.
     keep : int
-        How many of a row are kept, 1 or more; of equal keys those of smaller term numbers.
+        Number of weights per row, 1 or more; among equal keys, smaller term numbers come first.
 
     Returns
     -------
     indptr, terms, weights
-        As before, with at most `keep` terms in a row, still strictly increasing.
+        The rows with at most `keep` terms, still strictly increasing.
     """
     boundaries = np.zeros(len(indptr), dtype=np.int64)
     for row in range(len(indptr) - 1):

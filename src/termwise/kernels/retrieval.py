@@ -1,17 +1,16 @@
 """Exact top-k over the inverted view of a segment, with block-max pruning.
 
-Documents are numbered so that similar ones are neighbours and are cut into blocks of ``2**block_bits``. For each
-term the inverted view holds one *entry* per block the term occurs in: the block, the number of postings there and
-their largest impact. A query adds up the largest impacts of its terms block by block, which bounds every score in
-the block from above, and visits blocks from the highest bound down until no bound reaches the k-th score. The idea
-is that of block-max pruning (Mallia, Suel & Tonellotto, SIGIR 2024, "Faster learned sparse retrieval with
-block-max pruning"); the layout and this code are our own.
+Similar documents have neighbouring internal numbers, which are cut into blocks of ``2**block_bits``. For each term, the
+inverted view has one *entry* per block with the term: the block, its number of postings of the term, and their largest
+impact. The sum of the largest impacts of the query terms is an upper bound for all scores of a block. Blocks are
+visited in descending order of their bounds, until no bound reaches the k-th score. This is block-max pruning (Mallia,
+Suel & Tonellotto, "Faster learned sparse retrieval with block-max pruning", SIGIR 2024) with another layout.
 
-All sums are integers, so the result does not depend on the order of visits. Candidates are compared by one key,
-``score << 24 | (2**24 - 1 - ordinal)``: higher score first, then the document that came first in the input.
+All sums are integers, so the result does not depend on the order of visits. Documents are compared by one key,
+``score << 24 | (2**24 - 1 - ordinal)``: higher scores first, ties by input position.
 
-The kernels check every position they read from a file against the array it points into, so that a damaged index
-ends in `CORRUPT`, not in a crash.
+The kernels compare each position from a file with the array that it points into. The result for a damaged index is
+`CORRUPT`, not a crash.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ import numpy as np
 from termwise.kernels.jit import Array, compiled
 
 ORDINAL_BITS = 24
-"""Low bits of a key; a segment holds at most ``2**24`` documents."""
+"""Low bits of a key; a segment has at most ``2**24`` documents."""
 
 MAX_SCORE = 2**38
-"""Scores stay below this, so that a key fits a signed 64-bit integer."""
+"""Upper bound of sums; keys then fit a signed 64-bit integer."""
 
 MAX_BINS = 4096
-"""Bounds are sorted by counting into at most this many bins."""
+"""Largest number of bins of the counting sort of bounds."""
 
 GIVE_UP = 16
-"""After so many terms, and again after as many, it is seen whether those that are left could bring a block in."""
+"""Number of terms of a block after which to check whether the other terms can still raise it to the k-th score."""
 
 OK = 0
 CORRUPT = 1
@@ -53,7 +52,7 @@ def _push(heap: Array, size: int, key: Any) -> None:
 
 @compiled
 def _replace_smallest(heap: Array, size: int, key: Any) -> None:
-    """Replace the smallest of the min-heap ``heap[:size]`` by a larger `key`."""
+    """Replace the smallest key of the min-heap ``heap[:size]`` by a larger one."""
     parent = 0
     while True:
         child = 2 * parent + 1
@@ -82,12 +81,12 @@ def _bound_blocks(
     cells: Array,
     largest: Array,
 ) -> bool:
-    """Add up the largest impacts per block and note where each term's postings of the block begin.
+    """Compute the upper bound of each block, and the position of the postings of each query term in each block.
 
-    ``cells[block * q + i]`` becomes ``first posting << 17 | largest impact << 9 | number of postings`` of query term i,
-    0 where the term has none; ``largest[i]`` the most that the term adds anywhere. Returns False where a file position
-    points outside its array, or where the entries of a term do not go up from block to block: one block counted twice
-    would break the bound the caller has put on all sums.
+    ``cells[block * q + i]`` is set to ``first posting << 17 | largest impact << 9 | number of postings`` of query term
+    i, or 0 if the block has none, and ``largest[i]`` to the largest product of the term in a block. Returns False if a
+    position exceeds its array, or if the blocks of a term do not ascend: with a repeated block, sums could exceed the
+    bound of the caller.
     """
     n_blocks = len(bounds)
     n_terms = len(query_terms)
@@ -119,7 +118,7 @@ def _bound_blocks(
 
 @compiled
 def _sort_blocks(bounds: Array, queue: Array) -> int:
-    """Fill `queue` with the blocks by descending bound, exact to ``1 << shift``; return top and shift."""
+    """Fill `queue` with the blocks in descending order of ``bound >> shift``; return shift."""
     top = bounds[0]
     for block in range(len(bounds)):
         top = max(top, bounds[block])
@@ -164,21 +163,21 @@ def retrieve(
     Parameters
     ----------
     query_terms : ndarray of shape (q,), int32
-        Distinct terms, each smaller than the number of terms of the segment.
+        Distinct terms, below the number of terms of the segment.
     query_weights : ndarray of shape (q,), type of `zero`
         Their weights, 1 or more.
     background_weight : int
-        Weight of the document bias; 0 where there is none.
+        Weight of the document bias; 0 without one.
     k : int
-        Number of documents wanted, 1 or more.
+        Number of results, 1 or more.
     n_documents, block_bits : int
         Size of the segment; blocks hold ``2**block_bits`` documents.
     term_entries, term_postings : ndarrays of shape (terms + 1,), uint32
-        Where the entries and the postings of each term begin.
+        Boundaries of the entries and of the postings of each term.
     entry_block, entry_count, entry_max : ndarrays of shape (entries,), uint16, uint8, uint8
         Block, number of postings minus one, largest impact.
     posting_offset, posting_impact : ndarrays of shape (postings,), uint8
-        Document within its block, and impact (1 to 255).
+        Position of the document in its block, and impact (1 to 255).
     order : ndarray of shape (n_documents,), uint32
         Input position of each document.
     bias : ndarray of shape (n_documents or 0,), uint16
@@ -186,12 +185,12 @@ def retrieve(
     block_bias : ndarray of shape (blocks or 0,), uint16
         Largest bias of each block.
     zero : int32 or int64 scalar
-        Decides the width of all sums; the caller has bounded them.
+        Its type is that of all sums, which the caller has bounded.
 
     Returns
     -------
     keys : ndarray of shape (at most k,), int64
-        Keys (see above), best first.
+        Keys, see above, best first.
     status : int
         `OK` or `CORRUPT`.
     """
@@ -219,11 +218,11 @@ def retrieve(
 
     heaviest = np.argsort(-largest) if n_terms > GIVE_UP else np.arange(n_terms)
     lowest_ordinal = (np.int64(1) << ORDINAL_BITS) - 1
-    sums = np.zeros(256, dtype=query_weights.dtype)  # any uint8 offset is inside, damaged or not
+    sums = np.zeros(256, dtype=query_weights.dtype)  # every uint8 offset is inside, also of a damaged file
     heap = np.empty(k, dtype=np.int64)
-    held = 0
-    threshold = np.int64(0)  # the smallest key that is held, once k are held
-    least = zero + 1  # a score below this cannot enter
+    n_keys = 0
+    threshold = np.int64(0)  # smallest key of the heap, once it has k
+    least = zero + 1  # lower scores cannot enter the heap
     for visit in range(n_blocks):
         block = queue[visit]
         bound = bounds[block]
@@ -244,7 +243,7 @@ def retrieve(
                     sums[posting_offset[position]] += weight * posting_impact[position]
                 left -= weight * number((cell >> 9) & 255)
                 added += 1
-                if added % GIVE_UP == 0 and held == k:
+                if added % GIVE_UP == 0 and n_keys == k:
                     best = zero
                     for offset in range(size):
                         best = max(best, sums[offset])
@@ -272,10 +271,10 @@ def retrieve(
                 if background_weight > 0:
                     score += np.int64(background_weight) * bias[document]
                 key = (score << ORDINAL_BITS) | (lowest_ordinal - row)
-                if held < k:
-                    _push(heap, held, key)
-                    held += 1
-                    if held < k:
+                if n_keys < k:
+                    _push(heap, n_keys, key)
+                    n_keys += 1
+                    if n_keys < k:
                         continue
                 elif key > threshold:
                     _replace_smallest(heap, k, key)
@@ -284,4 +283,4 @@ def retrieve(
                 threshold = heap[0]
                 least = max(least, number(threshold >> ORDINAL_BITS))
         sums[:] = zero
-    return np.sort(heap[:held])[::-1], OK
+    return np.sort(heap[:n_keys])[::-1], OK

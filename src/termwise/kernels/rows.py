@@ -1,4 +1,4 @@
-"""Rearranging sparse rows."""
+"""Renumbering of the terms of sparse rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from termwise.kernels.jit import Array, compiled
 
 @compiled
 def renumber_rows(indptr: Array, terms: Array, values: Array, numbers: Array) -> tuple[Array, Array]:
-    """Give the terms of rows new numbers and sort each row by them.
+    """Renumber the terms of rows and sort each row by the new numbers.
 
     Parameters
     ----------
@@ -18,16 +18,16 @@ def renumber_rows(indptr: Array, terms: Array, values: Array, numbers: Array) ->
     terms : ndarray of shape (nnz,), uint32 or int32
         Old numbers, distinct within a row.
     values : ndarray of shape (nnz,), float32
-        What belongs to them.
+        Values of the terms.
     numbers : ndarray, int32
-        New number of each old one, all distinct.
+        New number of each old one, distinct.
 
     Returns
     -------
     terms : ndarray of shape (nnz,), int32
         New numbers, strictly increasing in a row.
     values : ndarray of shape (nnz,), float32
-        In the same order.
+        Values in the order of `terms`.
     """
     new_terms = np.empty(len(terms), dtype=np.int32)
     new_values = np.empty(len(values), dtype=values.dtype)

@@ -1,4 +1,4 @@
-"""Looking a string up in a sorted table of bytes."""
+"""Look-up of strings in a sorted table."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def _compare(data: Array, first: Any, last: Any, other: Array, start: Any, stop:
 
 
 @compiled
-def find_string(data: Array, offsets: Array, by_bytes: Array, wanted: Array) -> int:
+def find_string(data: Array, offsets: Array, by_bytes: Array, sought: Array) -> int:
     """Find a string by bisection.
 
     Parameters
     ----------
     data : ndarray of shape (bytes,), uint8
-        All strings one after the other.
+        Concatenation of all strings.
     offsets : ndarray of shape (n + 1,), uint64
-        Where each begins.
+        Boundaries of the strings in `data`.
     by_bytes : ndarray of shape (n,), uint32
-        String numbers in ascending order of their bytes.
-    wanted : ndarray of shape (m,), uint8
-        The string to look for.
+        Numbers of the strings in ascending order of their bytes.
+    sought : ndarray of shape (m,), uint8
+        Bytes of the string.
 
     Returns
     -------
     int
-        Its number, `ABSENT`, or `CORRUPT` where a number or an offset points outside its array.
+        Its number, `ABSENT`, or `CORRUPT` if a number or an offset exceeds its array.
     """
     low = 0
     high = len(by_bytes)
@@ -53,7 +53,7 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, wanted: Array) -> 
         last = offsets[number + 1]
         if first > last or last > np.uint64(len(data)):
             return CORRUPT
-        order = _compare(data, np.int64(first), np.int64(last), wanted, 0, len(wanted))
+        order = _compare(data, np.int64(first), np.int64(last), sought, 0, len(sought))
         if order == 0:
             return int(number)
         if order < 0:
@@ -64,35 +64,35 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, wanted: Array) -> 
 
 
 @compiled
-def find_strings(data: Array, offsets: Array, by_bytes: Array, wanted: Array, bounds: Array) -> Array:
-    """Find several strings, as `find_string` does.
+def find_strings(data: Array, offsets: Array, by_bytes: Array, sought: Array, bounds: Array) -> Array:
+    """Find several strings; see `find_string`.
 
     Parameters
     ----------
     data, offsets, by_bytes : ndarray
-        As in `find_string`.
-    wanted : ndarray, uint8
-        The strings to look for, one after the other.
+        See `find_string`.
+    sought : ndarray, uint8
+        Concatenation of the strings.
     bounds : ndarray of shape (m + 1,), int64
-        Where each begins.
+        Boundaries of the strings in `sought`.
 
     Returns
     -------
     ndarray of shape (m,), int64
-        What `find_string` gives for each.
+        Result of `find_string` for each.
     """
     numbers = np.empty(len(bounds) - 1, dtype=np.int64)
     for i in range(len(numbers)):
-        numbers[i] = find_string(data, offsets, by_bytes, wanted[bounds[i] : bounds[i + 1]])
+        numbers[i] = find_string(data, offsets, by_bytes, sought[bounds[i] : bounds[i + 1]])
     return numbers
 
 
 @compiled
 def first_disorder(data: Array, offsets: Array, by_bytes: Array) -> int:
-    """Return the first position of `by_bytes` that does not lie above the one before it, or -1.
+    """Return the first position of `by_bytes` whose string is not above the one before it, or -1.
 
-    Arguments as in `find_string`; offsets must lie inside the data and must not decrease. Strings that ascend
-    strictly are distinct, and as many distinct numbers as there are strings are a permutation.
+    For the arguments see `find_string`; offsets must be inside the data and must not decrease. If the strings ascend
+    strictly, they are distinct and `by_bytes` is a permutation.
     """
     for position in range(len(by_bytes)):
         number = np.int64(by_bytes[position])

@@ -1,14 +1,13 @@
-"""IBM Model 1: estimating the table and scoring with it.
+"""IBM Model 1: estimation of the translation table, and scores computed with it.
 
-Estimation is one step of expectation maximisation, a range of target terms at a time. The cells of the model are
-independent by target: for an occurrence of target f, denominator and counts involve the probabilities T(f|u) of that
-f and of nothing else. So a table is held by target. The probabilities of one target are spread over an array with a
-place for each term, all pairs whose target side holds f are walked, and what they add up to is collected again.
-Nothing is hashed or looked for, and ranges of targets do not depend on each other: the numbers do not depend on how
-many threads share the work.
+One step of expectation maximisation processes a range of target terms. For an occurrence of target f, denominator and
+counts involve only the probabilities T(f|u) of that f, so the table is stored by target. For each target, its
+probabilities are spread over an array with one element per term, all pairs with f on the target side are read, and the
+sums are collected again. No hashing or searching is needed. Ranges of targets are independent, so the results do not
+depend on the number of threads.
 
-A bitext has two sides. Row q of both belongs to query number q; a row consists of pieces, and a pair is a piece of
-the one side with a piece of the other: the query, which is one piece, with each chunk of its passages.
+A bitext has two sides. Row q of both sides belongs to query number q. A row consists of pieces: the query is one piece,
+and each chunk of its passages is one. A pair is the query with a chunk.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy as np
 from termwise.kernels.jit import Array, compiled
 
 LEAST_MEAN = 1e-8
-"""Without smoothing, a mean translation probability counts as at least this."""
+"""Lower bound of mean translation probabilities without smoothing."""
 
 OK = 0
 CORRUPT = 1
@@ -33,11 +32,11 @@ class Side(NamedTuple):
     Attributes
     ----------
     starts : ndarray of shape (rows + 1,), int64
-        Row boundaries in the two arrays that follow.
+        Row boundaries in the next two arrays.
     first : ndarray of shape (pieces,), int64
-        Where each piece begins in `tokens`.
+        Position of the first token of each piece in `tokens`.
     length : ndarray of shape (pieces,), int32
-        Its tokens.
+        Number of tokens of each piece.
     tokens : ndarray, int32
         Term numbers.
     """
@@ -49,16 +48,16 @@ class Side(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Which rows of a side hold a term, and how often.
+    """Rows of a side that contain each term, with numbers of occurrences.
 
     Attributes
     ----------
     starts : ndarray of shape (terms + 1,), int64
-        Boundaries of the terms in the two arrays that follow.
+        Boundaries of the terms in the next two arrays.
     rows : ndarray, int32
         Strictly increasing for each term.
     counts : ndarray, int32
-        Occurrences in all pieces of the row together, 1 or more.
+        Occurrences in all pieces of the row, 1 or more.
     """
 
     starts: Array
@@ -68,7 +67,7 @@ class Postings(NamedTuple):
 
 @compiled
 def count_postings(side: Side, n_terms: int) -> Array:
-    """Return where the postings of each term begin, and their number at the end: shape (n_terms + 1,), int64."""
+    """Return the boundaries of the terms in the postings, shape (n_terms + 1,), int64."""
     starts = np.zeros(n_terms + 1, dtype=np.int64)
     seen = np.full(n_terms, -1, dtype=np.int64)
     for row in range(len(side.starts) - 1):
@@ -86,7 +85,7 @@ def count_postings(side: Side, n_terms: int) -> Array:
 
 @compiled
 def fill_postings(side: Side, postings: Postings) -> None:
-    """Fill the rows and counts of postings whose starts `count_postings` gave."""
+    """Fill rows and counts of postings; `count_postings` computes their starts."""
     n_terms = len(postings.starts) - 1
     cursor = postings.starts[:-1].copy()
     seen = np.full(n_terms, -1, dtype=np.int64)
@@ -107,7 +106,7 @@ def fill_postings(side: Side, postings: Postings) -> None:
 
 @compiled
 def count_tokens(side: Side, times: Array, counts: Array) -> None:
-    """Add the occurrences of each term in all pieces to `counts` (int64), `times` (one a row) for each."""
+    """Add ``times[row]`` to `counts` (int64) of a term for each of its occurrences in a row."""
     for row in range(len(side.starts) - 1):
         for piece in range(side.starts[row], side.starts[row + 1]):
             begin = side.first[piece]
@@ -117,21 +116,21 @@ def count_tokens(side: Side, times: Array, counts: Array) -> None:
 
 @compiled
 def count_updates(postings: Postings, side: Side, work: Array) -> int:
-    """Count what one step does for targets with these postings and sources on this side.
+    """Count the operations of one step.
 
     Parameters
     ----------
     postings : Postings
-        Where the targets are.
+        Postings of the targets.
     side : Side
-        Where the sources are.
+        Side of the sources.
     work : ndarray of shape (terms,), int64
-        What has to be done for each target is added to it: sources that are read, NULL included.
+        Output: the number of source tokens to read for each target, including NULL, is added.
 
     Returns
     -------
     int
-        Updates of cells: a source token, or NULL, that is seen with a target token.
+        Number of pairs of a source token, or NULL, and a target token.
     """
     sizes = np.zeros(len(side.starts) - 1, dtype=np.int64)
     for row in range(len(sizes)):
@@ -148,7 +147,7 @@ def count_updates(postings: Postings, side: Side, work: Array) -> int:
 
 @compiled
 def _mark(target: int, postings: Postings, side: Side, seen: Array, found: Array, size: int) -> int:
-    """Append the sources of a target that were not seen with it before; return how many there are now."""
+    """Append the new sources of a target to `found`; return the new number of sources."""
     for position in range(postings.starts[target], postings.starts[target + 1]):
         row = postings.rows[position]
         for piece in range(side.starts[row], side.starts[row + 1]):
@@ -164,27 +163,33 @@ def _mark(target: int, postings: Postings, side: Side, seen: Array, found: Array
 
 @compiled
 def find_cells(
-    first: int, last: int, asked: Postings, chunks: Side, answered: Postings, queries: Side, counts: Array
+    first: int,
+    last: int,
+    query_postings: Postings,
+    chunks: Side,
+    chunk_postings: Postings,
+    queries: Side,
+    counts: Array,
 ) -> Array:
     """Find the sources that occur in a pair with each target of a range.
 
     Parameters
     ----------
     first, last : int
-        The range of targets, half open.
-    asked, chunks : Postings and Side
-        Queries as targets: where the terms are in queries, and the chunks they are explained by.
-    answered, queries : Postings and Side
-        The swapped pairs: where the terms are in chunks, and the queries. Without postings where nothing is swapped.
+        Half-open range of targets.
+    query_postings, chunks : Postings and Side
+        Targets in queries and sources in chunks.
+    chunk_postings, queries : Postings and Side
+        Targets in chunks and sources in queries, for swapped pairs; empty postings if pairs are not swapped.
     counts : ndarray of shape (terms,), int64
-        Output: the number of sources of each target of the range, NULL not counted.
+        Output: the number of sources of each target of the range without NULL.
 
     Returns
     -------
     ndarray, int32
-        The sources, target by target, in the order in which they are met.
+        Sources of the targets in the order of their first occurrence.
     """
-    n_terms = len(asked.starts) - 1
+    n_terms = len(query_postings.starts) - 1
     seen = np.full(n_terms, -1, dtype=np.int64)
     found = np.empty(4 * n_terms, dtype=np.int32)
     size = 0
@@ -194,17 +199,17 @@ def find_cells(
             grown[:size] = found[:size]
             found = grown
         before = size
-        size = _mark(target, asked, chunks, seen, found, size)
-        size = _mark(target, answered, queries, seen, found, size)
+        size = _mark(target, query_postings, chunks, seen, found, size)
+        size = _mark(target, chunk_postings, queries, seen, found, size)
         counts[target] = size - before
     return found[:size].copy()
 
 
 @compiled
-def _walk(
+def _distribute(
     target: int, postings: Postings, side: Side, chances: Array, null: float, drop: float, gathered: Array
 ) -> tuple[float, float]:
-    """Share out the occurrences of a target among their sources; return NULL's part and the log-likelihood."""
+    """Distribute the occurrences of a target over their sources; return the share of NULL and the log-likelihood."""
     null_count = 0.0
     logs = 0.0
     for position in range(postings.starts[target], postings.starts[target + 1]):
@@ -233,9 +238,9 @@ def _walk(
 def expected_counts(
     first: int,
     last: int,
-    asked: Postings,
+    query_postings: Postings,
     chunks: Side,
-    answered: Postings,
+    chunk_postings: Postings,
     queries: Side,
     starts: Array,
     sources: Array,
@@ -247,18 +252,18 @@ def expected_counts(
     drop: float,
     logs: Array,
 ) -> None:
-    """Replace the counts of a range of targets by those expected under them; see `reference.expected_counts`.
+    """Replace the counts of a range of targets by the expected counts; see `reference.expected_counts`.
 
-    The probability of target f given source u is ``cells / totals[u]``, that given NULL ``nulls[f] / null_total``.
+    The probability of target f given source u is ``cells / totals[u]``; given NULL it is ``nulls[f] / null_total``.
 
     Parameters
     ----------
-    first, last, asked, chunks, answered, queries
-        As for `find_cells`.
+    first, last, query_postings, chunks, chunk_postings, queries
+        See `find_cells`.
     starts : ndarray of shape (terms + 1,), int64
-        Boundaries of the targets in the two arrays that follow.
+        Boundaries of the targets in the next two arrays.
     sources : ndarray, int32
-        As `find_cells` gives them.
+        See `find_cells`.
     cells : ndarray, float64
         Counts of source and target; changed.
     nulls : ndarray of shape (terms,), float64
@@ -266,13 +271,13 @@ def expected_counts(
     totals : ndarray of shape (terms,), float64
         Sum of the counts of each source over all targets.
     null_total : float
-        That of NULL.
+        Sum of the counts of NULL.
     floor : float
-        Smaller probabilities count as this one.
+        Lower bound of probabilities.
     drop : float
-        Shares of one occurrence of at most this size are not counted.
+        Shares of one occurrence up to this size are ignored.
     logs : ndarray of shape (terms,), float64
-        Output: the log-likelihood of all occurrences of each target of the range.
+        Output: log-likelihood of all occurrences of each target of the range.
     """
     chances = np.zeros(len(totals), dtype=np.float64)
     gathered = np.zeros(len(totals), dtype=np.float64)
@@ -282,8 +287,8 @@ def expected_counts(
             chance = cells[cell] / totals[source] if totals[source] > 0 else 0.0
             chances[source] = max(chance, floor)
         null = max(nulls[target] / null_total if null_total > 0 else 0.0, floor)
-        in_queries = _walk(target, asked, chunks, chances, null, drop, gathered)
-        in_chunks = _walk(target, answered, queries, chances, null, drop, gathered)
+        in_queries = _distribute(target, query_postings, chunks, chances, null, drop, gathered)
+        in_chunks = _distribute(target, chunk_postings, queries, chances, null, drop, gathered)
         nulls[target] = in_queries[0] + in_chunks[0]
         logs[target] = in_queries[1] + in_chunks[1]
         for cell in range(starts[target], starts[target + 1]):
@@ -303,14 +308,14 @@ def add_sources(sources: Array, cells: Array, totals: Array) -> None:
 def likely_cells(
     starts: Array, sources: Array, cells: Array, totals: Array, least: float
 ) -> tuple[Array, Array, Array]:
-    """Turn counts into probabilities and keep those that are large enough.
+    """Convert counts to probabilities and keep those of at least `least`.
 
     Parameters
     ----------
     starts, sources, cells, totals : ndarrays
-        As for `expected_counts`.
+        See `expected_counts`.
     least : float
-        Probabilities below it are left out, and those that float32 cannot tell from 0.
+        Smaller probabilities are left out, and those that are 0 in float32.
 
     Returns
     -------
@@ -344,21 +349,21 @@ def likely_cells(
 
 @compiled
 def transpose(starts: Array, numbers: Array, values: Array) -> tuple[Array, Array, Array]:
-    """Turn the rows of a square table into its columns; agrees with `reference.transpose`.
+    """Convert a square table from rows to columns; agrees with `reference.transpose`.
 
     Parameters
     ----------
     starts : ndarray of shape (n + 1,), int64
         Row boundaries.
     numbers : ndarray of shape (nnz,), int32
-        The column of each entry, 0 to n - 1, distinct in a row.
+        Column of each entry, 0 to n - 1, distinct in a row.
     values : ndarray of shape (nnz,)
-        The entries.
+        Entries.
 
     Returns
     -------
     starts, numbers, values
-        The same for the columns; the numbers in each are strictly increasing.
+        The same by column; row numbers are strictly increasing in a column.
     """
     n = len(starts) - 1
     out_starts = np.zeros(n + 1, dtype=np.int64)
@@ -380,7 +385,7 @@ def transpose(starts: Array, numbers: Array, values: Array) -> tuple[Array, Arra
 
 @compiled
 def model1_weight(mean: float, probability: float, lambda_: float) -> float:
-    """Return what a term weighs in a document; agrees with `reference.model1_weight`."""
+    """Return the weight of a term in a document; agrees with `reference.model1_weight`."""
     if lambda_ == 0.0:
         return math.log(max(1.0, mean / LEAST_MEAN))
     return math.log1p((1.0 - lambda_) * mean / (lambda_ * probability))
@@ -396,14 +401,14 @@ def usual_weights(
     p_self: float,
     lambda_: float,
 ) -> Array:
-    """Return what each term weighs in the collection, taken as one document; agrees with `reference.usual_weights`.
+    """Return the weight of each term in the collection as one document; agrees with `reference.usual_weights`.
 
     Parameters
     ----------
     starts, targets, chances, probabilities, p_self, lambda_
         See `model1_weights`.
     shares : ndarray of shape (V,), float64
-        The share of all words of the collection that each term is.
+        Share of each term in the tokens of the collection.
 
     Returns
     -------
@@ -436,24 +441,24 @@ def model1_weights(
     keep: int,
     usual: Array,
 ) -> tuple[Array, Array, Array]:
-    """Weigh all terms that the words of documents translate to; agrees with `reference.model1_weights`.
+    """Compute the weights of all translations of the terms of documents; agrees with `reference.model1_weights`.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), int64
-        Row boundaries in the two arrays that follow.
+        Row boundaries in the next two arrays.
     terms : ndarray of shape (nnz,), int32
         Terms of each document, below V.
     counts : ndarray of shape (nnz,), float32
-        How often each occurs, 1 or more.
+        Number of occurrences, 1 or more.
     starts : ndarray of shape (V + 1,), int64
-        Boundaries of the sources in the two arrays that follow.
+        Boundaries of the sources in the next two arrays.
     targets : ndarray of shape (entries,), int32
         Targets of each source, below W.
     chances : ndarray of shape (entries,), float32
         T(t|u), above 0.
     own : ndarray of shape (V,), int32
-        Which target each term is itself, or -1 where it is none.
+        Target number of each term, or -1 if it is no target.
     probabilities : ndarray of shape (W,), float64
         P(t|C) of each target, above 0.
     p_self : float64
@@ -463,10 +468,10 @@ def model1_weights(
     prune : float64
         Smaller weights are left out.
     keep : int64
-        Weights kept of a row: those that tell most, sqrt(m P(t|C)) times what they are above the usual; among equals
-        those of smaller term numbers. 0 for all.
+        Number of weights per row, 0 for all: those with the largest sqrt(m P(t|C)) max(0, weight - usual); among
+        equals, smaller term numbers come first.
     usual : ndarray of shape (W,), float64
-        As `usual_weights` gives it; not read where `keep` is 0.
+        See `usual_weights`; not read if `keep` is 0.
 
     Returns
     -------
@@ -530,16 +535,16 @@ def model1_weights(
             means[term] = 0.0
         least = 0.0
         equals = kept
-        wanted = kept
+        n_kept = kept
         if 0 < keep < kept:
-            wanted = keep
+            n_kept = keep
             least = np.partition(gains[:kept], kept - keep)[kept - keep]
             equals = keep
             for i in range(kept):
                 if gains[i] > least:
                     equals -= 1
-        if size + wanted > len(out):
-            grown = 2 * len(out) + wanted
+        if size + n_kept > len(out):
+            grown = 2 * len(out) + n_kept
             more_terms = np.empty(grown, dtype=np.int32)
             more_terms[:size] = out_terms[:size]
             out_terms = more_terms
@@ -567,32 +572,32 @@ def gather_translations(
     columns: Array,
     own: Array,
     translated: Array,
-    said: Array,
+    untranslated: Array,
 ) -> int:
-    """Sum what the words of documents translate to, for the words of one query.
+    """Sum the translation probabilities of documents for the words of a query.
 
     Agrees with `reference.gather_translations`.
 
     Parameters
     ----------
     indptr : ndarray of shape (n + 1,), uint32
-        Row boundaries in the two arrays that follow.
+        Row boundaries in the next two arrays.
     terms : ndarray of shape (nnz,), uint16 or uint32
         Terms of each document.
     shares : ndarray of shape (nnz,), float32
-        P(u|D), the share of the document that each is.
+        P(u|D), share of each term in the document.
     rows : ndarray of shape (m,), int64
-        Documents wanted, each in range.
+        Documents to score, in range.
     slots : ndarray of shape (V,), int32
-        For each term its row in the two arrays that follow; 0, which is empty, for those that matter to no word.
+        Row of each term in the next two arrays; 0, which is empty, for terms without a translation to a query word.
     columns : ndarray of shape (slots, q), float64
         T(t|u) for each word t of the query.
     own : ndarray of shape (slots,), int32
-        Which word of the query the term is, or -1.
+        Position of the term in the words of the query, or -1.
     translated : ndarray of shape (m, q), float64
-        Output, to be all 0: the sum over u of T(t|u) P(u|D).
-    said : ndarray of shape (m, q), float64
-        Output, to be all 0: P(t|D).
+        Output, initially 0: the sum over u of T(t|u) P(u|D).
+    untranslated : ndarray of shape (m, q), float64
+        Output, initially 0: P(t|D).
 
     Returns
     -------
@@ -616,22 +621,22 @@ def gather_translations(
                 for word in range(words):
                     translated[i, word] += share * columns[slot, word]
                 if own[slot] >= 0:
-                    said[i, own[slot]] = share
+                    untranslated[i, own[slot]] = share
     return OK
 
 
 @compiled
 def model1_scores(
-    translated: Array, said: Array, times: Array, probabilities: Array, p_self: float, lambda_: float
+    translated: Array, untranslated: Array, times: Array, probabilities: Array, p_self: float, lambda_: float
 ) -> Array:
-    """Score documents from what `gather_translations` found; agrees with `reference.model1_scores`.
+    """Score documents from the sums of `gather_translations`; agrees with `reference.model1_scores`.
 
     Parameters
     ----------
-    translated, said : ndarray of shape (m, q), float64
+    translated, untranslated : ndarray of shape (m, q), float64
         See `gather_translations`.
     times : ndarray of shape (q,), float64
-        How often the query says each word.
+        Number of occurrences of each word in the query.
     probabilities : ndarray of shape (q,), float64
         P(t|C), above 0.
     p_self, lambda_ : float64
@@ -644,7 +649,7 @@ def model1_scores(
     scores = np.zeros(len(translated), dtype=np.float64)
     for i in range(len(scores)):
         for word in range(len(times)):
-            mean = (1.0 - p_self) * translated[i, word] + p_self * said[i, word]
+            mean = (1.0 - p_self) * translated[i, word] + p_self * untranslated[i, word]
             scores[i] += times[word] * model1_weight(mean, probabilities[word], lambda_)
     if lambda_ == 0.0:
         scores += math.log(LEAST_MEAN) * np.sum(times)

@@ -1,10 +1,10 @@
 """Term weights of the classic models from term counts.
 
-`termwise.kernels.reference` defines each function as a slow loop in float64. The ones here do the same
-arithmetic in the same order, also in float64, and round once at the end to float32: what they return is
-within 1e-7 of the definition, relative to it. The sources of the formulae stand with the models.
+`termwise.kernels.reference` defines each function as a plain loop in float64. The kernels do the same arithmetic in the
+same order, also in float64, and round once to float32: the relative difference is at most 1e-7. The models name the
+sources of the formulas.
 
-Rows are those of a `TermWeights` that holds counts: ``indptr`` of shape (n + 1,), int64; ``terms`` of shape
+Rows are those of a `TermWeights` with counts: ``indptr`` of shape (n + 1,), int64; ``terms`` of shape
 (nnz,), int32, strictly increasing in a row; ``counts`` of shape (nnz,), float32, whole numbers of at least 1.
 """
 
@@ -19,7 +19,7 @@ from termwise.kernels.jit import Array, compiled
 
 @compiled
 def lucene_length(length: int) -> int:
-    """Return what Lucene's one-byte code keeps of a document length; agrees with `reference.lucene_length`.
+    """Return a document length after Lucene's one-byte coding; agrees with `reference.lucene_length`.
 
     Parameters
     ----------
@@ -42,13 +42,7 @@ def lucene_length(length: int) -> int:
 
 @compiled
 def row_lengths(indptr: Array, counts: Array) -> Array:
-    """Return the tokens of each row; agrees with `reference.row_lengths`.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        The sum of the counts of each row.
-    """
+    """Return the sum of the counts of each row, int64; agrees with `reference.row_lengths`."""
     lengths = np.zeros(len(indptr) - 1, dtype=np.int64)
     for row in range(len(lengths)):
         for position in range(indptr[row], indptr[row + 1]):
@@ -63,14 +57,14 @@ def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
     Parameters
     ----------
     document_frequencies : ndarray of shape (V,), int64
-        Documents that hold each term.
+        Number of documents that contain each term.
     n_documents : int
-        Documents of the collection.
+        Number of documents of the collection.
 
     Returns
     -------
     ndarray of shape (V,), float64
-        ``ln(1 + (N - df + 0.5) / (df + 0.5))``; 0 where df is 0.
+        ``ln(1 + (N - df + 0.5) / (df + 0.5))``; 0 if df is 0.
     """
     idf = np.zeros(len(document_frequencies), dtype=np.float64)
     for term in range(len(idf)):
@@ -84,18 +78,8 @@ def lucene_idf(document_frequencies: Array, n_documents: int) -> Array:
 def robertson_idf(document_frequencies: Array, n_documents: int) -> Array:
     """Return the idf of Robertson and Spärck Jones for each term; agrees with `reference.robertson_idf`.
 
-    Parameters
-    ----------
-    document_frequencies : ndarray of shape (V,), int64
-        Documents that hold each term.
-    n_documents : int
-        Documents of the collection.
-
-    Returns
-    -------
-    ndarray of shape (V,), float64
-        ``ln((N - df + 0.5) / (df + 0.5))``, negative where more than half of the documents hold the term;
-        0 where df is 0.
+    It is ``ln((N - df + 0.5) / (df + 0.5))``, negative for terms in more than half of the documents; 0 if df is 0. For
+    shapes and types see `lucene_idf`.
     """
     idf = np.zeros(len(document_frequencies), dtype=np.float64)
     for term in range(len(idf)):
@@ -107,19 +91,9 @@ def robertson_idf(document_frequencies: Array, n_documents: int) -> Array:
 
 @compiled
 def atire_idf(document_frequencies: Array, n_documents: int) -> Array:
-    """Return the idf of the ATIRE system for each term; agrees with `reference.atire_idf`.
+    """Return the idf of the ATIRE system, ``ln(N / df)`` or 0 if df is 0, for each term; see `lucene_idf`.
 
-    Parameters
-    ----------
-    document_frequencies : ndarray of shape (V,), int64
-        Documents that hold each term.
-    n_documents : int
-        Documents of the collection.
-
-    Returns
-    -------
-    ndarray of shape (V,), float64
-        ``ln(N / df)``; 0 where df is 0.
+    Agrees with `reference.atire_idf`.
     """
     idf = np.zeros(len(document_frequencies), dtype=np.float64)
     for term in range(len(idf)):
@@ -150,11 +124,11 @@ def bm25_weights(
     idf : ndarray of shape (V,), float64
         Inverse document frequency of each term.
     average_length : float64
-        Mean tokens of a document of the collection; above 0 unless all rows are empty.
+        Mean number of tokens per document of the collection; above 0 unless all rows are empty.
     k1, b : float64
         Saturation of term frequency and strength of the length normalisation.
     factor : float64
-        Constant that every weight is multiplied by.
+        Constant factor of all weights.
     lucene_lengths : bool
         Whether document lengths pass through `lucene_length`.
 
@@ -180,14 +154,14 @@ def bm25_weights(
 def jelinek_mercer_weights(
     indptr: Array, terms: Array, counts: Array, probabilities: Array, lambda_: float
 ) -> Array:
-    """Weigh counts by query likelihood, smoothed linearly; agrees with `reference.jelinek_mercer_weights`.
+    """Weigh counts by query likelihood with linear smoothing; agrees with `reference.jelinek_mercer_weights`.
 
     Parameters
     ----------
     indptr, terms, counts : ndarray
         Rows of counts, see the top of this module.
     probabilities : ndarray of shape (V,), float64
-        P(t|C), above 0 for each term that a row holds.
+        P(t|C), above 0 for the terms of the rows.
     lambda_ : float64
         Share of the collection in the mixture, strictly between 0 and 1.
 
@@ -216,21 +190,21 @@ def dirichlet_weights(
     indptr, terms, counts : ndarray
         Rows of counts, see the top of this module.
     probabilities : ndarray of shape (V,), float64
-        P(t|C), above 0 for each term that a row holds.
+        P(t|C), above 0 for the terms of the rows.
     mu : float64
         Weight of the prior in tokens, above 0.
     longest : int64
-        Tokens of the longest document of the collection.
+        Number of tokens of the longest document of the collection.
 
     Returns
     -------
     indptr : ndarray of shape (n + 1,), int64
-        Row boundaries; every row is one entry longer than before.
+        Row boundaries; each row has one more entry.
     terms : ndarray of shape (nnz + n,), int32
         Each row ends with the background term, whose number is V.
     weights : ndarray of shape (nnz + n,), float32
-        ``ln(1 + tf / (mu * P(t|C)))``; for the background term ``ln((mu + longest) / (mu + dl))``, which is
-        0 for the longest document.
+        ``ln(1 + tf / (mu * P(t|C)))``; for the background term ``ln((mu + longest) / (mu + dl))``, 0 for the longest
+        document.
     """
     lengths = row_lengths(indptr, counts)
     grown_indptr = np.zeros(len(indptr), dtype=np.int64)

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.kernels.inversion import (
-    count_entries,
+    collect_postings,
     count_terms,
-    fill_entries,
-    fill_postings,
+    cut_postings,
     first_difference,
     first_unsorted,
 )
@@ -33,24 +32,17 @@ def forward(rows: Rows, term_type: Any = np.uint16) -> tuple[np.ndarray, np.ndar
 def inverted(rows: Rows, order: list[int], block_bits: int, cuts: list[int]) -> dict[str, list[int]]:
     """Invert a range of terms at a time, as a segment is written."""
     indptr, terms, impacts = forward(rows)
-    counts = np.zeros(N_TERMS, dtype=np.int64)
-    count_terms(terms, counts)
-    boundaries = np.concatenate([[0], np.cumsum(counts)])
+    boundaries = np.concatenate([[0], np.cumsum(count_terms(terms, N_TERMS))])
     found: dict[str, list[int]] = {
         name: [] for name in ("entries", "block", "count", "max", "offset", "impact", "documents")
     }
     for first, last in zip([0, *cuts], [*cuts, N_TERMS], strict=True):
         starts = boundaries[first : last + 1] - boundaries[first]
-        documents = np.empty(starts[-1], dtype=np.uint32)
-        out = np.empty(starts[-1], dtype=np.uint8)
-        fill_postings(indptr, terms, impacts, np.array(order, dtype=np.int32), first, starts, documents, out)
-        entries = count_entries(starts, documents, block_bits)
-        entry_starts = np.concatenate([[0], np.cumsum(entries)])
-        total = int(entry_starts[-1])
-        block, count = np.empty(total, dtype=np.uint16), np.empty(total, dtype=np.uint8)
-        largest, offset = np.empty(total, dtype=np.uint8), np.empty(starts[-1], dtype=np.uint8)
-        fill_entries(starts, documents, out, block_bits, entry_starts, block, count, largest, offset)
-        for name, part in zip(found, (entries, block, count, largest, offset, out, documents), strict=True):
+        documents, sorted_impacts = collect_postings(
+            indptr, terms, impacts, np.array(order, dtype=np.int32), first, starts
+        )
+        parts = (*cut_postings(starts, documents, sorted_impacts, block_bits), sorted_impacts, documents)
+        for name, part in zip(found, parts, strict=True):
             found[name] += part.tolist()
     found["postings"] = boundaries.tolist()
     return found

@@ -8,7 +8,7 @@ import pytest
 from numba import config
 from numba.core.caching import IndexDataCacheFile
 
-from termwise.kernels.jit import compiled, name_apart, told_of_compiling
+from termwise.kernels.jit import compiled, on_compilation, use_unique_names
 
 
 def files(folder: Path) -> IndexDataCacheFile:
@@ -20,8 +20,8 @@ def test_two_processes_that_compile_at_once(tmp_path: Path, apart: bool) -> None
     """One has read the index before the other writes it, and writes its code last; numba by itself mixes them up."""
     first, second = files(tmp_path), files(tmp_path)
     if apart:
-        name_apart(first)
-        name_apart(second)
+        use_unique_names(first)
+        use_unique_names(second)
     read, write = second._load_index(), first._save_data
     second._load_index = lambda: read
 
@@ -55,12 +55,12 @@ def test_who_waits_is_told_once_of_what_no_cache_holds(
         return number + 1
 
     told: list[str] = []
-    with told_of_compiling(lambda: told.append("first")):
+    with on_compilation(lambda: told.append("first")):
         first = compiled(kernel)
         assert told == []
         first(1)
         first(1.0)
-    with told_of_compiling(lambda: told.append("again")):
+    with on_compilation(lambda: told.append("again")):
         compiled(kernel)(1)
     first(1j)
     assert told == ["first"]

@@ -1,6 +1,7 @@
-"""The definition of every number: slow, obvious loops in float64.
+"""Definition of each number in plain loops in float64, which the tests compare with the fast kernels.
 
-A faster kernel of the same name is admitted by agreeing with the function here.
+A function has the name and the parameters of its kernel, with sequences instead of arrays, unless its docstring states
+others.
 """
 
 from termwise.kernels.reference.counting import count_rows

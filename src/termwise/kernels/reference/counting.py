@@ -1,4 +1,4 @@
-"""Counting the tokens of a row, one at a time."""
+"""Token counts of documents, one token at a time."""
 
 from __future__ import annotations
 
@@ -9,22 +9,6 @@ def count_rows(
     indptr: Sequence[int], token_numbers: Sequence[int]
 ) -> tuple[list[int], list[int], list[float]]:
     """Turn rows of token numbers into rows of counts.
-
-    Parameters
-    ----------
-    indptr : sequence of int, length n + 1
-        Row boundaries in `token_numbers`.
-    token_numbers : sequence of int
-        The tokens of each row in the order of the text.
-
-    Returns
-    -------
-    indptr : list of length n + 1
-        Row boundaries in the two lists that follow.
-    terms : list of int
-        The distinct tokens of each row in ascending order.
-    counts : list of float
-        How often each occurs in its row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Measures of a mixture as functions of its weight, one plain loop at a time."""
+"""Measures of an interpolation of two scores, as functions of its weight, in plain loops."""
 
 from __future__ import annotations
 
@@ -11,21 +11,9 @@ from itertools import pairwise
 def value_of_ranks(
     ranks: Sequence[int], gains: Sequence[float], kind: int, cutoff: int, norm: float
 ) -> float:
-    """Return the value of a measure, given where the relevant documents of a query stand.
+    """Return the value of a measure from the ranks of the relevant documents of a query.
 
-    Parameters
-    ----------
-    ranks : sequence of int, length m
-        Ranks from 1 of the documents that gain something, all different.
-    gains : sequence of float, length m
-        What each gains, above 0.
-    kind : int
-        0 nDCG, 1 AP, 2 RR, 3 P, 4 R, 5 Success.
-    cutoff : int
-        Ranks above it count for nothing.
-    norm : float
-        What the sum is divided by: the best DCG there could be for nDCG, the number of relevant documents for
-        AP and R, the cutoff for P, 1 for RR and Success. The value is 0 where it is 0.
+    Values of `kind`: 0 nDCG, 1 AP, 2 RR, 3 P, 4 R, 5 Success.
     """
     found = sorted((rank, gain) for rank, gain in zip(ranks, gains, strict=True) if rank <= cutoff)
     if norm <= 0 or not found:
@@ -50,21 +38,7 @@ def query_values(
     kind: int,
     cutoff: int,
 ) -> list[float]:
-    """Return the value of a measure for every query, given the scores of its documents.
-
-    Parameters
-    ----------
-    indptr : sequence of int, length q + 1
-        Where the documents of each query begin.
-    scores, gains : sequences of float, length n
-        Score of each document, and what it gains: 0 unless it is relevant.
-    places : sequence of int, length n
-        Of equal scores of one query, the smaller place stands first.
-    norms : sequence of float, length q
-        See `value_of_ranks`.
-    kind, cutoff : int
-        See `value_of_ranks`.
-    """
+    """Return the value of a measure for each query from the scores of its documents."""
     values = []
     for query, norm in enumerate(norms):
         documents = range(indptr[query], indptr[query + 1])
@@ -77,11 +51,11 @@ def query_values(
 
 
 def undominated(first: Sequence[float], second: Sequence[float], most: int) -> list[int]:
-    """Return the documents that can be among the first `most` at some alpha between 0 and 1.
+    """Return the documents that are among the first `most` at some alpha between 0 and 1.
 
-    The score of document i is ``alpha * first[i] + (1 - alpha) * second[i]``. It cannot be among them where
-    `most` others stand above it at every alpha: both their scores are at least its own and one is larger, or
-    both are equal and they come earlier.
+    The score of document i is ``alpha * first[i] + (1 - alpha) * second[i]``. A document is left out if `most` others
+    are above it at every alpha: both their scores are at least its own and one is larger, or both are equal and they
+    come earlier.
     """
     kept = []
     for i in range(len(first)):
@@ -105,25 +79,17 @@ def query_steps(
 ) -> tuple[list[float], list[float]]:
     """Return a measure of one query as a step function of alpha, for alpha strictly between 0 and 1.
 
-    The score of document i is ``alpha * first[i] + (1 - alpha) * second[i]``. Two documents swap where their
-    scores are equal; between two such places nothing changes. Here the arithmetic is exact.
-
-    Parameters
-    ----------
-    first, second, gains : sequences of float, length n
-        Two scores of each document, and what it gains; documents equal in both keep this order.
-    kind, cutoff : int
-        See `value_of_ranks`.
-    norm : float
-        See `value_of_ranks`.
+    The score of document i is ``alpha * first[i] + (1 - alpha) * second[i]``. Two documents swap where their scores are
+    equal; the ranking is constant between two such points. The arithmetic is exact. Documents with two equal scores
+    keep their order.
 
     Returns
     -------
     alphas : list of float
-        Where the steps begin; the first is 0.
+        Starts of the steps; the first is 0.
     values : list of float
-        The value from there up to the next. Neighbours differ by more than 1e-12. At the places themselves
-        documents tie, and the value may be another one.
+        Value from each start to the next. Neighbours differ by more than 1e-12. At a start itself documents tie, and
+        the value may differ.
     """
     x, y = [Fraction(score) for score in first], [Fraction(score) for score in second]
     swaps = {Fraction(0), Fraction(1)}

@@ -1,4 +1,4 @@
-"""Scores of single pairs of a query and a text, a term at a time."""
+"""Scores of single pairs of a query and a text, one term at a time."""
 
 from __future__ import annotations
 
@@ -16,21 +16,7 @@ def pair_scores(
     queries: Sequence[int],
     texts: Sequence[int],
 ) -> list[float]:
-    """Add up the products of the terms that a query and a text share.
-
-    Parameters
-    ----------
-    query_indptr, query_terms, query_weights : sequences
-        Rows of queries, terms strictly increasing in a row.
-    indptr, terms, weights : sequences
-        Rows of texts, likewise.
-    queries, texts : sequences of int, length n
-        The two rows of each pair.
-
-    Returns
-    -------
-    list of float, length n
-        Each rounded once.
+    """Add up the products of the terms that a query and a text share; each sum is rounded once.
 
     Examples
     --------

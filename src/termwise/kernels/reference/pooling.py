@@ -1,4 +1,4 @@
-"""Pooling and cutting off weights, one plain loop at a time."""
+"""Pooling and pruning of weights, one row at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def keep_largest(
     keys: Sequence[float],
     keep: int,
 ) -> tuple[list[int], list[int], list[float]]:
-    """Keep the `keep` weights of each row with the largest keys, of equal ones those of smaller term numbers.
+    """Keep the `keep` weights of each row with the largest keys; among equal keys, smaller term numbers come first.
 
     Examples
     --------

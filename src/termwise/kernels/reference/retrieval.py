@@ -1,4 +1,4 @@
-"""Scoring and ranking over impacts, one plain loop at a time."""
+"""Scores of rows, rankings and impacts, in plain loops."""
 
 from __future__ import annotations
 
@@ -20,29 +20,14 @@ def score_rows(
     query_weights: Sequence[int],
     background_weight: int,
 ) -> tuple[list[float], list[bool]]:
-    """Score rows of a forward view for one query.
-
-    Parameters
-    ----------
-    indptr : sequence of int, length n + 1
-        Row boundaries.
-    terms, impacts : sequences of length nnz
-        Term numbers, strictly increasing in a row, and their impacts.
-    bias : sequence of int, length n or 0
-        The document bias of each row; empty where the model has none.
-    rows : sequence of int, length m
-        Rows to score.
-    query_terms, query_weights : sequences of int, length q
-        Distinct terms of the query and their weights.
-    background_weight : int
-        Weight of the document bias.
+    """Score rows of a forward view for one query; the parameter `slots` is not needed.
 
     Returns
     -------
     scores : list of length m
         Sum over shared terms of weight times impact, plus ``background_weight`` times the bias.
     matched : list of bool, length m
-        Whether the row shares a term with the query; a row that shares none is not a result.
+        Whether the row shares a term with the query; other rows are not results.
     """
     weight_of = dict(zip(query_terms, query_weights, strict=True))
     scores: list[float] = []
@@ -71,6 +56,6 @@ def top_k(scores: Sequence[float], matched: Sequence[bool], k: int) -> list[int]
 def quantise(weights: Sequence[float], scale: float) -> list[int]:
     """Turn positive weights into impacts 1 to 255: the nearest multiple of `scale`, never 0.
 
-    Ties between two multiples go to the even one, as in IEEE 754.
+    Half-way cases are rounded to the even multiple, as in IEEE 754.
     """
     return [min(255, max(1, round(float(weight) / scale))) for weight in weights]

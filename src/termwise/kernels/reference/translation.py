@@ -1,4 +1,4 @@
-"""IBM Model 1 over pairs of token lists, one occurrence at a time; and the scores of documents by its table."""
+"""IBM Model 1 over pairs of token lists, one occurrence at a time, and document scores by its table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
 NULL = None
-"""The source that explains what no token of the source side does."""
+"""Additional source of each pair, for targets without a source token."""
 
 SourceTerm = Hashable | None
 Cells = Mapping[tuple[SourceTerm, Hashable], float]
@@ -20,27 +20,27 @@ def expected_counts(
     floor: float = 0.0,
     drop: float = 0.0,
 ) -> tuple[dict[tuple[SourceTerm, Hashable], float], float]:
-    """Share each occurrence of a target out among NULL and the occurrences of sources that it is paired with.
+    """Distribute each occurrence of a target over NULL and the occurrences of sources in its pair.
 
     The expectation step [1]_: each occurrence of target f adds T(f|u) / sum over v of T(f|v) to the count of (u, f),
-    for each occurrence u among NULL and the sources of its pair, which v runs over as well.
+    for each occurrence u among NULL and the sources of its pair; the sum is over the same occurrences.
 
     Parameters
     ----------
     pairs : sequence of (sources, targets)
-        Both sides as tokens in any order; repeated tokens count separately.
+        Tokens of both sides in any order, with repetitions.
     probabilities : mapping of (source, target) to float
-        T(f|u); what is missing is 0.
+        T(f|u), 0 if missing.
     floor : float, optional
-        Smaller probabilities count as this one.
+        Lower bound of probabilities.
     drop : float, optional
-        Shares of at most this size are not counted.
+        Shares up to this size are ignored.
 
     Returns
     -------
     counts : dict of (source, target) to float
     log_likelihood : float
-        The sum over all occurrences of ln(sum over v of T(f|v) / (l + 1)), l being the number of sources.
+        The sum over all occurrences of ln(sum over v of T(f|v) / (l + 1)) for l sources.
 
     References
     ----------
@@ -56,31 +56,21 @@ def expected_counts(
     counts: dict[tuple[SourceTerm, Hashable], float] = defaultdict(float)
     logs = 0.0
     for sources, targets in pairs:
-        explaining = [NULL, *sources]
+        candidates = [NULL, *sources]
         for target in targets:
-            chances = [max(probabilities.get((source, target), 0.0), floor) for source in explaining]
+            chances = [max(probabilities.get((source, target), 0.0), floor) for source in candidates]
             total = sum(chances)
-            logs += math.log(total / len(explaining))
-            for source, chance in zip(explaining, chances, strict=True):
+            logs += math.log(total / len(candidates))
+            for source, chance in zip(candidates, chances, strict=True):
                 if chance / total > drop:
                     counts[source, target] += chance / total
     return dict(counts), logs
 
 
 def likely_cells(counts: Cells, least: float = 0.0) -> dict[tuple[SourceTerm, Hashable], float]:
-    """Turn counts into probabilities, the maximisation step, and keep those that are large enough.
+    """Convert the result of `expected_counts` to probabilities T(f|u), and keep those of at least `least`.
 
-    Parameters
-    ----------
-    counts : mapping of (source, target) to float
-        As `expected_counts` gives them.
-    least : float, optional
-        Probabilities below it are left out.
-
-    Returns
-    -------
-    dict of (source, target) to float
-        T(f|u); before anything is left out, those of each source sum to 1.
+    This is the maximisation step: before any is left out, the probabilities of each source sum to 1.
 
     Examples
     --------
@@ -97,21 +87,7 @@ def likely_cells(counts: Cells, least: float = 0.0) -> dict[tuple[SourceTerm, Ha
 def transpose(
     starts: Sequence[int], numbers: Sequence[int], values: Sequence[float]
 ) -> tuple[list[int], list[int], list[float]]:
-    """Turn the rows of a square table into its columns.
-
-    Parameters
-    ----------
-    starts : sequence of int, length n + 1
-        Row boundaries.
-    numbers : sequence of int
-        The column of each entry, 0 to n - 1.
-    values : sequence of float
-        The entries.
-
-    Returns
-    -------
-    starts, numbers, values
-        The same for the columns; the numbers in each ascend.
+    """Convert a square table from rows to columns.
 
     Examples
     --------
@@ -131,12 +107,12 @@ def transpose(
 
 
 def model1_weight(mean: float, probability: float, lambda_: float) -> float:
-    """Return what a term weighs in a document.
+    """Return the weight of a term in a document.
 
     Parameters
     ----------
     mean : float
-        The sum over the words u of the document of T(t|u) P(u|D).
+        m(t, D), the sum over the terms u of the document of T(t|u) P(u|D).
     probability : float
         P(t|C), above 0.
     lambda_ : float
@@ -159,14 +135,9 @@ def usual_weights(
     p_self: float,
     lambda_: float,
 ) -> list[float]:
-    """Return what each term weighs in the collection, taken as one document.
+    """Return the weight of each term in the collection as one document, whose term counts are `counts`.
 
-    Parameters
-    ----------
-    counts : mapping of int to float
-        How often the collection says each term.
-    table, probabilities, p_self, lambda_
-        See `model1_weights`.
+    For the other parameters see `model1_weights`.
     """
     (weights,) = model1_weights([counts], table, probabilities, p_self, lambda_)
     return [weights.get(term, 0.0) for term in range(len(probabilities))]
@@ -182,25 +153,21 @@ def model1_weights(
     keep: int = 0,
     usual: Sequence[float] = (),
 ) -> list[dict[int, float]]:
-    """Weigh all terms that the words of documents translate to.
+    """Compute the weights of all translations of the terms of documents.
 
     Parameters
     ----------
     documents : sequence of mapping of int to float
-        How often each document says each term.
+        Number of occurrences of each term in each document.
     table : mapping of int to mapping of int to float
-        T(t|u) by source u and target t, without self-translation; sources without a row are left out.
-    probabilities : sequence of float
-        P(t|C) of each term.
-    p_self, lambda_, prune, keep
-        See `termwise.models.Model1`.
-    usual : sequence of float
-        For `keep`: the weights that `usual_weights` gives.
+        T(t|u) by source u and target t, without self-translation.
+    probabilities, p_self, lambda_, prune, keep, usual
+        See the kernel.
 
     Returns
     -------
     list of dict of int to float
-        The weights above 0 of each document, by term.
+        Weights above 0 of each document, by term.
 
     Examples
     --------
@@ -230,20 +197,20 @@ def model1_weights(
 def gather_translations(
     documents: Sequence[Mapping[int, float]], table: Mapping[int, Mapping[int, float]], words: Sequence[int]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """Sum what the words of documents translate to, for the words of one query.
+    """Sum the translation probabilities of documents for the words of a query.
 
     Parameters
     ----------
     documents : sequence of mapping of int to float
-        P(u|D): the share of each document that each term is.
+        P(u|D) of each term in each document.
     table : mapping of int to mapping of int to float
         T(t|u) by source u and target t.
     words : sequence of int
-        The different words t of the query.
+        Distinct words t of the query.
 
     Returns
     -------
-    translated, said : list of list of float
+    translated, untranslated : list of list of float
         For each document and word the sum over u of T(t|u) P(u|D), and P(t|D).
     """
     translated = [
@@ -255,18 +222,18 @@ def gather_translations(
 
 def model1_scores(
     translated: Sequence[Sequence[float]],
-    said: Sequence[Sequence[float]],
+    untranslated: Sequence[Sequence[float]],
     times: Sequence[float],
     probabilities: Sequence[float],
     p_self: float,
     lambda_: float,
 ) -> list[float]:
-    """Score documents from what `gather_translations` found.
+    """Score documents from the sums of `gather_translations`.
 
-    Without smoothing, the score is the sum of ln max(1e-8, m), below 0; with it, of the weights, 0 or more.
+    Without smoothing, the score is the sum of ln max(1e-8, m), at most 0; with smoothing, of the weights, 0 or more.
     """
     scores = []
-    for row, own in zip(translated, said, strict=True):
+    for row, own in zip(translated, untranslated, strict=True):
         score = 0.0
         for t, s, n, probability in zip(row, own, times, probabilities, strict=True):
             mean = (1 - p_self) * t + p_self * s

@@ -1,8 +1,4 @@
-"""Term weights of the classic models, one plain loop at a time, in float64.
-
-The names and the parameters are those of the fast kernels in `termwise.kernels.weighting`; the sources of the
-formulae stand with the models.
-"""
+"""Term weights of the classic models in plain loops; the models name the sources of the formulas."""
 
 from __future__ import annotations
 
@@ -11,20 +7,10 @@ from collections.abc import Sequence
 
 
 def lucene_length(length: int) -> int:
-    """Return what Lucene's one-byte code keeps of a document length.
+    """Return a document length after Lucene's one-byte coding.
 
-    Lengths below 40 survive. Of a longer one the part above 24 keeps its four highest bits, the rest becomes
-    0 (``SmallFloat.intToByte4`` followed by ``byte4ToInt`` in Lucene 7 and later).
-
-    Parameters
-    ----------
-    length : int
-        Tokens of a document, 0 or more.
-
-    Returns
-    -------
-    int
-        At most `length`.
+    Lengths below 40 are unchanged. Otherwise the four highest bits of ``length - 24`` remain, the others become 0
+    (``SmallFloat.intToByte4`` followed by ``byte4ToInt`` in Lucene 7 and later).
 
     Examples
     --------
@@ -41,26 +27,26 @@ def lucene_length(length: int) -> int:
 
 
 def row_lengths(indptr: Sequence[int], counts: Sequence[float]) -> list[int]:
-    """Return the tokens of each row: the sum of its counts."""
+    """Return the sum of the counts of each row."""
     return [
         sum(int(count) for count in counts[indptr[row] : indptr[row + 1]]) for row in range(len(indptr) - 1)
     ]
 
 
 def lucene_idf(document_frequencies: Sequence[int], n_documents: int) -> list[float]:
-    """Return ``ln(1 + (N - df + 0.5) / (df + 0.5))`` for each term; 0 where no document holds it."""
+    """Return ``ln(1 + (N - df + 0.5) / (df + 0.5))`` for each term; 0 if df is 0."""
     return [
         math.log1p((n_documents - df + 0.5) / (df + 0.5)) if df > 0 else 0.0 for df in document_frequencies
     ]
 
 
 def robertson_idf(document_frequencies: Sequence[int], n_documents: int) -> list[float]:
-    """Return ``ln((N - df + 0.5) / (df + 0.5))`` for each term, negative where df > N/2; 0 where df is 0."""
+    """Return ``ln((N - df + 0.5) / (df + 0.5))`` for each term, negative if df > N/2; 0 if df is 0."""
     return [math.log((n_documents - df + 0.5) / (df + 0.5)) if df > 0 else 0.0 for df in document_frequencies]
 
 
 def atire_idf(document_frequencies: Sequence[int], n_documents: int) -> list[float]:
-    """Return ``ln(N / df)`` for each term; 0 where no document holds it."""
+    """Return ``ln(N / df)`` for each term; 0 if df is 0."""
     return [math.log(n_documents / df) if df > 0 else 0.0 for df in document_frequencies]
 
 
@@ -110,10 +96,9 @@ def dirichlet_weights(
     mu: float,
     longest: int,
 ) -> tuple[list[int], list[int], list[float]]:
-    """Return rows of ``ln(1 + tf / (mu * P(t|C)))``, each ended by the background term.
+    """Return rows of ``ln(1 + tf / (mu * P(t|C)))`` that end with the background term.
 
-    The background term has the number ``len(probabilities)`` and the weight ``ln((mu + longest) / (mu +
-    dl))``.
+    Its number is ``len(probabilities)``, its weight ``ln((mu + longest) / (mu + dl))``.
     """
     grown_indptr, grown_terms, weights = [0], [], []
     for row, length in enumerate(row_lengths(indptr, counts)):
