@@ -49,7 +49,7 @@ from termwise.encode.network_inputs import framed  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.models import make_model  # noqa: E402
 from termwise.probes.bm25_rankings import bm25_rankings  # noqa: E402
-from termwise.probes.sources.python_collection import python_judged  # noqa: E402
+from termwise.probes.core.judged_texts import python_judged  # noqa: E402
 from termwise.scorers import Background, TokenStatistics, model_scorer  # noqa: E402
 from termwise.text import make_analyzer  # noqa: E402
 

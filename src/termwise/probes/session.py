@@ -16,7 +16,7 @@ from termwise.probes.behaviour.gender import DATA_SETS as GENDER
 from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
 from termwise.probes.bm25_rankings import QUERIES, bm25_rankings
 from termwise.probes.core.effect_rule import EffectRule
-from termwise.probes.core.judged_texts import JudgedTexts, collection_name
+from termwise.probes.core.judged_texts import JudgedTexts, collection_name, python_judged
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
@@ -32,7 +32,6 @@ from termwise.probes.registry import families
 from termwise.probes.report import report_of
 from termwise.probes.report.assertions import NO_PAIR, Assertion, check_assertions
 from termwise.probes.report.folder import SCORES, prepare_folder, write_report
-from termwise.probes.sources.python_collection import python_judged
 from termwise.probes.sources.transfer.data_sets import DATA_SETS as TRANSFER
 from termwise.probes.sources.yaml_probes import read_probes
 from termwise.progress import Progress, no_progress

@@ -13,11 +13,11 @@ from termwise.errors import ParameterError
 from termwise.probes import content_hash
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.sources.matching.counting import CountedTexts
 from termwise.probes.sources.matching.matched_probes import (
     FAMILY,
     FAMILY_SUM_TF,
     MatchedProbe,
+    matched_pairs,
     matched_probes,
 )
 from termwise.probes.sources.matching.measurements import (
@@ -26,8 +26,8 @@ from termwise.probes.sources.matching.measurements import (
     RELEVANCE,
     SUM_TERM_FREQUENCY,
     TERM_FREQUENCY,
+    CountedTexts,
 )
-from termwise.probes.sources.matching.pairs import matched_pairs
 from termwise.probes.sources.matching.terms import PublishedTerms, TermExtractor
 from termwise.text import make_analyzer
 

@@ -27,7 +27,7 @@ from termwise.probes.sources.transfer.pairs import (
     given_query,
     shared_lemma,
 )
-from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.transfer.probe import PairProbe, TransferProbe
 from termwise.probes.sources.transfer.summaries import in_published_tenth
 
 STOPS = frozenset({"the", "a", "of", "is", "who", "what"})
@@ -59,6 +59,7 @@ class Words:
 
 
 LANGUAGE = Words()
+INPUTS = ProbeInputs(LANGUAGE, STOPS)
 
 
 def probes_of(name, folder):
@@ -86,7 +87,7 @@ def contents(probe, seed=0):
 
 
 def test_a_common_chunk_is_longer_than_five_characters_and_in_both_texts():
-    query_of = common_chunk(LANGUAGE)
+    query_of = common_chunk(INPUTS)
     pair = Pair("1", "the Nightingale nests Noise", "nightingale noise nests nutmegs")
     assert query_of(pair, random.Random(0)) == "nightingale"
     assert query_of(Pair("2", "Noises", "nothing"), random.Random(0)) is None
@@ -101,8 +102,8 @@ def test_chunks_of_exactly_five_characters_are_too_short():
 def test_the_chunk_depends_on_the_pair_and_the_seed_only():
     text = " ".join(f"number{n}" for n in range(30))
     pairs = [Pair(str(n), text, f"{text} {n}") for n in range(10)]
-    probe = TransferProbe("p", "P", lambda: pairs, common_chunk(LANGUAGE))
-    turned = TransferProbe("p", "P", lambda: pairs[::-1][:7], common_chunk(LANGUAGE))
+    probe = TransferProbe(PairProbe("p", "P", ""), lambda: pairs, common_chunk(INPUTS))
+    turned = TransferProbe(PairProbe("p", "P", ""), lambda: pairs[::-1][:7], common_chunk(INPUTS))
     queries = {sample.sample_id: sample.query for sample in probe.samples(3)}
     assert {sample.sample_id: sample.query for sample in turned.samples(3)}.items() < queries.items()
     assert len(set(queries.values())) > 3
@@ -120,11 +121,11 @@ def test_the_chunk_depends_on_the_pair_and_the_seed_only():
     ],
 )
 def test_a_lemma_is_shared_by_query_and_both_texts(query, first, second, kept):
-    found = shared_lemma(LANGUAGE, STOPS)(Pair("1", first, second, query=query), random.Random(0))
+    found = shared_lemma(INPUTS)(Pair("1", first, second, query=query), random.Random(0))
     assert found == (query if kept else None)
 
 
-def test_pairs_without_a_sample_are_counted_by_reason():
+def test_pairs_without_query_or_text_and_identical_pairs_make_no_sample():
     pairs = [
         Pair("1", "one", "two", query="q"),
         Pair("2", "same", "same", query="q"),
@@ -132,10 +133,9 @@ def test_pairs_without_a_sample_are_counted_by_reason():
         Pair("4", "one", " ", query="q"),
         Pair("5", "one", "two", query=""),
     ]
-    probe = TransferProbe("p", "P", lambda: pairs, given_query)
+    probe = TransferProbe(PairProbe("p", "P", ""), lambda: pairs, given_query)
     assert [sample.sample_id for sample in probe.samples(0)] == ["1"]
-    assert probe.left_out(0) == {"identical texts": 1, "no query": 2, "an empty text": 1}
-    keeping = TransferProbe("p", "P", lambda: pairs, given_query, keep_identical=True)
+    keeping = TransferProbe(PairProbe("p", "P", "", keep_identical=True), lambda: pairs, given_query)
     assert [sample.identical for sample in keeping.samples(0)] == [False, True]
 
 
@@ -147,7 +147,7 @@ def test_pairs_that_are_not_drawn_are_not_parsed():
         return pair.query
 
     pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
-    probe = TransferProbe("some@mine", "Some", lambda: pairs, noted_query)
+    probe = TransferProbe(PairProbe("some@mine", "Some", ""), lambda: pairs, noted_query)
     some = ProbeSamples.of(probe, seed=5, limit=6)
     assert 6 <= len(parsed) < 30
     assert some.omitted == 60 - len(parsed)
@@ -211,7 +211,6 @@ def test_jfleg(tmp_path):
     plain = list(probes["fluency@jfleg"].samples(0))
     assert [sample.sample_id for sample in plain] == [f"jfleg-dev-1-{number}" for number in range(4)]
     assert all(sample.identical for sample in plain)
-    assert probes["fluency@jfleg"].left_out(0) == {"no query": 4}
     spelt = list(probes["fluency-spellchecked@jfleg"].samples(0))
     assert spelt[2].first == "The nightingale sings 2"
     assert spelt[2].second == "the nightingale sing"
@@ -269,7 +268,6 @@ def test_mspc(tmp_path):
     assert contents(probe) == [
         ("mspc-train-0", "newspaper", 'The newspaper "says" so', "So says the newspaper")
     ]
-    assert probe.left_out(0) == {"identical texts": 1}
     lines(tmp_path / "msr_paraphrase_train.txt", head, "1\t10\t11\tonly one")
     with pytest.raises(MalformedRecordError, match="5 columns"):
         list(probe.samples(0))
@@ -320,7 +318,6 @@ def test_wnc(tmp_path):
         ("a newspaper", "a vile newspaper"),
     ]
     assert {sample.query_id for sample in samples} == {"revision 77"}
-    assert probe.left_out(0) == {"identical texts": 1}
     lines(tmp_path / "biased.full", "77\tonly\tthree")
     with pytest.raises(MalformedRecordError, match="5 columns"):
         list(probe.samples(0))
@@ -359,7 +356,6 @@ def test_gyafc(tmp_path, form):
         ("I enjoy that song", "that song rocks")
     ] * 3
     assert len(list(probes["formality@gyafc"].samples(0))) == 7
-    assert probes["formality@gyafc"].left_out(0) == {"no query": 1}
 
 
 def test_gyafc_needs_the_questions(tmp_path):
@@ -399,7 +395,6 @@ def test_summaries_with_titles(tmp_path):
     assert [sample.sample_id for sample in probe.samples(0)] == [
         f"xsum-{number}" for number in (8, 25, 29, 35)
     ]
-    assert probe.left_out(0) == {"an empty text": 1, "no query": 1}
     (first, *_) = probe.samples(0)
     assert (first.query, first.first, first.second) == ("Storm", "A storm came .", "Storms 8 came and went")
 
@@ -637,7 +632,6 @@ def test_onestop(tmp_path):
     assert contents(probe) == [
         ("onestop-ADV-ELE-0", "nightingales", "nightingales sing", "nightingales vocalise")
     ]
-    assert probe.left_out(0) == {"identical texts": 1}
     records(tmp_path / "documents.jsonl", {"id": "1", "query": "Birds", "doc_a": "easy", "doc_b": "hard"})
     assert contents(probes_of("onestop", tmp_path)["simplicity@onestop"]) == [("1", "Birds", "easy", "hard")]
     lines(tmp_path / "ADV-ELE.txt", "alone", stars)

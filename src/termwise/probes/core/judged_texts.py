@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from termwise.collection import open_collection, read_qrels, read_queries
+from termwise.collection import PythonQuestions, open_collection, read_qrels, read_queries
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, UnknownIdError
 
@@ -179,3 +179,15 @@ def collection_name(collection: str | Path) -> str:
     if stem in _GENERIC_NAMES and path.resolve().parent.name:
         return path.resolve().parent.name
     return re.sub(r"[^\w.-]+", "-", stem) or "collection"
+
+
+def python_judged() -> JudgedTexts:
+    """Return the documentation of the running Python with the shipped questions; no document is judged not relevant."""
+    texts = {document.doc_id: document.text for document in open_collection("python:stdlib").documents()}
+    questions = PythonQuestions.load(texts)
+    grades: dict[str, dict[str, int]] = {}
+    for qrel in questions.qrels:
+        grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
+    queries = {query.query_id: query.text for query in questions.queries if query.query_id in grades}
+    doc_ids = sorted({doc_id for judgments in grades.values() for doc_id in judgments})
+    return JudgedTexts("python", queries, {doc_id: texts[doc_id] for doc_id in doc_ids}, grades, 0)

@@ -9,12 +9,11 @@ from math import floor, log10
 from typing import Any, Literal
 
 from termwise.display.html import render_page
-from termwise.evaluate.formats import format_value
+from termwise.evaluate.formats import UNDEFINED, format_value
 from termwise.probes.report.tables import (
     DEVIATION,
     HEADING,
     NOT_SIGNIFICANT,
-    UNDEFINED,
     Row,
     by_rankers,
     expected_score,

@@ -20,78 +20,69 @@ REPORT = "report.json"
 
 _PARTS = {"facts": dict, "scorers": list, "probes": list, "cells": list, "comparisons": list, "spread": list}
 
-FieldType = tuple[str, Callable[[object], bool]]
-"""Description of the valid values of a field, and their test."""
 
-_TEXT: FieldType = ("a text", lambda value: isinstance(value, str))
-_TEXT_OR_NULL: FieldType = ("a text or null", lambda value: isinstance(value, str | None))
-_DICT: FieldType = ("a dict", lambda value: isinstance(value, Mapping))
-_TEXTS: FieldType = (
-    "a list of texts",
-    lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-)
-_TRUTH: FieldType = ("true or false", lambda value: isinstance(value, bool))
-_COUNT: FieldType = ("a whole number", is_integer)
-_COUNT_OR_NULL: FieldType = ("a whole number or null", lambda value: value is None or is_integer(value))
-_NUMBER: FieldType = ("a number", is_finite_number)
-_SCORE: FieldType = (
-    "a number from −1 to 1 or null",
-    lambda value: value is None or (is_finite_number(value) and -1 <= value <= 1),
-)
-_SHARE: FieldType = (
-    "a number from 0 to 1 or null",
-    lambda value: value is None or (is_finite_number(value) and 0 <= value <= 1),
-)
-_DIFFERENCE: FieldType = ("a number from −2 to 2", lambda value: is_finite_number(value) and -2 <= value <= 2)
+def _in_range(low: float, high: float) -> Callable[[object], bool]:
+    return lambda value: is_finite_number(value) and low <= value <= high
 
-_VALUES: Mapping[str, Mapping[str, FieldType]] = {
+
+_TESTS: Mapping[str, Callable[[object], bool]] = {
+    "a text": lambda value: isinstance(value, str),
+    "a list of texts": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "a dict": lambda value: isinstance(value, Mapping),
+    "true or false": lambda value: isinstance(value, bool),
+    "a whole number": is_integer,
+    "a number": is_finite_number,
+    "a number from 0 to 1": _in_range(0, 1),
+    "a number from −1 to 1": _in_range(-1, 1),
+    "a number from −2 to 2": _in_range(-2, 2),
+    f"one of {', '.join(map(repr, EXPECTATIONS))}": lambda value: (
+        isinstance(value, str) and value in EXPECTATIONS
+    ),
+}
+"""Tests of values by their descriptions in `_REQUIRED` and `_OPTIONAL`, where `` or null`` also allows None."""
+
+_REQUIRED: Mapping[str, Mapping[str, str]] = {
     "scorers": {
-        "name": _TEXT,
-        "fingerprint": _TEXT_OR_NULL,
-        "reading": _DICT,
-        "gaps": _COUNT_OR_NULL,
-        "skipped": _DICT,
+        "name": "a text",
+        "fingerprint": "a text or null",
+        "reading": "a dict",
+        "gaps": "a whole number or null",
+        "skipped": "a dict",
     },
     "probes": {
-        "name": _TEXT,
-        "title": _TEXT,
-        "section": _TEXT,
-        "symmetric": _TRUTH,
-        "samples": _COUNT,
+        "name": "a text",
+        "title": "a text",
+        "section": "a text",
+        "symmetric": "true or false",
+        "samples": "a whole number",
     },
     "cells": {
-        "probe": _TEXT,
-        "scorer": _TEXT,
-        "content": _TEXT,
-        "samples": _COUNT,
-        "score": _SCORE,
-        "low": _SCORE,
-        "high": _SCORE,
-        "p_holm": _SHARE,
+        "probe": "a text",
+        "scorer": "a text",
+        "content": "a text",
+        "samples": "a whole number",
+        "score": "a number from −1 to 1 or null",
+        "low": "a number from −1 to 1 or null",
+        "high": "a number from −1 to 1 or null",
+        "p_holm": "a number from 0 to 1 or null",
     },
     "comparisons": {
-        "probe": _TEXT,
-        "scorer": _TEXT,
-        "baseline": _TEXT,
-        "difference": _DIFFERENCE,
-        "p_holm": _SHARE,
+        "probe": "a text",
+        "scorer": "a text",
+        "baseline": "a text",
+        "difference": "a number from −2 to 2",
+        "p_holm": "a number from 0 to 1 or null",
     },
     "spread": {
-        "model": _TEXT,
-        "seeds": _COUNT,
-        "sections": _DICT,
-        "sign_flips": _TEXTS,
+        "model": "a text",
+        "seeds": "a whole number",
+        "sections": "a dict",
+        "sign_flips": "a list of texts",
     },
 }
 """Required fields by part of a report: those that comparisons and tables use."""
 
-_OPTIONAL: Mapping[str, FieldType] = {
-    "wanted": (
-        f"one of {', '.join(map(repr, EXPECTATIONS))}",
-        lambda value: isinstance(value, str) and value in EXPECTATIONS,
-    ),
-    "needs": _TEXT,
-}
+_OPTIONAL = {"wanted": f"one of {', '.join(map(repr, EXPECTATIONS))}", "needs": "a text"}
 """Optional fields of a probe, which older reports lack."""
 
 _DISTINCT = {"scorers": ("name",), "probes": ("name",), "cells": ("probe", "scorer")}
@@ -181,23 +172,24 @@ def _validated(report: dict[str, Any]) -> dict[str, Any]:
     for name, kind in _PARTS.items():
         if not isinstance(report.get(name), kind):
             raise InvalidReport(f"{name} is {shown(report.get(name))}, not a {kind.__name__}")
-    for part, kinds in _VALUES.items():
+    for part, fields in _REQUIRED.items():
         for number, one in enumerate(report[part]):
-            _check(f"{part}[{number}]", one, kinds)
+            _check(f"{part}[{number}]", one, fields)
     for number, probe in enumerate(report["probes"]):
-        _check(f"probes[{number}]", probe, {name: kind for name, kind in _OPTIONAL.items() if name in probe})
+        given = {name: expected for name, expected in _OPTIONAL.items() if name in probe}
+        _check(f"probes[{number}]", probe, given)
     for number, scorer in enumerate(report["scorers"]):
-        reading = {"kind": _TEXT} | (
-            {"delta": _NUMBER} if scorer["reading"].get("kind") == "constant" else {}
-        )
-        _check(f"scorers[{number}].reading", scorer["reading"], reading)
-        _check(f"scorers[{number}].skipped", scorer["skipped"], dict.fromkeys(scorer["skipped"], _TEXT))
+        place, rule, skipped = f"scorers[{number}]", scorer["reading"], scorer["skipped"]
+        delta = {"delta": "a number"} if rule.get("kind") == "constant" else {}
+        _check(f"{place}.reading", rule, {"kind": "a text"} | delta)
+        _check(f"{place}.skipped", skipped, dict.fromkeys(skipped, "a text"))
     for number, one in enumerate(report["spread"]):
         for section, row in one["sections"].items():
-            _check(f"spread[{number}].sections.{section}", row, {"deviation": _NUMBER, "probes": _COUNT})
-    _check("facts", {"not made": {}} | report["facts"], {"not made": _DICT})
+            place = f"spread[{number}].sections.{section}"
+            _check(place, row, {"deviation": "a number", "probes": "a whole number"})
     not_made = report["facts"].get("not made", {})
-    _check("facts.not made", not_made, dict.fromkeys(not_made, _TEXTS))
+    _check("facts", {"not made": not_made}, {"not made": "a dict"})
+    _check("facts.not made", not_made, dict.fromkeys(not_made, "a list of texts"))
     _check_keys(report)
     return report
 
@@ -221,14 +213,15 @@ def _check_keys(report: Mapping[str, Any]) -> None:
                     )
 
 
-def _check(place: str, value: object, fields: Mapping[str, FieldType]) -> None:
+def _check(place: str, value: object, fields: Mapping[str, str]) -> None:
     if not isinstance(value, Mapping):
         raise InvalidReport(f"{place} is {shown(value)}, not a dict")
-    for name, (description, is_valid) in fields.items():
+    for name, expected in fields.items():
         if name not in value:
             raise InvalidReport(f"{place}.{name} is missing")
-        if not is_valid(value[name]):
-            raise InvalidReport(f"{place}.{name} is {shown(value[name])}, not {description}")
+        kind, null = expected.removesuffix(" or null"), expected.endswith(" or null")
+        if not (null and value[name] is None) and not _TESTS[kind](value[name]):
+            raise InvalidReport(f"{place}.{name} is {shown(value[name])}, not {expected}")
 
 
 def _finite(text: str) -> float:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from termwise.display.safe_text import legible_line
-from termwise.evaluate.formats import csv_lines
+from termwise.evaluate.formats import UNDEFINED, csv_lines, format_value, with_minus_sign
 from termwise.evaluate.latex import escape
 from termwise.probes.core.expectations import EXPECTED_SCORES, distance
 
@@ -25,14 +24,22 @@ LEVEL = 0.05
 NOT_SIGNIFICANT = "not significant: p ≥ .05, pairs of one query counted as one, after Holm over the section"
 """Meaning of an asterisk."""
 
-UNDEFINED = "–"
-
 DEVIATION = "standard deviation between seeds"
 """Column title of `Seeds`."""
 
+FAR = 0.5
+"""Minimum distance of a shortfall from the expected score."""
 
-@dataclass(frozen=True)
-class Row:
+_PER_SECTION = 2
+
+HEADING = "What rankers respond to"
+"""Title of a report."""
+
+_MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
+"""Characters that Markdown can interpret as markup."""
+
+
+class Row(NamedTuple):
     """A probe in a table.
 
     Attributes
@@ -51,27 +58,15 @@ class Row:
     probe: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Shortfall:
-    """A score that is far from the expected one.
-
-    Attributes
-    ----------
-    row : Row
-        Row of the probe.
-    cell : dict
-        Cell of the ranker.
-    distance : float
-        From 0 to 2; see `termwise.probes.core.expectations.distance`.
-    """
+class Shortfall(NamedTuple):
+    """A score of a ranker that is far from the expected one; `distance` is from 0 to 2."""
 
     row: Row
     cell: dict[str, Any]
     distance: float
 
 
-@dataclass(frozen=True)
-class Seeds:
+class Seeds(NamedTuple):
     """Standard deviations between the seeds of one model.
 
     Attributes
@@ -147,11 +142,8 @@ def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
                     continue
                 away = distance(row.probe.get("wanted", ""), cell["score"])
                 name = row.probe["name"].partition("@")[0]
-                if (
-                    away is not None
-                    and away >= FAR
-                    and (name not in furthest or away > furthest[name].distance)
-                ):
+                nearest = furthest[name].distance if name in furthest else 0.0
+                if away is not None and away >= FAR and away > nearest:
                     furthest[name] = Shortfall(row, cell, away)
             selected += sorted(furthest.values(), key=_furthest_first)[:_PER_SECTION]
     return {scorer: sorted(selected, key=_furthest_first) for scorer, selected in by_scorer.items()}
@@ -235,20 +227,7 @@ def signed(score: float) -> str:
     >>> signed(0.347), signed(-0.001), signed(-0.5)
     ('+0.35', '0.00', '−0.50')
     """
-    text = f"{score:+.2f}".replace("-", "−")
-    return text[1:] if text[1:] == "0.00" else text
-
-
-FAR = 0.5
-"""Minimum distance of a shortfall from the expected score."""
-
-_PER_SECTION = 2
-
-HEADING = "What rankers respond to"
-"""Title of a report."""
-
-_MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
-"""Characters that Markdown can interpret as markup."""
+    return with_minus_sign(format_value(score, "statistic"))
 
 
 def markdown_text(report: Mapping[str, Any]) -> str:
@@ -314,29 +293,38 @@ def threshold(rule: Mapping[str, Any]) -> str:
 
 def markdown_tables(report: Mapping[str, Any]) -> str:
     """Return the tables as Markdown."""
-    names = [scorer["name"] for scorer in report["scorers"]]
+    names = [cell_text(scorer["name"]) for scorer in report["scorers"]]
     lines = []
     for title, rows in sections(report):
-        lines += [f"## {cell_text(title)}", ""]
-        lines.append("| " + " | ".join(["probe", "texts", *map(cell_text, names), "pairs"]) + " |")
-        lines.append("| " + " | ".join(["---", "---", *["--:"] * (len(names) + 1)]) + " |")
-        for row in rows:
-            values = [cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells]
-            lines.append(
-                f"| {cell_text(row.title)} | {cell_text(row.data)} | "
-                + "".join(f"{value} | ".replace("*", r"\*") for value in values)
-                + f"{row.probe['samples']:,} |"
-            )
-        lines.append("")
+        cells = [
+            [
+                cell_text(row.title),
+                cell_text(row.data),
+                *(
+                    cell_score(cell, symmetric=row.probe["symmetric"]).replace("*", r"\*")
+                    for cell in row.cells
+                ),
+                f"{row.probe['samples']:,}",
+            ]
+            for row in rows
+        ]
+        lines += [*_markdown_table(title, 2, ["probe", "texts", *names, "pairs"], cells), ""]
     lines.append(rf"\*: {NOT_SIGNIFICANT}.")
     for seeds in seeds_of(report):
-        lines += ["", f"## {cell_text(seeds.title)}", ""]
-        lines += [f"| section | {DEVIATION} | probes |", "| --- | --: | --: |"]
-        lines += [
-            f"| {cell_text(name)} | {deviation:.3f} | {probes} |" for name, deviation, probes in seeds.rows
-        ]
+        cells = [[cell_text(name), f"{deviation:.3f}", str(probes)] for name, deviation, probes in seeds.rows]
+        lines += ["", *_markdown_table(seeds.title, 1, ["section", DEVIATION, "probes"], cells)]
         lines += ["", cell_text(seeds.verdict)]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_table(title: str, left: int, header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table with its title; the first columns are aligned to the left."""
+    rules = ["---"] * left + ["--:"] * (len(header) - left)
+    return [
+        f"## {cell_text(title)}",
+        "",
+        *(f"| {' | '.join(cells)} |" for cells in (header, rules, *rows)),
+    ]
 
 
 def csv_text(report: Mapping[str, Any]) -> str:
@@ -367,41 +355,55 @@ def csv_text(report: Mapping[str, Any]) -> str:
 
 def latex_text(report: Mapping[str, Any]) -> str:
     r"""Return the tables as LaTeX (package ``booktabs``), one ``table`` per section, after the metadata as comments."""
-    names = [scorer["name"] for scorer in report["scorers"]]
+    names = [escape(scorer["name"]) for scorer in report["scorers"]]
     unsure = NOT_SIGNIFICANT.replace("≥", r"$\geq$")
     parts = ["".join(f"% {legible_line(name)}: {legible_line(value)}\n" for name, value in _about(report))]
     for title, rows in sections(report):
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{escape(title)}. *: {unsure}.}}",
-            rf"\begin{{tabular}}{{ll{'r' * (len(names) + 1)}}}",
-            r"\toprule",
-            " & ".join(["Probe", "Texts", *map(escape, names), "$n$"]) + r" \\",
-            r"\midrule",
-        ]
-        for row in rows:
-            values = [
-                "--" if text == UNDEFINED else f"${text.replace('−', '-').replace('*', '^{*}')}$"
-                for text in (cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells)
+        cells = [
+            [
+                row.title,
+                escape(row.data),
+                *(_latex_score(cell_score(cell, symmetric=row.probe["symmetric"])) for cell in row.cells),
+                str(row.probe["samples"]),
             ]
-            lines.append(
-                " & ".join([_first(row.title), escape(row.data), *values, str(row.probe["samples"])]) + r" \\"
-            )
-        parts.append("\n".join([*lines, *_END]))
+            for row in rows
+        ]
+        header = ["Probe", "Texts", *names, "$n$"]
+        parts.append(_latex_table(f"{escape(title)}. *: {unsure}.", 2, header, cells))
     for seeds in seeds_of(report):
-        lines = [
+        caption = f"{escape(seeds.title)}. {escape(seeds.verdict)}"
+        cells = [[name, f"${deviation:.3f}$", str(probes)] for name, deviation, probes in seeds.rows]
+        parts.append(_latex_table(caption, 1, ["Section", DEVIATION.capitalize(), "Probes"], cells))
+    return "\n".join(parts)
+
+
+def _latex_score(score: str) -> str:
+    return "--" if score == UNDEFINED else f"${score.replace('−', '-').replace('*', '^{*}')}$"
+
+
+def _latex_table(caption: str, left: int, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; the first cell of each row is escaped here, the others are LaTeX."""
+    return "\n".join(
+        [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{escape(seeds.title)}. {escape(seeds.verdict)}}}",
-            r"\begin{tabular}{lrr}",
+            rf"\caption{{{caption}}}",
+            rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(header) - left)}}}",
             r"\toprule",
-            rf"Section & {DEVIATION.capitalize()} & Probes \\",
+            rf"{' & '.join(header)} \\",
             r"\midrule",
-            *(rf"{_first(name)} & ${deviation:.3f}$ & {probes} \\" for name, deviation, probes in seeds.rows),
+            *(rf"{' & '.join([_first_cell(first), *cells])} \\" for first, *cells in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
         ]
-        parts.append("\n".join([*lines, *_END]))
-    return "\n".join(parts)
+    )
+
+
+def _first_cell(text: str) -> str:
+    """Escape the first cell of a row so that LaTeX does not read it as an argument of the previous line."""
+    return f"{'{}' if text[:1] in ('[', '*') else ''}{escape(text)}"
 
 
 def seeds_csv(report: Mapping[str, Any]) -> str:
@@ -414,14 +416,6 @@ def seeds_csv(report: Mapping[str, Any]) -> str:
             for section, *numbers in seeds.rows
         ),
     )
-
-
-def _first(text: str) -> str:
-    """Escape the first cell of a row so that LaTeX does not read it as an argument of the previous line."""
-    return f"{'{}' if text[:1] in ('[', '*') else ''}{escape(text)}"
-
-
-_END = (r"\bottomrule", r"\end{tabular}", r"\end{table}", "")
 
 
 def cell_text(text: str) -> str:

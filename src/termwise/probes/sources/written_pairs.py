@@ -15,7 +15,7 @@ from typing import Any
 from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.sources.transfer.pairs import Pair, given_query
-from termwise.probes.sources.transfer.probe import TransferProbe
+from termwise.probes.sources.transfer.probe import PairProbe, TransferProbe
 from termwise.probes.sources.written_texts import WRITTEN, written
 
 QUALITIES: Mapping[str, str] = MappingProxyType(
@@ -36,9 +36,8 @@ def written_probe(
     name: str, title: str, pairs: Callable[[], Iterable[Pair]], definition: str, *, symmetric: bool = False
 ) -> TransferProbe:
     """Make a probe of written pairs, which have their own queries."""
-    return TransferProbe(
-        f"{name}@{WRITTEN}", title, pairs, given_query, definition=definition, symmetric=symmetric
-    )
+    description = PairProbe(f"{name}@{WRITTEN}", title, definition, symmetric=symmetric)
+    return TransferProbe(description, pairs, given_query)
 
 
 def written_pairs(quality: str) -> Iterator[Pair]:

@@ -6,25 +6,81 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 import numpy as np
+import numpy.typing as npt
 
 from termwise.probes.core.probe import Probe, Strategy
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample
-from termwise.probes.sources.matching.counting import CountedQuery, CountedTexts
 from termwise.probes.sources.matching.measurements import (
     LENGTH,
     OVERLAP,
     RELEVANCE,
     SUM_TERM_FREQUENCY,
     TERM_FREQUENCY,
+    CountedQuery,
+    CountedTexts,
     Measurement,
+    Values,
 )
-from termwise.probes.sources.matching.pairs import matched_pairs
 from termwise.probes.sources.matching.terms import PublishedTerms, TermExtractor
 from termwise.validation import check, is_finite_number, wrong
 
+Places = npt.NDArray[np.int64]
+
 PUBLISHED = (RELEVANCE, LENGTH, TERM_FREQUENCY, OVERLAP)
 """In the order of the published table."""
+
+
+def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) -> tuple[Places, Places]:
+    """Find all pairs that agree in the control and differ in the variable.
+
+    Two rows agree if all entries are equal. A row is larger if no entry is smaller and at least one is larger.
+
+    Parameters
+    ----------
+    variable, control : ndarray of shape (n, k) and (n, m)
+        A row per text.
+    tolerance : float, optional
+        Largest difference of two control values that agree, 0 or more; must be 0 unless m = 1.
+
+    Returns
+    -------
+    higher, lower : ndarray of shape (p,), int64
+        Places of the text with the larger variable and of the other text, sorted. Two texts make at most one pair.
+
+    Raises
+    ------
+    ParameterError
+        If the control is a vector and the tolerance is not 0.
+
+    Examples
+    --------
+    >>> grade, length = np.array([[2], [0], [1], [1]]), np.array([[7], [7], [9], [7]])
+    >>> higher, lower = matched_pairs(grade, length)
+    >>> list(zip(higher.tolist(), lower.tolist()))
+    [(0, 1), (0, 3), (3, 1)]
+    """
+    if not tolerance:
+        _, labels = np.unique(control, axis=0, return_inverse=True)
+        key = labels.reshape(-1)
+    elif control.shape[1] == 1:
+        key = control[:, 0]
+    else:
+        raise wrong("tolerance", tolerance, "0 for a control that is a vector")
+    order = np.argsort(key, kind="stable")
+    ranked = key[order]
+    begins = np.searchsorted(ranked, key - tolerance, side="left")
+    ends = np.searchsorted(ranked, key + tolerance, side="right")
+    higher, lower = [], []
+    for place, row in enumerate(variable):
+        candidates = order[begins[place] : ends[place]]
+        others = variable[candidates]
+        smaller = candidates[(row >= others).all(axis=1) & (row > others).any(axis=1)]
+        higher.append(np.full(len(smaller), place, dtype=np.int64))
+        lower.append(np.sort(smaller))
+    if not higher:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    return np.concatenate(higher), np.concatenate(lower)
 
 
 class MatchedProbe(Probe):

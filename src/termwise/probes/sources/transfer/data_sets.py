@@ -36,13 +36,7 @@ DATA_SETS: DataSets = MappingProxyType(
 
 
 def data_set_probes(data_sets: DataSets, inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes of the data sets that the user has.
-
-    Raises
-    ------
-    MissingFileError
-        If a folder lacks the files of its data set.
-    """
+    """Make the probes of the data sets that the user has."""
     return [
         probe
         for name, make in data_sets.items()

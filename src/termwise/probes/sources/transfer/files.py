@@ -26,18 +26,8 @@ def find_file(folder: Path, name: str) -> Path | None:
 def find_layout(folder: Path, title: str, layouts: Layouts) -> tuple[str, dict[str, list[Path]]]:
     """Return the first layout with a complete part, and the files of its complete parts.
 
-    Parameters
-    ----------
-    folder : Path
-    title : str
-        Title of the data set, for the error.
-    layouts : mapping
-        See `Layouts`.
-
-    Raises
-    ------
-    MissingFileError
-        If no layout has a complete part, or a part of the chosen layout is incomplete.
+    `MissingFileError`, with the title of the data set, if no layout has a complete part, or a part of the chosen layout
+    is incomplete.
     """
     for layout, parts in layouts.items():
         files = {part: {name: find_file(folder, name) for name in names} for part, names in parts.items()}
@@ -60,13 +50,7 @@ def find_layout(folder: Path, title: str, layouts: Layouts) -> tuple[str, dict[s
 
 
 def find_files(folder: Path, title: str, patterns: Sequence[str]) -> list[Path]:
-    """Return the files that match the first pattern with a match, sorted; a path that is a file is returned itself.
-
-    Raises
-    ------
-    MissingFileError
-        If no file matches.
-    """
+    """Return the files that match the first pattern with a match, sorted; a path that is a file is returned itself."""
     if folder.is_file():
         return [folder]
     for pattern in patterns:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table
-from termwise.probes.sources.transfer.pairs import Pair
-from termwise.probes.sources.transfer.probe import PairDataSet, ProbeDefinition, by_pattern, given_queries
+from termwise.probes.sources.transfer.pairs import Pair, given_queries
+from termwise.probes.sources.transfer.probe import PairDataSet, PairProbe, by_pattern
 
 _COLUMNS = ("q_id", "relevant", "query", "doc_title", "document", "content_gender")
 _WORDINGS = {"F": "female", "M": "male", "N": "neutral"}
@@ -48,8 +48,8 @@ def _read(path: Path, contrast: str) -> Iterator[Pair]:
             yield Pair(pair_id, *pair, query=query, facts={"source": {"q_id": query_id}})
 
 
-def _contrast(first: str, second: str) -> ProbeDefinition:
-    return ProbeDefinition(
+def _contrast(first: str, second: str) -> PairProbe:
+    return PairProbe(
         f"gender-{first}-{second}@grepbiasir",
         f"{first.capitalize()} against {second} wording",
         wording_contrast(first, second),
@@ -62,7 +62,7 @@ GREPBIASIR = PairDataSet(
     given_queries,
     (
         _contrast("male", "female"),
-        ProbeDefinition("gender-told-apart@grepbiasir", *TOLD_APART, variant="male>female", symmetric=True),
+        PairProbe("gender-told-apart@grepbiasir", *TOLD_APART, variant="male>female", symmetric=True),
         _contrast("neutral", "male"),
         _contrast("neutral", "female"),
     ),

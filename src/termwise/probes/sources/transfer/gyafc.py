@@ -19,8 +19,8 @@ from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.files import find_files, find_layout
 from termwise.probes.sources.transfer.pair_files import parallel_lines
-from termwise.probes.sources.transfer.pairs import Pair
-from termwise.probes.sources.transfer.probe import PairDataSet, ProbeDefinition, lemma_queries
+from termwise.probes.sources.transfer.pairs import Pair, shared_lemma
+from termwise.probes.sources.transfer.probe import PairDataSet, PairProbe
 
 _GENRES = {"Entertainment_Music": "entertainment", "Family_Relationships": "family"}
 _DIRECTIONS = (("formal", "informal"), ("informal", "formal"))
@@ -110,11 +110,11 @@ def _titles_of_xml(path: Path) -> Iterator[tuple[str, str]]:
 
 GYAFC = PairDataSet(
     _Corpus,
-    lemma_queries,
+    shared_lemma,
     (
-        ProbeDefinition("formality@gyafc", "Formality GYAFC", _DEFINITION),
+        PairProbe("formality@gyafc", "Formality GYAFC", _DEFINITION),
         *(
-            ProbeDefinition(f"formality-{name}@gyafc", f"Formality GYAFC {name}", _DEFINITION, variant=genre)
+            PairProbe(f"formality-{name}@gyafc", f"Formality GYAFC {name}", _DEFINITION, variant=genre)
             for genre, name in _GENRES.items()
         ),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
 
+_BEFORE = re.compile("[ \\t\\r\\n\ufeff]*")
+_BETWEEN = re.compile("[ \\t\\r\\n,]*")
 _CHUNK = 1 << 20
 _LARGEST = 1 << 26
 """Upper bound for the characters of an object; a longer one counts as damaged."""
@@ -19,17 +22,7 @@ _LARGEST = 1 << 26
 def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     r"""Yield the objects of a JSON array one at a time, with their numbers from 1.
 
-    Parameters
-    ----------
-    path : Path
-        Plain or gzip-compressed.
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If it is no array of objects, or is cut off; the fact ``line`` is the number of the object.
+    The file is plain or gzip-compressed. In errors, ``line`` is the number of the object.
 
     Examples
     --------
@@ -46,7 +39,8 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         buffer += chunk
         place = 0
         while True:
-            place = _skip(buffer, place, " \t\r\n," if in_array else " \t\r\n\ufeff")
+            gap = (_BETWEEN if in_array else _BEFORE).match(buffer, place)
+            place = gap.end() if gap else place
             if place == len(buffer):
                 break
             start = buffer[place : place + 60]
@@ -59,21 +53,17 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 return
             try:
                 record, place = decoder.raw_decode(buffer, place)
-            except RecursionError as error:
-                seen = f"{start}  (nested too deeply)"
+            except (ValueError, RecursionError) as error:
+                is_nested = isinstance(error, RecursionError)
+                if not is_nested and not is_last and len(buffer) - place <= _LARGEST:
+                    break  # the object may continue in the next chunk
                 raise MalformedRecordError.at(
-                    path, number + 1, expected="a JSON object", seen=seen
+                    path,
+                    number + 1,
+                    expected="a JSON object",
+                    seen=f"{start}  ({'nested too deeply' if is_nested else error})",
+                    message="a JSON array is damaged or cut off",
                 ) from error
-            except ValueError as error:
-                if is_last or len(buffer) - place > _LARGEST:
-                    raise MalformedRecordError.at(
-                        path,
-                        number + 1,
-                        expected="a JSON object",
-                        seen=f"{start}  ({error})",
-                        message="a JSON array is damaged or cut off",
-                    ) from error
-                break
             number += 1
             if not isinstance(record, dict):
                 raise MalformedRecordError.at(path, number, expected="a JSON object", seen=str(record))
@@ -84,7 +74,7 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         number + 1,
         expected="the end of the array",
         seen="the end of the file",
-        message="a JSON array is cut off",
+        message="a JSON array is damaged or cut off",
     )
 
 
@@ -95,9 +85,3 @@ def _chunks(path: Path) -> Iterator[tuple[str, bool]]:
         while raw := stream.read(_CHUNK):
             yield decode(raw), False
     yield decode(b"", True), True
-
-
-def _skip(text: str, place: int, characters: str) -> int:
-    while place < len(text) and text[place] in characters:
-        place += 1
-    return place

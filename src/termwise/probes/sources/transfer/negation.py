@@ -23,15 +23,13 @@ from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table, string_of, strings_of
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import Pair, common_chunk, given_queries
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
-    ProbeDefinition,
+    PairProbe,
     by_layout,
     by_pattern,
-    chunk_queries,
-    given_queries,
     pair_layout,
 )
 from termwise.validation import is_integer
@@ -67,7 +65,7 @@ SEMANTONEG = PairDataSet(
     ),
     given_queries,
     (
-        ProbeDefinition(
+        PairProbe(
             "negation@semantoneg",
             "Negation SemAntoNeg",
             define_pair(
@@ -96,9 +94,9 @@ WIKIFACTCHECK = PairDataSet(
         ("wikifactcheck_claim_vs_refuted.jsonl", "wikifactcheck_english_*.tsv"),
         _wikifactcheck,
     ),
-    chunk_queries,
+    common_chunk,
     (
-        ProbeDefinition(
+        PairProbe(
             "negation-claim@wikifactcheck",
             "Negation WikiFactCheck: claim against refuted claim",
             define_pair("a supported claim", "the claim after an edit that makes it refuted"),
@@ -155,7 +153,7 @@ CONDAQA = PairDataSet(
     ),
     given_queries,
     tuple(
-        ProbeDefinition(
+        PairProbe(
             f"negation-{edit}@condaqa",
             f"Negation CondaQA: {title}",
             f"A passage with a negation, and the passage {change}; neither comes first.",
@@ -188,7 +186,7 @@ NEVIR = PairDataSet(
     by_pattern("NevIR", ("*.csv", "*.jsonl"), _nevir),
     given_queries,
     (
-        ProbeDefinition(
+        PairProbe(
             "negation@nevir",
             "Negation NevIR",
             define_pair(

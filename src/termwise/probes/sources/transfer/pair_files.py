@@ -44,13 +44,6 @@ def read_pairs(
     group : callable, optional
         Returns the group of a record, see `Pair`.
 
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If a record has no identifier or text.
-
     Examples
     --------
     >>> import tempfile
@@ -91,13 +84,7 @@ def by_source(*names: str) -> Callable[[Record], str]:
 
 
 def string_of(record: Record, names: Sequence[str], path: Path, line: int) -> str:
-    """Return the first of these fields that a record has.
-
-    Raises
-    ------
-    MalformedRecordError
-        If it has none, the value is no string, or an identifier is empty.
-    """
+    """Return the first of these fields that a record has, a string; an identifier is not empty."""
     name = next((name for name in names if name in record), None)
     value = None if name is None else record[name]
     if not isinstance(value, str) or (name == "id" and not value):
@@ -134,13 +121,6 @@ def read_table(
     ------
     tuple of (int, dict)
         Line number of the end of the row, from 1, and its values by column.
-
-    Raises
-    ------
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If a row lacks a required column or is malformed.
     """
     with opened(path) as stream:
         text = stream.read().decode("utf-8-sig", "replace")
@@ -163,20 +143,7 @@ def read_table(
 
 
 def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Read parallel files: line n of each file belongs together. Lines are stripped; empty lines count.
-
-    Yields
-    ------
-    tuple of (int, tuple of str)
-        Line number from 0, and that line of each file.
-
-    Raises
-    ------
-    DataError
-        If the files have different numbers of lines.
-    MalformedRecordError
-        If a file is not UTF-8.
-    """
+    """Yield line n of each file, with n from 0. Lines are stripped; empty lines count."""
     files = [_lines(path) for path in paths]
     if len(set(map(len, files))) > 1:
         raise DataError(

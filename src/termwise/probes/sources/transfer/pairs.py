@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from termwise.probes.language.base import Language, Parsed, Token
+from termwise.probes.core.probe_inputs import ProbeInputs
+from termwise.probes.language.base import Parsed, Token
 
 LONGER_THAN = 5
 """Characters that a noun chunk must exceed to be a query, as published."""
@@ -47,35 +48,42 @@ def given_query(pair: Pair, random: Random) -> str | None:
     return pair.query
 
 
-def common_chunk(language: Language) -> QueryRule:
+def given_queries(inputs: ProbeInputs) -> QueryRule:
+    """Return the rule that takes the query of the data set."""
+    return given_query
+
+
+def common_chunk(inputs: ProbeInputs) -> QueryRule:
     """Return the rule that draws a noun chunk of both texts; a query of the data set has precedence."""
+    parse = inputs.language.parse
 
     def query(pair: Pair, random: Random) -> str | None:
         if pair.query is not None:
             return pair.query
-        chunks = common_chunks(language.parse(pair.first), language.parse(pair.second))
+        chunks = common_chunks(parse(pair.first), parse(pair.second))
         return random.choice(chunks) if chunks else None
 
     return query
 
 
-def shared_lemma(language: Language, stop_words: frozenset[str]) -> QueryRule:
+def shared_lemma(inputs: ProbeInputs) -> QueryRule:
     """Return the rule that takes the query of the data set if both texts contain one of its lemmas.
 
     Lemmas are compared in lower case. Stop words, numbers and punctuation of the query do not count.
     """
+    parse = inputs.language.parse
 
     def counts(token: Token) -> bool:
         word = token.text.lower()
         is_word = any(character.isalpha() for character in word)
-        return is_word and token.tag not in ("PUNCT", "NUM") and word not in stop_words
+        return is_word and token.tag not in ("PUNCT", "NUM") and word not in inputs.stop_words
 
     def query(pair: Pair, random: Random) -> str | None:
         if pair.query is None:
             return None
-        lemmas = {token.lemma.lower() for token in language.parse(pair.query).tokens if counts(token)}
+        lemmas = {token.lemma.lower() for token in parse(pair.query).tokens if counts(token)}
         for text in (pair.first, pair.second):
-            lemmas &= {token.lemma.lower() for token in language.parse(text).tokens}
+            lemmas &= {token.lemma.lower() for token in parse(text).tokens}
         return pair.query if lemmas else None
 
     return query

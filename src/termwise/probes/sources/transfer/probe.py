@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,63 +13,64 @@ from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.sources.transfer.files import find_files, find_layout
 from termwise.probes.sources.transfer.pair_files import read_pairs
-from termwise.probes.sources.transfer.pairs import Pair, QueryRule, common_chunk, given_query, shared_lemma
+from termwise.probes.sources.transfer.pairs import Pair, QueryRule
 
-IDENTICAL, NO_QUERY, EMPTY = "identical texts", "no query", "an empty text"
-"""Reasons why a pair makes no sample."""
+
+@dataclass(frozen=True)
+class PairProbe:
+    """Description of one probe of a data set.
+
+    Attributes
+    ----------
+    name, title, definition : str
+        See `Probe`.
+    variant : str
+        Tells the reader of the data set which pairs belong to this probe; empty if all do.
+    symmetric : bool
+        See `Probe`.
+    keep_identical : bool
+        Whether pairs of identical texts make samples.
+    """
+
+    name: str
+    title: str
+    definition: str
+    variant: str = ""
+    symmetric: bool = False
+    keep_identical: bool = False
 
 
 class TransferProbe(SourcedProbe[Pair]):
     """Text pairs of a data set. Positive: the text with the named quality is preferred.
 
+    Pairs with an empty text and pairs without a query make no sample.
+
     Parameters
     ----------
-    name, title : str
-        See `Probe`.
-    read : callable
-        Returns the pairs; called each time they are needed.
+    description : PairProbe
+    pairs : callable
+        Returns all pairs; called each time they are needed.
     query_rule : callable
         Finds the query of a pair.
-    definition : str, optional
-        See `Probe`.
-    symmetric : bool, optional
-        See `Probe`.
-    keep_identical : bool, optional
-        Whether pairs of identical texts make samples.
-
-    Attributes
-    ----------
-    pairs : callable
-        Returns all pairs, including those that make no sample.
-    keep_identical : bool
 
     Examples
     --------
+    >>> from termwise.probes.sources.transfer.pairs import given_query
     >>> pairs = [Pair("1", "A cat.", "A katt.", query="cats"), Pair("2", "A dog.", "A dog.", query="dogs")]
-    >>> probe = TransferProbe("fluency@mine", "Fluency", lambda: pairs, given_query)
-    >>> [sample.first for sample in probe.samples(0)], probe.left_out(0)
-    (['A cat.'], {'identical texts': 1})
+    >>> probe = TransferProbe(PairProbe("fluency@mine", "Fluency", ""), lambda: pairs, given_query)
+    >>> [sample.first for sample in probe.samples(0)]
+    ['A cat.']
     """
 
     strategy: Strategy = "transfer"
 
     def __init__(
-        self,
-        name: str,
-        title: str,
-        read: Callable[[], Iterable[Pair]],
-        query_rule: QueryRule,
-        *,
-        definition: str = "",
-        symmetric: bool = False,
-        keep_identical: bool = False,
+        self, description: PairProbe, pairs: Callable[[], Iterable[Pair]], query_rule: QueryRule
     ) -> None:
-        self.name = name
-        self.title = title
-        self.definition = definition
-        self.symmetric = symmetric
-        self.keep_identical = keep_identical
-        self.pairs = read
+        self.name, self.title = description.name, description.title
+        self.definition, self.symmetric = description.definition, description.symmetric
+        self.pairs = pairs
+        self._keep_identical = description.keep_identical
         self._query_rule = query_rule
 
     def sources(self) -> Iterable[Pair]:
@@ -81,48 +81,13 @@ class TransferProbe(SourcedProbe[Pair]):
         """See `SourcedProbe`."""
         return source.pair_id
 
-    def left_out(self, seed: int) -> dict[str, int]:
-        """Count the pairs that make no sample, by reason."""
-        reasons = (self._query_or_reason(seed, pair)[1] for pair in self.pairs())
-        return dict(Counter(reason for reason in reasons if reason))
-
     def sample(self, seed: int, source: Pair) -> Sample | None:
         """See `SourcedProbe`."""
-        query, reason = self._query_or_reason(seed, source)
-        if reason:
+        first, second = source.first, source.second
+        if not first.strip() or not second.strip() or (first == second and not self._keep_identical):
             return None
-        return Sample(source.pair_id, query, source.first, source.second, source.group, source.facts)
-
-    def _query_or_reason(self, seed: int, pair: Pair) -> tuple[str, str]:
-        """Return the query of a pair, or the reason why it makes no sample; the other one is empty."""
-        if not pair.first.strip() or not pair.second.strip():
-            return "", EMPTY
-        if pair.first == pair.second and not self.keep_identical:
-            return "", IDENTICAL
-        query = self._query_rule(pair, random_for(seed, self.name, pair.pair_id))
-        return (query, "") if query else ("", NO_QUERY)
-
-
-@dataclass(frozen=True)
-class ProbeDefinition:
-    """Definition of one probe of a data set.
-
-    Attributes
-    ----------
-    name, title, definition : str
-        See `Probe`.
-    variant : str
-        Tells the reader of the data set which pairs belong to this probe; empty if all do.
-    symmetric, keep_identical : bool
-        See `TransferProbe`.
-    """
-
-    name: str
-    title: str
-    definition: str
-    variant: str = ""
-    symmetric: bool = False
-    keep_identical: bool = False
+        query = self._query_rule(source, random_for(seed, self.name, source.pair_id))
+        return Sample(source.pair_id, query, first, second, source.group, source.facts) if query else None
 
 
 Reader = Callable[[str], Iterable[Pair]]
@@ -139,44 +104,18 @@ class PairDataSet:
         Finds the files in a folder, and returns the reader of their pairs. Raises `MissingFileError` if the folder
         lacks files. See `by_layout` and `by_pattern`.
     query : callable
-        Makes the rule that finds queries: `given_queries`, `chunk_queries` or `lemma_queries`.
-    probes : tuple of ProbeDefinition
+        Makes the rule that finds queries: `given_queries`, `common_chunk` or `shared_lemma`.
+    probes : tuple of PairProbe
     """
 
     open: Callable[[Path], Reader]
     query: Callable[[ProbeInputs], QueryRule]
-    probes: tuple[ProbeDefinition, ...]
+    probes: tuple[PairProbe, ...]
 
     def __call__(self, folder: Path, inputs: ProbeInputs) -> list[Probe]:
         """Make the probes."""
         read, query_rule = self.open(folder), self.query(inputs)
-        return [
-            TransferProbe(
-                each.name,
-                each.title,
-                partial(read, each.variant),
-                query_rule,
-                definition=each.definition,
-                symmetric=each.symmetric,
-                keep_identical=each.keep_identical,
-            )
-            for each in self.probes
-        ]
-
-
-def given_queries(inputs: ProbeInputs) -> QueryRule:
-    """Take queries from the data set."""
-    return given_query
-
-
-def chunk_queries(inputs: ProbeInputs) -> QueryRule:
-    """Draw a noun chunk that both texts share."""
-    return common_chunk(inputs.language)
-
-
-def lemma_queries(inputs: ProbeInputs) -> QueryRule:
-    """Take queries that share a lemma with both texts."""
-    return shared_lemma(inputs.language, inputs.stop_words)
+        return [TransferProbe(each, partial(read, each.variant), query_rule) for each in self.probes]
 
 
 @dataclass(frozen=True)
@@ -208,7 +147,7 @@ def pair_layout(*parts: str, **options: Any) -> Layout:
 
 
 def by_layout(title: str, *layouts: Layout) -> Callable[[Path], Reader]:
-    """Return what opens a data set in the first layout that a folder has."""
+    """Return a function that opens a data set in the first layout that a folder has."""
     named = {layout.name: layout for layout in layouts}
 
     def open_folder(folder: Path) -> Reader:
@@ -226,7 +165,7 @@ def by_layout(title: str, *layouts: Layout) -> Callable[[Path], Reader]:
 def by_pattern(
     title: str, patterns: Sequence[str], read: Callable[[Path, str], Iterable[Pair]]
 ) -> Callable[[Path], Reader]:
-    """Return what opens a data set of independent files: those that match the first pattern with a match."""
+    """Return a function that opens a data set of independent files, which match the first pattern with a match."""
 
     def open_folder(folder: Path) -> Reader:
         paths = find_files(folder, title, patterns)

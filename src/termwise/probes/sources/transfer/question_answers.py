@@ -35,14 +35,13 @@ from termwise.probes.sources.transfer.answer_swaps import (
 from termwise.probes.sources.transfer.files import find_file, find_files, find_layout
 from termwise.probes.sources.transfer.json_array import read_json_array
 from termwise.probes.sources.transfer.pair_files import digest_of, read_pairs, read_table, strings_of
-from termwise.probes.sources.transfer.pairs import Pair, given_query
+from termwise.probes.sources.transfer.pairs import Pair, given_queries, given_query
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
-    ProbeDefinition,
+    PairProbe,
     TransferProbe,
     by_layout,
-    given_queries,
     pair_layout,
 )
 
@@ -111,10 +110,8 @@ def xquad(folder: Path, inputs: ProbeInputs) -> list[Probe]:
             "a paragraph that answers the question",
             "the paragraph with another answer in place of the right one",
         )
-        read = partial(read_pairs, path)
-        probes.append(
-            TransferProbe("factuality@xquad", "Factuality XQuAD", read, given_query, definition=definition)
-        )
+        description = PairProbe("factuality@xquad", "Factuality XQuAD", definition)
+        probes.append(TransferProbe(description, partial(read_pairs, path), given_query))
         if not finds_names(inputs.language):
             return probes
     for name, reader in (("xquad.en.json", _squad_questions), ("qa.jsonl", _question_lines)):
@@ -167,7 +164,7 @@ TRUTHFULQA = PairDataSet(
     ),
     given_queries,
     (
-        ProbeDefinition(
+        PairProbe(
             "factuality@truthfulqa",
             "Factuality TruthfulQA",
             define_pair("the best true answer to a question", "a false answer, a common misconception"),

@@ -27,13 +27,12 @@ from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import find_layout
 from termwise.probes.sources.transfer.pair_files import by_source, digest_of, parallel_lines, read_pairs
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import Pair, common_chunk
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
-    ProbeDefinition,
+    PairProbe,
     by_layout,
-    chunk_queries,
     pair_layout,
 )
 
@@ -62,9 +61,9 @@ MSPC = PairDataSet(
         pair_layout("pairs", keep=lambda record: bool(record.get("paraphrase", True))),
         Layout("original", {split: [f"msr_paraphrase_{split}.txt"] for split in ("train", "test")}, _mspc),
     ),
-    chunk_queries,
+    common_chunk,
     (
-        ProbeDefinition(
+        PairProbe(
             "paraphrase@mspc",
             "Paraphrase MSPC",
             "Two sentences from the news that people call paraphrases; neither comes first.",
@@ -108,15 +107,15 @@ JFLEG = PairDataSet(
             _jfleg,
         ),
     ),
-    chunk_queries,
+    common_chunk,
     (
-        ProbeDefinition(
+        PairProbe(
             "fluency@jfleg",
             "Fluency JFLEG",
             define_pair("the correction of a sentence by a learner of English", "the original sentence"),
             keep_identical=True,
         ),
-        ProbeDefinition(
+        PairProbe(
             "fluency-spellchecked@jfleg",
             "Fluency JFLEG (spell-checked)",
             define_pair("the correction of a sentence by a learner of English", "the spell-checked sentence"),
@@ -140,9 +139,9 @@ def _turkcorpus(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pai
             )
 
 
-def _simplified(name: str, title: str) -> tuple[ProbeDefinition, ...]:
+def _simplified(name: str, title: str) -> tuple[PairProbe, ...]:
     definition = define_pair("a simplified sentence from Wikipedia", "the original sentence")
-    return (ProbeDefinition(name, title, definition, keep_identical=True),)
+    return (PairProbe(name, title, definition, keep_identical=True),)
 
 
 _TURKCORPUS = PairDataSet(
@@ -161,7 +160,7 @@ _TURKCORPUS = PairDataSet(
             _turkcorpus,
         ),
     ),
-    chunk_queries,
+    common_chunk,
     _simplified("simplicity@turkcorpus", "Simplicity TurkCorpus"),
 )
 
@@ -170,7 +169,7 @@ _TURKCORPUS_CASED = PairDataSet(
         "TurkCorpus with capitals",
         pair_layout(*(f"{split}.truecased" for split in _TURK_SPLITS), group=by_source("split", "row")),
     ),
-    chunk_queries,
+    common_chunk,
     _simplified("simplicity-cased@turkcorpus", "Simplicity TurkCorpus (cased)"),
 )
 
@@ -226,9 +225,9 @@ def onestop(folder: Path, inputs: ProbeInputs) -> list[Probe]:
         definition = define_pair(
             f"{text} from the news in elementary English", "the same in advanced English"
         )
-        rows = (ProbeDefinition(name, title, definition),)
+        rows = (PairProbe(name, title, definition),)
         try:
-            probes += PairDataSet(by_layout(_ONESTOP, *layouts), chunk_queries, rows)(folder, inputs)
+            probes += PairDataSet(by_layout(_ONESTOP, *layouts), common_chunk, rows)(folder, inputs)
         except MissingFileError:
             continue
     return probes
@@ -255,9 +254,9 @@ WNC = PairDataSet(
         Layout("original", {"all": ["biased.full"]}, _wnc),
         pair_layout("train", "test"),
     ),
-    chunk_queries,
+    common_chunk,
     (
-        ProbeDefinition(
+        PairProbe(
             "neutrality@wnc",
             "Neutrality WNC",
             define_pair(

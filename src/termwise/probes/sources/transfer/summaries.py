@@ -18,14 +18,13 @@ from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of, strings_of
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import Pair, shared_lemma
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
-    ProbeDefinition,
+    PairProbe,
     by_layout,
     by_pattern,
-    lemma_queries,
 )
 
 _SECTIONS = ("TITLE", "FIRST-SENTENCE", "RESTBODY")
@@ -53,8 +52,8 @@ def _news(name: str, title: str, *patterns: str, hashed_suffix: str = "") -> Pai
                 yield Pair(f"{name}-{summary_id}", summary, body, query=query)
 
     definition = define_pair("the summary of a news article", "the article without the summary")
-    rows = (ProbeDefinition(f"succinctness@{name}", f"Succinctness {title}", definition),)
-    return PairDataSet(by_pattern(title, patterns, read), lemma_queries, rows)
+    rows = (PairProbe(f"succinctness@{name}", f"Succinctness {title}", definition),)
+    return PairDataSet(by_pattern(title, patterns, read), shared_lemma, rows)
 
 
 def _summaries(path: Path) -> Iterator[list[str]]:
@@ -111,9 +110,9 @@ SCITLDR = PairDataSet(
         "SciTLDR",
         Layout("any", {split: [f"{split}.jsonl"] for split in ("train", "dev", "test")}, _scitldr),
     ),
-    lemma_queries,
+    shared_lemma,
     (
-        ProbeDefinition(
+        PairProbe(
             "succinctness@scitldr",
             "Succinctness SciTLDR",
             define_pair("a one-sentence summary of a paper by its authors", "the abstract of the paper"),
