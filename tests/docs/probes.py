@@ -34,7 +34,9 @@ def reference() -> str:
         if section == SECTIONS[FAMILY_BY_GRADES.name]:
             parts.append(f"\n## {section}\n\n{BY_GRADES}\n")
             continue
-        parts.append(f"\n## {section}\n\n| probe | title | texts | wanted | |\n|---|---|---|--:|---|\n")
+        parts.append(
+            f"\n## {section}\n\n| probe | title | texts | expected | definition |\n|---|---|---|--:|---|\n"
+        )
         for one, texts in probes.items():
             of = ", ".join(f"`{'judged' if text == judged else text}`" for text in texts)
             title = cell_text(one.title) + (" (symmetric)" if one.symmetric else "")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -172,3 +175,35 @@ def test_a_list_says_which_texts_are_cut(judged):
     given = {"suites": ["probe:fold-case@kitchen"], "language": "rules", "judged": judged, "delta": 0.5}
     report = probe_rankers([Reading([True, False])], **given)
     assert report["cells"][0]["cut"] == 1
+
+
+def test_the_authorization_of_a_service_is_sent_and_not_stored(tmp_path, monkeypatch):
+    received = []
+
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self):
+            received.append(self.headers["Authorization"])
+            pairs = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["pairs"]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"scores": [len(pair["text"]) for pair in pairs]}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    monkeypatch.setenv("MY_KEY", "Bearer abc-123")
+    ranker = f"http://127.0.0.1:{server.server_port}/score,authorization=MY_KEY,fingerprint=1"
+    out = tmp_path / "report"
+    suites = ["probe:length-doubled@written"]
+    report = probe_rankers([ranker], suites=suites, language="rules", delta=0.1, limit=5, out=out)
+    server.shutdown()
+    server.server_close()
+    assert set(received) == {"Bearer abc-123"}
+    assert "abc-123" not in json.dumps(report)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    assert {"report.json", "report.html", "scores.sqlite"} <= {path.name for path in files}
+    for path in files:
+        content = path.read_bytes()
+        assert b"abc-123" not in (gzip.decompress(content) if path.suffix == ".gz" else content), path
