@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from termwise.collection import read_run
+from termwise.probes.core.effect_rule import parse_delta
 from termwise.probes.core.reference_rankings import DEPTH
-from termwise.probes.core.thresholds import parse_delta
 from termwise.probes.session import ProbeSession
 from termwise.progress import Progress, no_progress
 from termwise.scorers.protocol import TextScorer
@@ -60,7 +60,7 @@ def probe_rankers(
         Data sets of pairs, by the name of their format.
     delta : str or float, optional
         Threshold below which scores tie: ``"median"``, ``"by-query"``, ``"by-rank"``, or a number; see
-        `termwise.probes.core.thresholds.effect_rule_for`.
+        `termwise.probes.core.effect_rule.effect_rule_for`.
     candidates : path, optional
         Run with the reference rankings for the threshold; BM25 over the collection by default.
     depth : int, optional

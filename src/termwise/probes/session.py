@@ -15,7 +15,7 @@ from termwise.errors import MissingExtraError, ParameterError, UsageError
 from termwise.probes.behaviour.gender import DATA_SETS as GENDER
 from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
 from termwise.probes.bm25_rankings import QUERIES, bm25_rankings
-from termwise.probes.core.effect_rule import EffectRule
+from termwise.probes.core.effect_rule import EffectRule, parse_delta
 from termwise.probes.core.judged_texts import JudgedTexts, collection_name, python_judged
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.probe_inputs import ProbeInputs
@@ -24,7 +24,6 @@ from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, run_suite
 from termwise.probes.core.sample import Sample, check_samples
 from termwise.probes.core.suites import ProbeSelection, select_probes, suite_named
-from termwise.probes.core.thresholds import parse_delta
 from termwise.probes.data_sources import check_folders, judged_source
 from termwise.probes.language.open_language import open_language
 from termwise.probes.rankers import MixtureSpecification, Ranker, build_mixtures, open_rankers

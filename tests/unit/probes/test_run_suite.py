@@ -28,7 +28,7 @@ from termwise.errors import (
 )
 from termwise.probes import Probe, Sample, run_probe
 from termwise.probes.bm25_rankings import bm25_rankings
-from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant
+from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, effect_rule_for
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
@@ -39,7 +39,6 @@ from termwise.probes.core.sample import check_samples
 from termwise.probes.core.statistics import compare, estimate
 from termwise.probes.core.suites import select_probes, suite_named
 from termwise.probes.core.threshold_sweep import sweep
-from termwise.probes.core.thresholds import effect_rule_for
 from termwise.probes.language.open_language import open_language
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.report import (

@@ -21,7 +21,7 @@ from termwise.probes.sources.transfer.data_sets import DATA_SETS, FAMILY
 from termwise.probes.sources.transfer.json_array import read_json_array
 from termwise.probes.sources.transfer.pair_files import read_pairs
 from termwise.probes.sources.transfer.pairs import (
-    Pair,
+    TextPair,
     common_chunk,
     common_chunks,
     given_query,
@@ -88,10 +88,10 @@ def contents(probe, seed=0):
 
 def test_a_common_chunk_is_longer_than_five_characters_and_in_both_texts():
     query_of = common_chunk(INPUTS)
-    pair = Pair("1", "the Nightingale nests Noise", "nightingale noise nests nutmegs")
+    pair = TextPair("1", "the Nightingale nests Noise", "nightingale noise nests nutmegs")
     assert query_of(pair, random.Random(0)) == "nightingale"
-    assert query_of(Pair("2", "Noises", "nothing"), random.Random(0)) is None
-    assert query_of(Pair("3", "Noises", "noises", query="given"), random.Random(0)) == "given"
+    assert query_of(TextPair("2", "Noises", "nothing"), random.Random(0)) is None
+    assert query_of(TextPair("3", "Noises", "noises", query="given"), random.Random(0)) == "given"
 
 
 def test_chunks_of_exactly_five_characters_are_too_short():
@@ -101,7 +101,7 @@ def test_chunks_of_exactly_five_characters_are_too_short():
 
 def test_the_chunk_depends_on_the_pair_and_the_seed_only():
     text = " ".join(f"number{n}" for n in range(30))
-    pairs = [Pair(str(n), text, f"{text} {n}") for n in range(10)]
+    pairs = [TextPair(str(n), text, f"{text} {n}") for n in range(10)]
     probe = TransferProbe(PairProbe("p", "P", ""), lambda: pairs, common_chunk(INPUTS))
     turned = TransferProbe(PairProbe("p", "P", ""), lambda: pairs[::-1][:7], common_chunk(INPUTS))
     queries = {sample.sample_id: sample.query for sample in probe.samples(3)}
@@ -121,17 +121,17 @@ def test_the_chunk_depends_on_the_pair_and_the_seed_only():
     ],
 )
 def test_a_lemma_is_shared_by_query_and_both_texts(query, first, second, kept):
-    found = shared_lemma(INPUTS)(Pair("1", first, second, query=query), random.Random(0))
+    found = shared_lemma(INPUTS)(TextPair("1", first, second, query=query), random.Random(0))
     assert found == (query if kept else None)
 
 
 def test_pairs_without_query_or_text_and_identical_pairs_make_no_sample():
     pairs = [
-        Pair("1", "one", "two", query="q"),
-        Pair("2", "same", "same", query="q"),
-        Pair("3", "one", "two"),
-        Pair("4", "one", " ", query="q"),
-        Pair("5", "one", "two", query=""),
+        TextPair("1", "one", "two", query="q"),
+        TextPair("2", "same", "same", query="q"),
+        TextPair("3", "one", "two"),
+        TextPair("4", "one", " ", query="q"),
+        TextPair("5", "one", "two", query=""),
     ]
     probe = TransferProbe(PairProbe("p", "P", ""), lambda: pairs, given_query)
     assert [sample.sample_id for sample in probe.samples(0)] == ["1"]
@@ -146,7 +146,7 @@ def test_pairs_that_are_not_drawn_are_not_parsed():
         parsed.append(pair.pair_id)
         return pair.query
 
-    pairs = [Pair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
+    pairs = [TextPair(str(at), "one", f"two {at}", query="one" if at % 3 else None) for at in range(60)]
     probe = TransferProbe(PairProbe("some@mine", "Some", ""), lambda: pairs, noted_query)
     some = ProbeSamples.of(probe, seed=5, limit=6)
     assert 6 <= len(parsed) < 30

@@ -16,7 +16,7 @@ from termwise.probes.behaviour.words_and_sentences import WORD
 from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.base import Manipulation, ManipulationContext
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import TextPair
 from termwise.probes.sources.written_pairs import written_probe
 from termwise.probes.sources.written_texts import written
 
@@ -92,9 +92,9 @@ def _change_dates(text: str, context: ManipulationContext) -> str:
     return _MONTH.sub(new_month, _NUMBER.sub(new_year, text))
 
 
-def _pairs(name: str) -> Iterator[Pair]:
+def _pairs(name: str) -> Iterator[TextPair]:
     for item in written(name):
-        yield Pair(item["id"], item["first"], item["second"], query=item["query"], group=item["id"])
+        yield TextPair(item["id"], item["first"], item["second"], query=item["query"], group=item["id"])
 
 
 def fact_probes(inputs: ProbeInputs) -> list[Probe]:

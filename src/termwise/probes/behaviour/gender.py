@@ -10,7 +10,7 @@ from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.sources.transfer.data_sets import DataSets, data_set_probes
 from termwise.probes.sources.transfer.grepbiasir import GREPBIASIR, TOLD_APART, wording_contrast
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import TextPair
 from termwise.probes.sources.written_pairs import written_probe
 from termwise.probes.sources.written_texts import written
 
@@ -49,10 +49,10 @@ def worded(text: str, *, female: bool) -> str:
     return _SLOT.sub(word, text)
 
 
-def _pairs() -> Iterator[Pair]:
+def _pairs() -> Iterator[TextPair]:
     for item in written("gender"):
         male, female = (worded(item["text"], female=female) for female in (False, True))
-        yield Pair(item["id"], male, female, query=item["query"], group=item["id"])
+        yield TextPair(item["id"], male, female, query=item["query"], group=item["id"])
 
 
 def gender_probes(inputs: ProbeInputs) -> list[Probe]:

@@ -15,7 +15,7 @@ from termwise.probes.manipulations.base import Manipulation, ManipulationContext
 from termwise.probes.manipulations.text_edits import contents, replaced
 from termwise.probes.sources.transfer.data_sets import DataSets, data_set_probes
 from termwise.probes.sources.transfer.negation import CONDAQA, NEVIR, SEMANTONEG, WIKIFACTCHECK
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import TextPair
 from termwise.probes.sources.written_pairs import written_probe
 from termwise.probes.sources.written_texts import written
 
@@ -61,20 +61,20 @@ _NEGATE = Manipulation(
 )
 
 
-def _statements(query: str) -> Iterator[Pair]:
+def _statements(query: str) -> Iterator[TextPair]:
     """Yield statements and their contradictions, for queries about the affirmed or the negated statement."""
     for item in written("negation"):
         affirmed, other = item["affirmed"], item["negated"]
         first, second = (affirmed, other) if query == "query" else (other, affirmed)
-        yield Pair(item["id"], first, second, query=item[query], group=item["id"])
+        yield TextPair(item["id"], first, second, query=item[query], group=item["id"])
 
 
-def _exclusions(preposition: str) -> Iterator[Pair]:
+def _exclusions(preposition: str) -> Iterator[TextPair]:
     """Yield texts with and without something, for queries about one of them."""
     other = "with" if preposition == "without" else "without"
     for item in written("exclusion"):
         query = f"{item['topic']} {preposition} {item['excluded']}"
-        yield Pair(item["id"], item[preposition], item[other], query=query, group=item["id"])
+        yield TextPair(item["id"], item[preposition], item[other], query=query, group=item["id"])
 
 
 def negation_probes(inputs: ProbeInputs) -> list[Probe]:

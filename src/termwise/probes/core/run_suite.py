@@ -12,13 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError
-from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule
+from termwise.probes.core.effect_rule import (
+    ByQuery,
+    ByRank,
+    Constant,
+    EffectRule,
+    effect_rule_for,
+    parse_delta,
+)
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.sample import Sample, ScorePairs, check_samples, content_hash
 from termwise.probes.core.score_gaps import pooled_gaps
-from termwise.probes.core.thresholds import effect_rule_for, parse_delta
 from termwise.scorers.fingerprint import fingerprint_of
 from termwise.scorers.protocol import PartialScorer, TextScorer
 from termwise.validation import check_count
@@ -159,7 +165,7 @@ def run_suite(
     score_pairs : callable
         Scores pairs of query and text: `termwise.scorers.score_pairs.score_pairs`, or a partial of it with a cache.
     delta : str or float, optional
-        See `termwise.probes.core.thresholds.effect_rule_for`.
+        See `termwise.probes.core.effect_rule.effect_rule_for`.
     reference : ReferenceRankings, optional
         Rankings that thresholds are taken from.
     facts : mapping, optional

@@ -75,7 +75,7 @@ def count_of(slots: Mapping[str, Sequence[str]], *, zipped: bool) -> int:
 
 
 @dataclass(frozen=True)
-class Case:
+class TemplateCase:
     """Templates and the values of their slots.
 
     Attributes
@@ -112,63 +112,45 @@ class Case:
                 yield sample
 
 
+@dataclass(eq=False)
 class UserProbe(Probe):
     """Probe of a YAML file.
 
-    Parameters
+    Attributes
     ----------
-    name, title : str
+    name, title, definition, symmetric, expectation
         See `Probe`.
-    cases : tuple of Case
-    definition : str, optional
-        See `Probe`.
-    symmetric : bool, optional
-        See `Probe`.
-    expectation : str, optional
-        Behaviour of a good ranker, see `Probe`.
-    zipped : bool, optional
+    cases : tuple of TemplateCase
+    zipped : bool
         Whether values at the same place in their lists belong together; otherwise all combinations are made.
-    limit : int, optional
+    limit : int or None
         Upper bound for the samples of each case.
     """
 
+    name: str
+    title: str
+    cases: tuple[TemplateCase, ...]
+    definition: str = ""
+    symmetric: bool = False
+    expectation: str | None = ""
+    zipped: bool = False
+    limit: int | None = None
     strategy: Strategy = "transfer"
-
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        cases: tuple[Case, ...],
-        *,
-        definition: str = "",
-        symmetric: bool = False,
-        expectation: str = "",
-        zipped: bool = False,
-        limit: int | None = None,
-    ) -> None:
-        self.name = name
-        self.title = title
-        self.definition = definition
-        self.symmetric = symmetric
-        self.expectation = expectation
-        self._cases = cases
-        self._zipped = zipped
-        self._limit = limit
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """See `Probe`; a sample that two cases make is yielded once."""
         seen: set[str] = set()
-        for case in self._cases:
+        for case in self.cases:
             for sample in self._limited(case, seed):
                 if sample.sample_id not in seen:
                     seen.add(sample.sample_id)
                     yield sample
 
-    def _limited(self, case: Case, seed: int) -> Iterator[Sample]:
-        samples = case.samples(zipped=self._zipped)
-        if self._limit is None:
+    def _limited(self, case: TemplateCase, seed: int) -> Iterator[Sample]:
+        samples = case.samples(zipped=self.zipped)
+        if self.limit is None:
             return samples
         smallest = heapq.nsmallest(
-            self._limit, samples, key=lambda sample: random_for(seed, self.name, sample.sample_id).random()
+            self.limit, samples, key=lambda sample: random_for(seed, self.name, sample.sample_id).random()
         )
         return iter(smallest)

@@ -14,7 +14,7 @@ from typing import Any
 
 from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.sources.transfer.pairs import Pair, given_query
+from termwise.probes.sources.transfer.pairs import TextPair, given_query
 from termwise.probes.sources.transfer.probe import PairProbe, TransferProbe
 from termwise.probes.sources.written_texts import WRITTEN, written
 
@@ -33,14 +33,19 @@ QUALITIES: Mapping[str, str] = MappingProxyType(
 
 
 def written_probe(
-    name: str, title: str, pairs: Callable[[], Iterable[Pair]], definition: str, *, symmetric: bool = False
+    name: str,
+    title: str,
+    pairs: Callable[[], Iterable[TextPair]],
+    definition: str,
+    *,
+    symmetric: bool = False,
 ) -> TransferProbe:
     """Make a probe of written pairs, which have their own queries."""
     description = PairProbe(f"{name}@{WRITTEN}", title, definition, symmetric=symmetric)
     return TransferProbe(description, pairs, given_query)
 
 
-def written_pairs(quality: str) -> Iterator[Pair]:
+def written_pairs(quality: str) -> Iterator[TextPair]:
     """Yield the written pairs of one of `QUALITIES`.
 
     Examples
@@ -50,7 +55,7 @@ def written_pairs(quality: str) -> Iterator[Pair]:
     """
     for item in written(quality):
         facts: dict[str, Any] = {name: item[name] for name in ("source", "type") if name in item}
-        yield Pair(item["id"], item["first"], item["second"], query=item["query"], facts=facts)
+        yield TextPair(item["id"], item["first"], item["second"], query=item["query"], facts=facts)
 
 
 def _written_probes(inputs: ProbeInputs) -> list[Probe]:

@@ -38,7 +38,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from termwise.probes.core.probe import EXPECTATIONS, SYMMETRIC_EXPECTATIONS
-from termwise.probes.sources.template_probe import SLOT_NAME, Case, UserProbe, count_of, slots_of
+from termwise.probes.sources.template_probe import SLOT_NAME, TemplateCase, UserProbe, count_of, slots_of
 from termwise.probes.sources.yaml_nodes import Node, read_yaml
 
 MAX_FILLINGS = 1_000_000
@@ -144,7 +144,7 @@ def _slots(node: Node) -> dict[str, tuple[str, ...]]:
     return slots
 
 
-def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) -> Case:
+def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) -> TemplateCase:
     given = node.mapping(_TEXTS, ["second_query", "slots"])
     own = _slots(given["slots"]) if "slots" in given else {}
     for slot in own:
@@ -171,7 +171,7 @@ def _case(node: Node, shared: Mapping[str, tuple[str, ...]], *, zipped: bool) ->
     _check_fillings(node, used, zipped=zipped)
     if texts["first"] == texts["second"] and texts.get("second_query", texts["query"]) == texts["query"]:
         raise node.error("both sides are identical", expected="a difference", seen=repr(texts["first"][:60]))
-    return Case(texts["query"], texts["first"], texts["second"], texts.get("second_query"), used)
+    return TemplateCase(texts["query"], texts["first"], texts["second"], texts.get("second_query"), used)
 
 
 def _slots_in(node: Node, text: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table
-from termwise.probes.sources.transfer.pairs import Pair, given_queries
+from termwise.probes.sources.transfer.pairs import TextPair, given_queries
 from termwise.probes.sources.transfer.probe import PairDataSet, PairProbe, by_pattern
 
 _COLUMNS = ("q_id", "relevant", "query", "doc_title", "document", "content_gender")
@@ -29,7 +29,7 @@ def wording_contrast(first: str, second: str) -> str:
     return define_pair(f"a text in {first} wording", f"the same text in {second} wording")
 
 
-def _read(path: Path, contrast: str) -> Iterator[Pair]:
+def _read(path: Path, contrast: str) -> Iterator[TextPair]:
     if ".csv" not in path.suffixes:
         yield from read_pairs(path, keep=lambda record: record.get("contrast") == contrast)
         return
@@ -45,7 +45,7 @@ def _read(path: Path, contrast: str) -> Iterator[Pair]:
     for (query_id, relevant, query), texts in texts_of.items():
         for place, pair in enumerate(zip(texts.get(first, ()), texts.get(second, ()), strict=False)):
             pair_id = f"grep-{category}-{query_id}-{relevant}-{place}-{first}-{second}"
-            yield Pair(pair_id, *pair, query=query, facts={"source": {"q_id": query_id}})
+            yield TextPair(pair_id, *pair, query=query, facts={"source": {"q_id": query_id}})
 
 
 def _contrast(first: str, second: str) -> PairProbe:

@@ -19,7 +19,7 @@ from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.files import find_files, find_layout
 from termwise.probes.sources.transfer.pair_files import parallel_lines
-from termwise.probes.sources.transfer.pairs import Pair, shared_lemma
+from termwise.probes.sources.transfer.pairs import TextPair, shared_lemma
 from termwise.probes.sources.transfer.probe import PairDataSet, PairProbe
 
 _GENRES = {"Entertainment_Music": "entertainment", "Family_Relationships": "family"}
@@ -47,7 +47,7 @@ class _Corpus:
         _, self._files = find_layout(folder, "GYAFC", {"original": parts})
         self._questions = find_files(folder, "the questions of GYAFC", ("questions.tsv", "FullOct2007.xml*"))
 
-    def __call__(self, only: str) -> Iterator[Pair]:
+    def __call__(self, only: str) -> Iterator[TextPair]:
         """Yield the pairs of one genre, or all of them."""
         for part, paths in self._files.items():
             genre, split, style = part.split("/")
@@ -65,7 +65,7 @@ class _Corpus:
                         "line": line,
                         "ref": reference,
                     }
-                    yield Pair(
+                    yield TextPair(
                         f"gyafc-{genre}-{split}-{style}-{line}-{reference}",
                         formal,
                         informal,

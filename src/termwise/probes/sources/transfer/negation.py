@@ -23,7 +23,7 @@ from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import read_pairs, read_table, string_of, strings_of
-from termwise.probes.sources.transfer.pairs import Pair, common_chunk, given_queries
+from termwise.probes.sources.transfer.pairs import TextPair, common_chunk, given_queries
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
@@ -35,7 +35,7 @@ from termwise.probes.sources.transfer.probe import (
 from termwise.validation import is_integer
 
 
-def _semantoneg(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _semantoneg(part: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     for line, record in read_json_lines(paths[0]):
         query = string_of(record, ("input",), paths[0], line)
         sentences, label, item = (record.get(name) for name in ("sentences", "label", "idx"))
@@ -53,7 +53,7 @@ def _semantoneg(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair
             )
         for place, other in enumerate(sentences[:label] + sentences[label + 1 :]):
             facts = {"source": {"idx": item, "distractor": place}}
-            yield Pair(f"semantoneg-{item}-{place}", sentences[label], other, query=query, facts=facts)
+            yield TextPair(f"semantoneg-{item}-{place}", sentences[label], other, query=query, facts=facts)
 
 
 SEMANTONEG = PairDataSet(
@@ -77,7 +77,7 @@ SEMANTONEG = PairDataSet(
 )
 
 
-def _wikifactcheck(path: Path, variant: str) -> Iterator[Pair]:
+def _wikifactcheck(path: Path, variant: str) -> Iterator[TextPair]:
     if ".tsv" not in path.suffixes:
         yield from read_pairs(path)
         return
@@ -85,7 +85,7 @@ def _wikifactcheck(path: Path, variant: str) -> Iterator[Pair]:
     rows = read_table(path, ("sentence", "negated"), delimiter="\t", quoted=False)
     for place, (line, row) in enumerate(rows):
         facts = {"source": {"part": part, "line": line}}
-        yield Pair(f"wfc-{part}-{place}", row["sentence"], row["negated"], facts=facts)
+        yield TextPair(f"wfc-{part}-{place}", row["sentence"], row["negated"], facts=facts)
 
 
 WIKIFACTCHECK = PairDataSet(
@@ -108,11 +108,11 @@ _EDITS = ("paraphrase", "scope", "affirmative")
 """Edits of passages in the order of ``PassageEditID``, 0 being the original. Only the first keeps the meaning."""
 
 
-def _condaqa_pairs(split: str, paths: Sequence[Path], edit: str) -> Iterator[Pair]:
+def _condaqa_pairs(split: str, paths: Sequence[Path], edit: str) -> Iterator[TextPair]:
     return read_pairs(paths[0], keep=lambda record: record.get("edit") == edit)
 
 
-def _condaqa(split: str, paths: Sequence[Path], edit: str) -> Iterator[Pair]:
+def _condaqa(split: str, paths: Sequence[Path], edit: str) -> Iterator[TextPair]:
     (path,) = paths
     originals: dict[tuple[str, str], str] = {}
     edited: list[tuple[tuple[str, str], str, str]] = []
@@ -131,7 +131,7 @@ def _condaqa(split: str, paths: Sequence[Path], edit: str) -> Iterator[Pair]:
             edited.append((key, question, passage))
     for (passage_id, question_id), question, passage in edited:
         if (passage_id, question_id) in originals:
-            yield Pair(
+            yield TextPair(
                 f"condaqa-{split}-{passage_id}-{question_id}-{edit}",
                 originals[passage_id, question_id],
                 passage,
@@ -171,15 +171,15 @@ CONDAQA = PairDataSet(
 _NEVIR_FIELDS = ("q1", "q2", "doc1", "doc2")
 
 
-def _nevir(path: Path, variant: str) -> Iterator[Pair]:
+def _nevir(path: Path, variant: str) -> Iterator[TextPair]:
     split = path.name.partition(".")[0]
     records = read_table(path, _NEVIR_FIELDS) if ".csv" in path.suffixes else read_json_lines(path)
     for line, record in records:
         first_query, second_query, first, second = strings_of(record, _NEVIR_FIELDS, path, line)
         item = f"nevir-{split}-{line}"
         facts = {"source": {"split": split, "line": line}}
-        yield Pair(f"{item}-1", first, second, query=first_query, group=item, facts=facts)
-        yield Pair(f"{item}-2", second, first, query=second_query, group=item, facts=facts)
+        yield TextPair(f"{item}-1", first, second, query=first_query, group=item, facts=facts)
+        yield TextPair(f"{item}-2", second, first, query=second_query, group=item, facts=facts)
 
 
 NEVIR = PairDataSet(

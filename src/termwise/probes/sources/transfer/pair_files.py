@@ -12,7 +12,7 @@ from typing import Any, Literal
 from termwise.collection import read_json_lines
 from termwise.collection.lines import opened
 from termwise.errors import DataError, MalformedRecordError
-from termwise.probes.sources.transfer.pairs import Pair
+from termwise.probes.sources.transfer.pairs import TextPair
 
 FIRST, SECOND = ("doc_a", "first"), ("doc_b", "second")
 """Field names of the two texts; the first name that a record has counts."""
@@ -28,7 +28,7 @@ def read_pairs(
     second: Sequence[str] = SECOND,
     keep: Callable[[Record], bool] = lambda record: True,
     group: Callable[[Record], str] = lambda record: "",
-) -> Iterator[Pair]:
+) -> Iterator[TextPair]:
     r"""Read pairs from JSON lines, plain or compressed.
 
     A record has ``id``, the first text as ``doc_a`` or ``first``, the second as ``doc_b`` or ``second``, and may have
@@ -42,7 +42,7 @@ def read_pairs(
     keep : callable, optional
         Whether a record is used.
     group : callable, optional
-        Returns the group of a record, see `Pair`.
+        Returns the group of a record, see `TextPair`.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def read_pairs(
     """
     for line, record in read_json_lines(path):
         if keep(record):
-            yield Pair(
+            yield TextPair(
                 pair_id=string_of(record, ("id",), path, line),
                 first=string_of(record, FIRST, path, line),
                 second=string_of(record, second, path, line),

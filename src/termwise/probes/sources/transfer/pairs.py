@@ -15,7 +15,7 @@ LONGER_THAN = 5
 
 
 @dataclass(frozen=True)
-class Pair:
+class TextPair:
     """Two texts with the same or nearly the same content; the first has the quality that the probe names.
 
     Attributes
@@ -39,11 +39,11 @@ class Pair:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-QueryRule = Callable[[Pair, Random], str | None]
+QueryRule = Callable[[TextPair, Random], str | None]
 """Returns the query of a pair; None if there is none, and then the pair makes no sample."""
 
 
-def given_query(pair: Pair, random: Random) -> str | None:
+def given_query(pair: TextPair, random: Random) -> str | None:
     """Return the query of the data set."""
     return pair.query
 
@@ -57,7 +57,7 @@ def common_chunk(inputs: ProbeInputs) -> QueryRule:
     """Return the rule that draws a noun chunk of both texts; a query of the data set has precedence."""
     parse = inputs.language.parse
 
-    def query(pair: Pair, random: Random) -> str | None:
+    def query(pair: TextPair, random: Random) -> str | None:
         if pair.query is not None:
             return pair.query
         chunks = common_chunks(parse(pair.first), parse(pair.second))
@@ -78,7 +78,7 @@ def shared_lemma(inputs: ProbeInputs) -> QueryRule:
         is_word = any(character.isalpha() for character in word)
         return is_word and token.tag not in ("PUNCT", "NUM") and word not in inputs.stop_words
 
-    def query(pair: Pair, random: Random) -> str | None:
+    def query(pair: TextPair, random: Random) -> str | None:
         if pair.query is None:
             return None
         lemmas = {token.lemma.lower() for token in parse(pair.query).tokens if counts(token)}

@@ -13,7 +13,7 @@ from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.sources.transfer.files import find_files, find_layout
 from termwise.probes.sources.transfer.pair_files import read_pairs
-from termwise.probes.sources.transfer.pairs import Pair, QueryRule
+from termwise.probes.sources.transfer.pairs import QueryRule, TextPair
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PairProbe:
     keep_identical: bool = False
 
 
-class TransferProbe(SourcedProbe[Pair]):
+class TransferProbe(SourcedProbe[TextPair]):
     """Text pairs of a data set. Positive: the text with the named quality is preferred.
 
     Pairs with an empty text and pairs without a query make no sample.
@@ -56,7 +56,7 @@ class TransferProbe(SourcedProbe[Pair]):
     Examples
     --------
     >>> from termwise.probes.sources.transfer.pairs import given_query
-    >>> pairs = [Pair("1", "A cat.", "A katt.", query="cats"), Pair("2", "A dog.", "A dog.", query="dogs")]
+    >>> pairs = [TextPair("1", "A cat.", "A katt.", query="cats"), TextPair("2", "A dog.", "A dog.", query="dogs")]
     >>> probe = TransferProbe(PairProbe("fluency@mine", "Fluency", ""), lambda: pairs, given_query)
     >>> [sample.first for sample in probe.samples(0)]
     ['A cat.']
@@ -65,7 +65,7 @@ class TransferProbe(SourcedProbe[Pair]):
     strategy: Strategy = "transfer"
 
     def __init__(
-        self, description: PairProbe, pairs: Callable[[], Iterable[Pair]], query_rule: QueryRule
+        self, description: PairProbe, pairs: Callable[[], Iterable[TextPair]], query_rule: QueryRule
     ) -> None:
         self.name, self.title = description.name, description.title
         self.definition, self.symmetric = description.definition, description.symmetric
@@ -73,15 +73,15 @@ class TransferProbe(SourcedProbe[Pair]):
         self._keep_identical = description.keep_identical
         self._query_rule = query_rule
 
-    def sources(self) -> Iterable[Pair]:
+    def sources(self) -> Iterable[TextPair]:
         """See `SourcedProbe`."""
         return self.pairs()
 
-    def source_id(self, source: Pair) -> str:
+    def source_id(self, source: TextPair) -> str:
         """See `SourcedProbe`."""
         return source.pair_id
 
-    def sample(self, seed: int, source: Pair) -> Sample | None:
+    def sample(self, seed: int, source: TextPair) -> Sample | None:
         """See `SourcedProbe`."""
         first, second = source.first, source.second
         if not first.strip() or not second.strip() or (first == second and not self._keep_identical):
@@ -90,7 +90,7 @@ class TransferProbe(SourcedProbe[Pair]):
         return Sample(source.pair_id, query, first, second, source.group, source.facts) if query else None
 
 
-Reader = Callable[[str], Iterable[Pair]]
+Reader = Callable[[str], Iterable[TextPair]]
 """Returns the pairs of a variant."""
 
 
@@ -134,13 +134,13 @@ class Layout:
 
     name: str
     parts: Mapping[str, Sequence[str]]
-    read: Callable[[str, Sequence[Path], str], Iterable[Pair]]
+    read: Callable[[str, Sequence[Path], str], Iterable[TextPair]]
 
 
 def pair_layout(*parts: str, **options: Any) -> Layout:
     """Return the layout of files ``PART.jsonl`` in the format of `read_pairs`, to which the options go."""
 
-    def read(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+    def read(part: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
         return read_pairs(paths[0], **options)
 
     return Layout("pairs", {part: [f"{part}.jsonl"] for part in parts}, read)
@@ -153,7 +153,7 @@ def by_layout(title: str, *layouts: Layout) -> Callable[[Path], Reader]:
     def open_folder(folder: Path) -> Reader:
         name, parts = find_layout(folder, title, {layout.name: layout.parts for layout in layouts})
 
-        def read(variant: str) -> Iterator[Pair]:
+        def read(variant: str) -> Iterator[TextPair]:
             for part, paths in parts.items():
                 yield from named[name].read(part, paths, variant)
 
@@ -163,7 +163,7 @@ def by_layout(title: str, *layouts: Layout) -> Callable[[Path], Reader]:
 
 
 def by_pattern(
-    title: str, patterns: Sequence[str], read: Callable[[Path, str], Iterable[Pair]]
+    title: str, patterns: Sequence[str], read: Callable[[Path, str], Iterable[TextPair]]
 ) -> Callable[[Path], Reader]:
     """Return a function that opens a data set of independent files, which match the first pattern with a match."""
 

@@ -35,7 +35,7 @@ from termwise.probes.sources.transfer.answer_swaps import (
 from termwise.probes.sources.transfer.files import find_file, find_files, find_layout
 from termwise.probes.sources.transfer.json_array import read_json_array
 from termwise.probes.sources.transfer.pair_files import digest_of, read_pairs, read_table, strings_of
-from termwise.probes.sources.transfer.pairs import Pair, given_queries, given_query
+from termwise.probes.sources.transfer.pairs import TextPair, given_queries, given_query
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
@@ -145,11 +145,11 @@ def _squad_questions(path: Path) -> Iterator[AnsweredQuestion]:
         raise MalformedRecordError.at(path, 1, expected="JSON in the SQuAD format", seen=seen) from error
 
 
-def _truthfulqa(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _truthfulqa(part: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     for row, (_, record) in enumerate(read_table(paths[0], _TRUTHFULQA_COLUMNS)):
         false_answers = [text.strip() for text in record["Incorrect Answers"].split(";") if text.strip()]
         for number, answer in enumerate(false_answers):
-            yield Pair(
+            yield TextPair(
                 f"truthfulqa-{row}-{number}",
                 record["Best Answer"].strip(),
                 answer,

@@ -27,7 +27,7 @@ from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import find_layout
 from termwise.probes.sources.transfer.pair_files import by_source, digest_of, parallel_lines, read_pairs
-from termwise.probes.sources.transfer.pairs import Pair, common_chunk
+from termwise.probes.sources.transfer.pairs import TextPair, common_chunk
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
@@ -41,7 +41,7 @@ _SPELL_CHECKED = "spell-checked"
 _TURK_SPLITS = ("test", "tune")
 
 
-def _mspc(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _mspc(split: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     for number, line in read_lines(paths[0]):
         if number == 1:
             continue
@@ -52,7 +52,7 @@ def _mspc(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
         quality, first_id, second_id, first, second = columns
         if quality == "1":
             source = {"split": split, "id_a": first_id, "id_b": second_id}
-            yield Pair(f"mspc-{split}-{number - 2}", first, second, facts={"source": source})
+            yield TextPair(f"mspc-{split}-{number - 2}", first, second, facts={"source": source})
 
 
 MSPC = PairDataSet(
@@ -73,15 +73,15 @@ MSPC = PairDataSet(
 )
 
 
-def _jfleg_pairs(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _jfleg_pairs(split: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     second = ("doc_b_spellchecked",) if variant == _SPELL_CHECKED else ("doc_b",)
     return read_pairs(paths[0], second=second, group=by_source("split", "line"))
 
 
-def _jfleg(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _jfleg(split: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     for line, (original, checked, *corrections) in parallel_lines(paths):
         for reference, correction in enumerate(corrections):
-            yield Pair(
+            yield TextPair(
                 f"jfleg-{split}-{line}-{reference}",
                 correction,
                 checked if variant == _SPELL_CHECKED else original,
@@ -126,11 +126,11 @@ JFLEG = PairDataSet(
 )
 
 
-def _turkcorpus(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _turkcorpus(split: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     for line, texts in parallel_lines(paths):
         original, *simpler = (text.replace("-lrb-", "(").replace("-rrb-", ")") for text in texts)
         for person, text in enumerate(simpler):
-            yield Pair(
+            yield TextPair(
                 f"wikiturk-{split}-{line}-{person}",
                 text,
                 original,
@@ -183,7 +183,7 @@ def turkcorpus(folder: Path, inputs: ProbeInputs) -> list[Probe]:
         return probes
 
 
-def _onestop(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _onestop(part: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     """Read blocks of an advanced sentence, an elementary one and a row of asterisks."""
     block: list[str] = []
     blocks = 0
@@ -196,7 +196,7 @@ def _onestop(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
             raise MalformedRecordError.at(paths[0], number, expected=expected, seen=f"{len(block)}")
         advanced, elementary = block
         source = {"file": "ADV-ELE", "block": blocks}
-        yield Pair(f"onestop-ADV-ELE-{blocks}", elementary, advanced, facts={"source": source})
+        yield TextPair(f"onestop-ADV-ELE-{blocks}", elementary, advanced, facts={"source": source})
         block, blocks = [], blocks + 1
 
 
@@ -233,7 +233,7 @@ def onestop(folder: Path, inputs: ProbeInputs) -> list[Probe]:
     return probes
 
 
-def _wnc(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _wnc(part: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     """Read tab-separated lines: the revision first, the biased text fourth, the neutral one fifth."""
     seen: set[str] = set()
     for number, line in read_lines(paths[0]):
@@ -245,7 +245,7 @@ def _wnc(part: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
         if pair_id not in seen:
             seen.add(pair_id)
             facts = {"source": {"revision": revision}}
-            yield Pair(pair_id, neutral, biased, group=f"revision {revision}", facts=facts)
+            yield TextPair(pair_id, neutral, biased, group=f"revision {revision}", facts=facts)
 
 
 WNC = PairDataSet(

@@ -18,7 +18,7 @@ from termwise.collection.lines import opened
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of, strings_of
-from termwise.probes.sources.transfer.pairs import Pair, shared_lemma
+from termwise.probes.sources.transfer.pairs import TextPair, shared_lemma
 from termwise.probes.sources.transfer.probe import (
     Layout,
     PairDataSet,
@@ -46,10 +46,10 @@ def in_published_tenth(name: str) -> bool:
 def _news(name: str, title: str, *patterns: str, hashed_suffix: str = "") -> PairDataSet:
     """Return a data set of news; the suffix completes the identifiers that select the published tenth."""
 
-    def read(path: Path, variant: str) -> Iterator[Pair]:
+    def read(path: Path, variant: str) -> Iterator[TextPair]:
         for summary_id, query, summary, body in _summaries(path):
             if in_published_tenth(summary_id + hashed_suffix):
-                yield Pair(f"{name}-{summary_id}", summary, body, query=query)
+                yield TextPair(f"{name}-{summary_id}", summary, body, query=query)
 
     definition = define_pair("the summary of a news article", "the article without the summary")
     rows = (PairProbe(f"succinctness@{name}", f"Succinctness {title}", definition),)
@@ -80,7 +80,7 @@ CNN = _news("cnn", "CNN", "*.jsonl")
 DAILY_MAIL = _news("dailymail", "Daily Mail", "*.jsonl")
 
 
-def _scitldr(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
+def _scitldr(split: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
     (path,) = paths
     first = next(read_json_lines(path), None)
     if first is None or "target" not in first[1]:
@@ -89,7 +89,7 @@ def _scitldr(split: str, paths: Sequence[Path], variant: str) -> Iterator[Pair]:
     for line, record in read_json_lines(path):
         paper_id = string_of(record, ("paper_id",), path, line)
         sentences, summaries = (_string_list(record, name, path, line) for name in ("source", "target"))
-        yield Pair(
+        yield TextPair(
             f"scitldr-{split}-{paper_id}",
             summaries[0] if summaries else "",
             " ".join(sentences),
