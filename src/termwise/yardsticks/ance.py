@@ -16,20 +16,19 @@ The classifier in the same file is not used.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaModel
 
-from termwise.encode.network_inputs import padded
 from termwise.validation import check_flag
 from termwise.yardsticks.checkpoint import open_tokenizer, read_checkpoint, readable_words
 from termwise.yardsticks.compatibility import check_length, max_length, torch_device
-from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than
+from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
 
 QUERY_LENGTH = 64
 """Largest number of tokens of a query, special tokens included."""
@@ -58,39 +57,25 @@ class AnceNetwork(nn.Module):
         return cast(Tensor, self.norm(self.embeddingHead(first)))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
-    """Scores texts by ANCE.
+    """Scores texts by ANCE; `open` makes one.
 
-    Parameters
+    Attributes
     ----------
     network : AnceNetwork
         In evaluation mode.
     tokenizer : tokenizer of transformers
-    length : int, optional
+    length : int
         Largest number of tokens of a text, special tokens included.
-    lower_case : bool, optional
+    lower_case : bool
         Whether to lower-case query and text.
-    name, batch, fingerprint
-        See `termwise.yardsticks.network_scorer.NetworkScorer`.
     """
 
-    def __init__(
-        self,
-        network: AnceNetwork,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        length: int = _LENGTH,
-        lower_case: bool = True,
-        name: str = "ance",
-        batch: int = 32,
-        fingerprint: str | None = None,
-    ) -> None:
-        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
-        check_flag("lower_case", lower_case)
-        self._network = network
-        self._tokenizer = tokenizer
-        self._length = length
-        self._lower_case = lower_case
+    network: AnceNetwork
+    tokenizer: PreTrainedTokenizerBase
+    length: int
+    lower_case: bool
 
     @classmethod
     def open(
@@ -116,18 +101,16 @@ class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
             Whether to lower-case query and text, as in training.
         """
         torch_place = torch_device(device)
+        check_flag("lower_case", lower_case)
         checkpoint = read_checkpoint("ANCE", place, _WEIGHTS, fixes=_FIXES)
         config = checkpoint.config(RobertaConfig)
         tokenizer = open_tokenizer("ANCE", checkpoint.folder, config.vocab_size, _FIXES)
         longest = max_length(config) or _LENGTH
         length = min(_LENGTH, longest) if length is None else length
         check_length(checkpoint.place, length, 3, longest)
-        with torch.random.fork_rng(devices=[]):  # layers are initialised at random before they are loaded
-            network = AnceNetwork(config)
-        checkpoint.load_into(network, {"roberta.": "roberta."})
         return cls(
-            network.to(torch_place),
-            tokenizer,
+            network=checkpoint.load(lambda: AnceNetwork(config), {"roberta.": "roberta."}, torch_place),
+            tokenizer=tokenizer,
             length=length,
             lower_case=lower_case,
             name=name or checkpoint.name,
@@ -137,27 +120,26 @@ class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        return longer_than(texts, lambda text: len(self._token_ids(text, self._length)), self._length)
+        return longer_than(texts, lambda text: len(self._token_ids(text, self.length)), self.length)
 
     def _encode_queries(self, queries: Sequence[str]) -> list[Tensor]:
-        return self._encode(queries, min(QUERY_LENGTH, self._length))
+        return self._encode(queries, min(QUERY_LENGTH, self.length))
 
     def _encode_texts(self, texts: Sequence[str]) -> list[Tensor]:
-        return self._encode(texts, self._length)
+        return self._encode(texts, self.length)
 
     def _compare(self, query: Tensor, text: Tensor) -> Tensor:
         return query @ text
 
     def _encode(self, texts: Sequence[str], length: int) -> list[Tensor]:
-        end = self._tokenizer.sep_token_id
+        end = self.tokenizer.sep_token_id
         rows = [self._token_ids(text, length) for text in texts]
         rows = [row if len(row) <= length else [*row[: length - 1], end] for row in rows]
-        padding = self._network.roberta.config.pad_token_id
-        ids, mask = padded([np.array(row) for row in rows], 1 if padding is None else padding)
-        device = self._network.norm.weight.device
-        return list(self._network(torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)))
+        padding = self.network.roberta.config.pad_token_id
+        padding = 1 if padding is None else padding
+        return list(self.network(*padded_tensors(rows, padding, self.network.norm.weight.device)))
 
     def _token_ids(self, text: str, length: int) -> list[int]:
-        text = readable_words(text.lower() if self._lower_case else text, length)
-        ids: list[int] = self._tokenizer(text, truncation=False, verbose=False)["input_ids"]
+        text = readable_words(text.lower() if self.lower_case else text, length)
+        ids: list[int] = self.tokenizer(text, truncation=False, verbose=False)["input_ids"]
         return ids

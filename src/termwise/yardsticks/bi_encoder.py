@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -32,6 +33,7 @@ Similarity = Literal["cosine", "dot"]
 _FIX = "name a folder saved by SentenceTransformer, or a name on the hub"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BiEncoderScorer(NetworkScorer):
     """Scores texts by the similarity of two vectors; vectors are cached between calls.
 
@@ -45,25 +47,21 @@ class BiEncoderScorer(NetworkScorer):
         See `termwise.yardsticks.network_scorer.NetworkScorer`.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        *,
-        name: str = "bi-encoder",
-        similarity: Similarity = "cosine",
-        query_prompt: str = "",
-        text_prompt: str = "",
-        batch: int = 32,
-        fingerprint: str | None = None,
-    ) -> None:
-        if similarity not in ("cosine", "dot"):
-            raise ParameterError("the similarity must be cosine or dot", facts=[("similarity", similarity)])
-        if fingerprint is not None:
-            fingerprint = text_fingerprint(f"{similarity} {query_prompt!r} {text_prompt!r} {fingerprint}")
-        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
-        self._model = model
-        self._similarity = similarity
-        self._query_prompt, self._text_prompt = query_prompt, text_prompt
+    model: Any
+    name: str = "bi-encoder"
+    similarity: Similarity = "cosine"
+    query_prompt: str = ""
+    text_prompt: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.similarity not in ("cosine", "dot"):
+            raise ParameterError(
+                "the similarity must be cosine or dot", facts=[("similarity", self.similarity)]
+            )
+        if self.fingerprint is not None:
+            options = f"{self.similarity} {self.query_prompt!r} {self.text_prompt!r}"
+            self.fingerprint = text_fingerprint(f"{options} {self.fingerprint}")
         self._vectors: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
         self._lock = Lock()
 
@@ -118,7 +116,7 @@ class BiEncoderScorer(NetworkScorer):
             check_length(place, length, 4, None if network is None else max_length(network.config))
             loaded.max_seq_length = length
         return cls(
-            loaded,
+            model=loaded,
             name=name or default_name(place),
             similarity=similarity,
             query_prompt=query_prompt,
@@ -129,19 +127,19 @@ class BiEncoderScorer(NetworkScorer):
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        longest = self._model.max_seq_length
+        longest = self.model.max_seq_length
         if longest is None:
             return np.zeros(len(texts), dtype=np.bool_)
 
         def count(text: str) -> int:
-            encoding = self._model.tokenizer(self._text_prompt + text, truncation=False, verbose=False)
+            encoding = self.model.tokenizer(self.text_prompt + text, truncation=False, verbose=False)
             return len(encoding["input_ids"])
 
         return longer_than(texts, count, longest)
 
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        queries = [self._query_prompt + query for query in queries]
-        texts = [self._text_prompt + text for text in texts]
+        queries = [self.query_prompt + query for query in queries]
+        texts = [self.text_prompt + text for text in texts]
         with self._lock:
             self._encode(dict.fromkeys([*queries, *texts]))
             left = np.stack([self._vectors[query] for query in queries]).astype(np.float64)
@@ -155,10 +153,10 @@ class BiEncoderScorer(NetworkScorer):
         missing = [text for text in texts if text not in self._vectors]
         if not missing:
             return
-        vectors = self._model.encode(
+        vectors = self.model.encode(
             missing,
-            batch_size=self._batch,
-            normalize_embeddings=self._similarity == "cosine",
+            batch_size=self.batch,
+            normalize_embeddings=self.similarity == "cosine",
             convert_to_numpy=True,
             show_progress_bar=False,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -143,15 +143,18 @@ class Checkpoint:
         check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size, spare=_SPARE)
         return analyzer
 
-    def load_into(self, network: _Network, prefixes: Mapping[str, str]) -> _Network:
-        """Copy the tensors into a network.
+    def load(
+        self, make_network: Callable[[], _Network], prefixes: Mapping[str, str], device: torch.device
+    ) -> _Network:
+        """Make a network and copy the tensors into it.
 
         Parameters
         ----------
-        network : Module
-            Changed in place.
+        make_network : callable
+            Returns the network; its random weights do not change the random state of torch.
         prefixes : mapping of str to str
             From a prefix of names in the network to the published prefix.
+        device : torch device
 
         Returns
         -------
@@ -164,6 +167,8 @@ class Checkpoint:
             If a tensor is missing, has another shape or a value that is not finite, or the checkpoint has more layers
             than the configuration.
         """
+        with torch.random.fork_rng(devices=[]):
+            network = make_network()
         state = network.state_dict()
         published = {name: _published_name(name, prefixes) for name in state}
         missing = [name for name in published.values() if name not in self.tensors]
@@ -188,7 +193,7 @@ class Checkpoint:
                 ("unused", f"{len(layers)} tensors, first {layers[0]}"),
             )
         network.load_state_dict({own_name: self.tensors[name] for own_name, name in published.items()})
-        return network.float().eval()
+        return network.float().eval().to(device)
 
     def fingerprint(self, *options: object) -> str:
         """Return a digest of the weights, the files beside them, and the options."""
@@ -274,15 +279,19 @@ def read_checkpoint(
     return Checkpoint(kind, name, place, file, tensors, metadata)
 
 
-def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> Path:
-    """Return the folder of a tokenizer: the given one or its local copy, or that of the network."""
+def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """Return the folder of a tokenizer, and its fingerprint where it is not the folder of the network.
+
+    Parameters
+    ----------
+    tokenizer : str, Path or None
+        A folder, or a name on the hub; None for the folder of the network.
+    folder : Path
+        Folder of the network.
+    """
     fixes = ("name a folder with tokenizer.json, or a name on the hub, such as google-t5/t5-base",)
-    return folder if tokenizer is None else locate_model("tokenizer", tokenizer, fixes, weights=False)
-
-
-def tokenizer_fingerprint(tokenizer: Path, folder: Path) -> tuple[str, ...]:
-    """Return the fingerprint of a tokenizer outside the folder of its network; empty for one inside."""
-    return () if tokenizer == folder else (folder_fingerprint(tokenizer),)
+    place = folder if tokenizer is None else locate_model("tokenizer", tokenizer, fixes, weights=False)
+    return place, () if place == folder else (folder_fingerprint(place),)
 
 
 def open_tokenizer(

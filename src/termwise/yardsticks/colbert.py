@@ -28,11 +28,10 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
-from termwise.encode.network_inputs import padded
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token
 from termwise.yardsticks.compatibility import check_length, torch_device
-from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than
+from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
 
 METADATA = "artifact.metadata"
 
@@ -115,18 +114,17 @@ class ColbertNetwork(nn.Module):
         return nn.functional.normalize(self.linear(hidden), dim=2)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
-    """Scores texts by ColBERT.
+    """Scores texts by ColBERT; `open` makes one.
 
-    Parameters
+    Attributes
     ----------
     network : ColbertNetwork
         In evaluation mode.
     analyzer : WordPieceAnalyzer
         The tokenizer of BERT.
-    settings : ColbertSettings, optional
-    name, batch, fingerprint
-        See `termwise.yardsticks.network_scorer.NetworkScorer`.
+    settings : ColbertSettings
 
     Raises
     ------
@@ -134,32 +132,17 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
         If the tokenizer lacks a marker or a special token.
     """
 
-    def __init__(
-        self,
-        network: ColbertNetwork,
-        analyzer: WordPieceAnalyzer,
-        settings: ColbertSettings | None = None,
-        *,
-        name: str = "colbert",
-        batch: int = 32,
-        fingerprint: str | None = None,
-    ) -> None:
-        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
-        self.settings = ColbertSettings() if settings is None else settings
-        self._network = network
-        self._analyzer = analyzer
+    network: ColbertNetwork
+    analyzer: WordPieceAnalyzer
+    settings: ColbertSettings
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        markers = (self.settings.query_token_id, self.settings.doc_token_id)
         self._cls, self._sep, self._pad, self._mask, self._query_marker, self._text_marker = (
-            special_token(analyzer, token)
-            for token in (
-                "[CLS]",
-                "[SEP]",
-                "[PAD]",
-                "[MASK]",
-                self.settings.query_token_id,
-                self.settings.doc_token_id,
-            )
+            special_token(self.analyzer, token) for token in ("[CLS]", "[SEP]", "[PAD]", "[MASK]", *markers)
         )
-        marks = [analyzer.vocabulary.number(mark) for mark in string.punctuation]
+        marks = [self.analyzer.vocabulary.number(mark) for mark in string.punctuation]
         self._punctuation = np.array([mark for mark in marks if mark is not None], dtype=np.int64)
 
     @classmethod
@@ -195,15 +178,14 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
             settings = replace(settings, mask_punctuation=mask_punctuation)
         analyzer = checkpoint.wordpiece(config)
         linear = checkpoint.tensors.get("linear.weight")
-        with torch.random.fork_rng(devices=[]):  # layers are initialised at random before they are loaded
-            network = ColbertNetwork(config, 1 if linear is None else len(linear))
-        checkpoint.load_into(network, {"bert.": "bert."})
+        width = 1 if linear is None else len(linear)
+        network = checkpoint.load(lambda: ColbertNetwork(config, width), {"bert.": "bert."}, torch_place)
         for longest in (settings.doc_maxlen, settings.query_maxlen):
             check_length(checkpoint.place, longest, _FRAME + 1, config.max_position_embeddings)
         return cls(
-            network.to(torch_place),
-            analyzer,
-            settings,
+            network=network,
+            analyzer=analyzer,
+            settings=settings,
             name=name or checkpoint.name,
             batch=batch,
             fingerprint=checkpoint.fingerprint(settings),
@@ -222,16 +204,18 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
         for place, row in enumerate(rows):
             ids[place, : len(row)] = row
             mask[place, : len(row)] = 1
-        return list(self._vectors(ids, mask))
+        device = self.network.linear.weight.device
+        return list(self.network(torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)))
 
     def _encode_texts(self, texts: Sequence[str]) -> list[Tensor]:
         rows = [self._framed(self._text_marker, text, self.settings.doc_maxlen) for text in texts]
         kept = [np.arange(len(row)) for row in rows]
         if self.settings.mask_punctuation:
             kept = [np.flatnonzero(~np.isin(row, self._punctuation)) for row in rows]
-        vectors = self._vectors(*padded(rows, self._pad))
+        device = self.network.linear.weight.device
+        vectors = self.network(*padded_tensors(rows, self._pad, device))
         return [
-            text_vectors[torch.from_numpy(places).to(text_vectors.device)]
+            text_vectors[torch.from_numpy(places).to(device)]
             for text_vectors, places in zip(vectors, kept, strict=True)
         ]
 
@@ -239,14 +223,9 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
         total = (query @ text.T).amax(1).sum()
         return total if self.settings.similarity == _COSINE else 2 * total - 2 * len(query)
 
-    def _vectors(self, ids: npt.NDArray[np.int64], mask: npt.NDArray[np.int64]) -> Tensor:
-        device = self._network.linear.weight.device
-        vectors: Tensor = self._network(torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device))
-        return vectors
-
     def _framed(self, marker: int, text: str, length: int) -> npt.NDArray[np.int64]:
         ids = self._token_ids(text, length)[: length - _FRAME]
         return np.array([self._cls, marker, *ids, self._sep], dtype=np.int64)
 
     def _token_ids(self, text: str, length: int) -> npt.NDArray[np.int32]:
-        return self._analyzer.numbers(readable_words(text, length))
+        return self.analyzer.numbers(readable_words(text, length))

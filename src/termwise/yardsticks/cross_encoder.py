@@ -10,6 +10,7 @@ Where query and document are too long together, the tokenizer truncates the long
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ _MAX_WORDS = 100_000
 _FIX = "name a folder saved by CrossEncoder, with config.json, model.safetensors and a tokenizer, or a name on the hub"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CrossEncoderScorer(NetworkScorer):
     """Scores texts by a cross-encoder; stateless.
 
@@ -59,22 +61,17 @@ class CrossEncoderScorer(NetworkScorer):
         If the model has several outputs, like a classifier.
     """
 
-    def __init__(
-        self,
-        model: CrossEncoder,
-        *,
-        name: str = "cross-encoder",
-        batch: int = 32,
-        fingerprint: str | None = None,
-    ) -> None:
-        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
-        if model.num_labels != 1:
+    model: CrossEncoder
+    name: str = "cross-encoder"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.model.num_labels != 1:
             raise ModelFormatError(
                 "a ranker returns one score, and this network has several outputs",
-                facts=[("scorer", name), ("outputs", model.num_labels)],
+                facts=[("scorer", self.name), ("outputs", self.model.num_labels)],
                 fixes=["name a cross-encoder that was trained to rank"],
             )
-        self._model = model
 
     @classmethod
     def open(
@@ -119,7 +116,7 @@ class CrossEncoderScorer(NetworkScorer):
         if length is not None:
             check_length(place, length, 4, max_length(loaded.model.config))
         return cls(
-            loaded,
+            model=loaded,
             name=name or default_name(place),
             batch=batch,
             fingerprint=folder_fingerprint(folder, length),
@@ -127,21 +124,18 @@ class CrossEncoderScorer(NetworkScorer):
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which pairs are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        rows = self._model.tokenizer(
-            [self._readable(query) for query in queries],
-            [self._readable(text) for text in texts],
+        rows = self.model.tokenizer(
+            list(map(self._readable, queries)),
+            list(map(self._readable, texts)),
             truncation=False,
             verbose=False,
         )["input_ids"]
         return np.array([len(row) > self._window for row in rows], dtype=np.bool_)
 
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        scores = self._model.predict(
-            [
-                (self._readable(query), self._readable(text))
-                for query, text in zip(queries, texts, strict=True)
-            ],
-            batch_size=self._batch,
+        scores = self.model.predict(
+            list(zip(map(self._readable, queries), map(self._readable, texts), strict=True)),
+            batch_size=self.batch,
             show_progress_bar=False,
             activation_fn=torch.nn.Identity(),
             convert_to_numpy=True,
@@ -152,9 +146,9 @@ class CrossEncoderScorer(NetworkScorer):
     def _window(self) -> int:
         """Largest number of tokens of query and text together."""
         attribute = (
-            "max_seq_length" if hasattr(type(self._model), "max_seq_length") else "max_length"
+            "max_seq_length" if hasattr(type(self.model), "max_seq_length") else "max_length"
         )  # before 6
-        return min(getattr(self._model, attribute) or _LENGTH, _MAX_WORDS)
+        return min(getattr(self.model, attribute) or _LENGTH, _MAX_WORDS)
 
     def _readable(self, text: str) -> str:
         """Drop the words that no window can contain, to save tokenisation of long texts."""

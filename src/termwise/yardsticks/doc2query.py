@@ -11,6 +11,7 @@ between two tokens; with ``batch=1`` this cannot happen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -22,21 +23,16 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
-from termwise.encode.network_inputs import padded
 from termwise.errors import ModelFormatError
 from termwise.scorers.fingerprint import text_fingerprint
 from termwise.storage.file_record import folder_fingerprint
 from termwise.text.characters import without_surrogates
 from termwise.train.pretrained import load_pretrained, quiet
 from termwise.validation import check, check_count, check_texts, is_whole_number
-from termwise.yardsticks.checkpoint import (
-    open_tokenizer,
-    readable_words,
-    tokenizer_fingerprint,
-    tokenizer_folder,
-)
+from termwise.yardsticks.checkpoint import open_tokenizer, readable_words, tokenizer_folder
 from termwise.yardsticks.compatibility import check_length, torch_device
 from termwise.yardsticks.locate import locate_model
+from termwise.yardsticks.network_scorer import padded_tensors
 
 COUNT = 4
 """Default number of queries per text."""
@@ -60,6 +56,7 @@ _FIXES = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Doc2Query:
     """Generates queries; a `termwise.yardsticks.TextExpander`, and an expander of the probe ``append-queries``.
 
@@ -87,37 +84,28 @@ class Doc2Query:
         Texts in one forward pass.
     """
 
-    def __init__(
-        self,
-        network: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        fingerprint: str,
-        count: int = COUNT,
-        top: int = TOP,
-        longest: int = LONGEST,
-        length: int = LENGTH,
-        prompt: str = "",
-        seed: int = 0,
-        batch: int = 8,
-    ) -> None:
-        check_count("top", top)
-        check_count("batch", batch)
-        check_count("length", length, least=8)
-        check_count("seed", seed, least=0)
-        for name, value in (("count", count), ("longest", longest)):
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    fingerprint: str
+    count: int = COUNT
+    top: int = TOP
+    longest: int = LONGEST
+    length: int = LENGTH
+    prompt: str = ""
+    seed: int = 0
+    batch: int = 8
+
+    def __post_init__(self) -> None:
+        check_count("top", self.top)
+        check_count("batch", self.batch)
+        check_count("length", self.length, least=8)
+        check_count("seed", self.seed, least=0)
+        for name, value in (("count", self.count), ("longest", self.longest)):
             holds = is_whole_number(value, least=1, most=_MOST)
             check(name, value, holds, f"a whole number from 1 to {_MOST:,}")
-        check("prompt", prompt, isinstance(prompt, str), "a text")
-        self._network = network
-        self._tokenizer = tokenizer
-        self._count, self._top, self._longest, self._length = count, top, longest, length
-        self._prompt = prompt
-        self._seed = seed
-        self._batch = batch
-        self.fingerprint = text_fingerprint(
-            repr((_KIND, count, top, longest, length, prompt, seed, fingerprint))
-        )
+        check("prompt", self.prompt, isinstance(self.prompt, str), "a text")
+        options = (self.count, self.top, self.longest, self.length, self.prompt, self.seed)
+        self.fingerprint = text_fingerprint(repr((_KIND, *options, self.fingerprint)))
 
     @classmethod
     def open(
@@ -173,7 +161,7 @@ class Doc2Query:
                 ],
                 fixes=_FIXES,
             )
-        tokenizer_place = tokenizer_folder(tokenizer, folder)
+        tokenizer_place, tokenizer_digest = tokenizer_folder(tokenizer, folder)
         return cls(
             cast(PreTrainedModel, network.to(torch_place)),
             open_tokenizer(_KIND, tokenizer_place, network.config.vocab_size, _FIXES),
@@ -184,7 +172,7 @@ class Doc2Query:
             prompt=prompt,
             seed=seed,
             batch=batch,
-            fingerprint=folder_fingerprint(folder, _KIND, *tokenizer_fingerprint(tokenizer_place, folder)),
+            fingerprint=folder_fingerprint(folder, _KIND, *tokenizer_digest),
         )
 
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
@@ -201,12 +189,12 @@ class Doc2Query:
         rows = [self._token_ids(text) if text.strip() else [] for text in texts]
         queries: list[tuple[str, ...]] = [()] * len(texts)
         order = [place for place in np.argsort([len(row) for row in rows], kind="stable") if rows[place]]
-        for begin in range(0, len(order), self._batch):
-            places = order[begin : begin + self._batch]
+        for begin in range(0, len(order), self.batch):
+            places = order[begin : begin + self.batch]
             uniforms = np.stack([self._uniforms(texts[place]) for place in places])
             sampled = self._sample([rows[place] for place in places], uniforms)
-            for place, start in zip(places, range(0, len(sampled), self._count), strict=True):
-                queries[place] = self._decode(sampled[start : start + self._count])
+            for place, start in zip(places, range(0, len(sampled), self.count), strict=True):
+                queries[place] = self._decode(sampled[start : start + self.count])
         return queries
 
     def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
@@ -214,37 +202,35 @@ class Doc2Query:
         return self.expand([text])[0]
 
     def _token_ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(
-            self._prompt + without_surrogates(readable_words(text, self._length)),
+        ids: list[int] = self.tokenizer(
+            self.prompt + without_surrogates(readable_words(text, self.length)),
             truncation=True,
-            max_length=self._length,
+            max_length=self.length,
             verbose=False,
         )["input_ids"]
         return ids
 
     def _uniforms(self, text: str) -> npt.NDArray[np.float64]:
         """Return a uniform number from 0 to 1 for each token of each query."""
-        digest = sha256(f"{self._seed} {text}".encode("utf-8", "surrogatepass")).digest()
+        digest = sha256(f"{self.seed} {text}".encode("utf-8", "surrogatepass")).digest()
         generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
-        return generator.random((self._count, self._longest))
+        return generator.random((self.count, self.longest))
 
     @torch.inference_mode()
     def _sample(self, rows: list[list[int]], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Sample the tokens of queries, `count` rows per text; padding follows the end token."""
-        config, device = self._network.config, self._network.device
-        ids, mask = padded([np.array(row) for row in rows], config.pad_token_id)
-        attention = torch.from_numpy(mask).to(device)
-        hidden = self._network.get_encoder()(
-            input_ids=torch.from_numpy(ids).to(device), attention_mask=attention
-        ).last_hidden_state.repeat_interleave(self._count, dim=0)
-        attention = attention.repeat_interleave(self._count, dim=0)
-        thresholds = torch.from_numpy(uniforms.reshape(-1, self._longest)).to(device)
+        config, device = self.network.config, self.network.device
+        ids, attention = padded_tensors(rows, config.pad_token_id, device)
+        hidden = self.network.get_encoder()(input_ids=ids, attention_mask=attention)
+        hidden = hidden.last_hidden_state.repeat_interleave(self.count, dim=0)
+        attention = attention.repeat_interleave(self.count, dim=0)
+        thresholds = torch.from_numpy(uniforms.reshape(-1, self.longest)).to(device)
         last = torch.full((len(hidden), 1), config.decoder_start_token_id, device=device)
         ended = torch.zeros(len(hidden), dtype=torch.bool, device=device)
         past = None
         tokens = []
-        for step in range(self._longest):
-            output = self._network(
+        for step in range(self.longest):
+            output = self.network(
                 encoder_outputs=BaseModelOutput(last_hidden_state=hidden),
                 attention_mask=attention,
                 decoder_input_ids=last,
@@ -264,12 +250,12 @@ class Doc2Query:
     def _next(self, logits: Tensor, thresholds: Tensor) -> Tensor:
         if not bool(torch.isfinite(logits).all()):
             raise ModelFormatError("an output of the network of doc2query is not finite")
-        best, ids = logits.double().topk(min(self._top, logits.shape[1]), dim=1)
+        best, ids = logits.double().topk(min(self.top, logits.shape[1]), dim=1)
         cumulative = best.softmax(1).cumsum(1)
         chosen = (cumulative[:, :-1] <= thresholds).sum(1, keepdim=True)
         return ids.gather(1, chosen)
 
     def _decode(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         with quiet(bars=False):
-            texts = [self._tokenizer.decode(row.tolist(), skip_special_tokens=True) for row in rows]
+            texts = [self.tokenizer.decode(row.tolist(), skip_special_tokens=True) for row in rows]
         return tuple(query for text in texts if (query := " ".join(str(text).split())))

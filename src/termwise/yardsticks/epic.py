@@ -22,7 +22,7 @@ token embeddings to which it is tied are used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -33,12 +33,12 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 from transformers.models.bert.modeling_bert import BertPredictionHeadTransform
 
-from termwise.encode.network_inputs import framed, padded
+from termwise.encode.network_inputs import framed
 from termwise.errors import ModelFormatError
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token
 from termwise.yardsticks.compatibility import check_length, torch_device
-from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than
+from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
 
 _WEIGHTS = ("weights.p", "model.safetensors", "pytorch_model.bin")
 _FIXES = ("name weights.p, or the folder of the unpacked OpenNIR archive: tar -xzf epic.tar.gz -C FOLDER",)
@@ -87,19 +87,18 @@ class _EncodedText(NamedTuple):
     quality: Tensor
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
-    """Scores texts by EPIC.
+    """Scores texts by EPIC; `open` makes one.
 
-    Parameters
+    Attributes
     ----------
     network : EpicNetwork
         In evaluation mode.
     analyzer : WordPieceAnalyzer
         The tokenizer of BERT.
-    length : int, optional
+    length : int
         Largest number of tokens of a query or text, [CLS] and [SEP] included.
-    name, batch, fingerprint
-        See `termwise.yardsticks.network_scorer.NetworkScorer`.
 
     Raises
     ------
@@ -107,23 +106,15 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
         If the tokenizer lacks a special token.
     """
 
-    def __init__(
-        self,
-        network: EpicNetwork,
-        analyzer: WordPieceAnalyzer,
-        *,
-        length: int = 512,
-        name: str = "epic",
-        batch: int = 32,
-        fingerprint: str | None = None,
-    ) -> None:
-        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
-        self._network = network
-        self._analyzer = analyzer
+    network: EpicNetwork
+    analyzer: WordPieceAnalyzer
+    length: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._cls, self._sep, self._pad = (
-            special_token(analyzer, token) for token in ("[CLS]", "[SEP]", "[PAD]")
+            special_token(self.analyzer, token) for token in ("[CLS]", "[SEP]", "[PAD]")
         )
-        self._length = length
 
     @classmethod
     def open(
@@ -152,12 +143,9 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
         analyzer = checkpoint.wordpiece(config)
         length = config.max_position_embeddings if length is None else length
         check_length(checkpoint.place, length, _FRAME + 1, config.max_position_embeddings)
-        with torch.random.fork_rng(devices=[]):  # layers are initialised at random before they are loaded
-            network = EpicNetwork(config)
-        checkpoint.load_into(network, _NAMES)
         return cls(
-            network.to(torch_place),
-            analyzer,
+            network=checkpoint.load(lambda: EpicNetwork(config), _NAMES, torch_place),
+            analyzer=analyzer,
             length=length,
             name=name or checkpoint.name,
             batch=batch,
@@ -166,14 +154,14 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        return longer_than(texts, lambda text: len(self._all_token_ids(text)), self._length - _FRAME)
+        return longer_than(texts, lambda text: len(self._all_token_ids(text)), self.length - _FRAME)
 
     def _encode_queries(self, queries: Sequence[str]) -> list[_EncodedQuery]:
         rows = [self._token_ids(query) for query in queries]
         return [
             _EncodedQuery(
                 torch.from_numpy(row).to(vectors.device),
-                _activation(self._network.query_salience(vectors[1 : 1 + len(row)]))[:, 0],
+                _activation(self.network.query_salience(vectors[1 : 1 + len(row)]))[:, 0],
             )
             for row, vectors in zip(rows, self._vectors(rows, 0), strict=True)
         ]
@@ -182,9 +170,9 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
         rows = [self._token_ids(text) for text in texts]
         return [
             _EncodedText(
-                self._network.transform(vectors[1 : 1 + len(row)]),
-                _activation(self._network.doc_salience(vectors[1 : 1 + len(row)])),
-                torch.sigmoid(self._network.doc_quality(vectors[0]))[0],
+                self.network.transform(vectors[1 : 1 + len(row)]),
+                _activation(self.network.doc_salience(vectors[1 : 1 + len(row)])),
+                torch.sigmoid(self.network.doc_quality(vectors[0]))[0],
             )
             for row, vectors in zip(rows, self._vectors(rows, 1), strict=True)
         ]
@@ -192,24 +180,22 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
     def _compare(self, query: _EncodedQuery, text: _EncodedText) -> Tensor:
         if not len(query.ids) or not len(text.vectors):
             return torch.zeros((), device=text.quality.device)
-        terms = self._network.terms
+        terms = self.network.terms
         logits = nn.functional.linear(text.vectors, terms.weight[query.ids], terms.bias[query.ids])
         weights = text.quality * (_activation(logits) * text.saliences).amax(0)
         return query.saliences @ weights
 
     def _vectors(self, rows: Sequence[npt.NDArray[np.int64]], segment: int) -> Tensor:
-        device = self._network.terms.weight.device
-        ids, mask = padded([framed(self._cls, row, sep=self._sep) for row in rows], self._pad)
-        vectors: Tensor = self._network(
-            torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device), segment
-        )
+        inputs = [framed(self._cls, row, sep=self._sep) for row in rows]
+        ids, mask = padded_tensors(inputs, self._pad, self.network.terms.weight.device)
+        vectors: Tensor = self.network(ids, mask, segment)
         return vectors
 
     def _token_ids(self, text: str) -> npt.NDArray[np.int64]:
-        return self._all_token_ids(text)[: self._length - _FRAME].astype(np.int64)
+        return self._all_token_ids(text)[: self.length - _FRAME].astype(np.int64)
 
     def _all_token_ids(self, text: str) -> npt.NDArray[np.int32]:
-        return self._analyzer.numbers(readable_words(text, self._length))
+        return self.analyzer.numbers(readable_words(text, self.length))
 
 
 def _activation(values: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ input, so that the question is lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,18 +21,12 @@ import numpy.typing as npt
 import torch
 from transformers import AutoConfig, PreTrainedTokenizerBase, T5ForConditionalGeneration
 
-from termwise.encode.network_inputs import padded
 from termwise.errors import ModelFormatError
 from termwise.storage.file_record import folder_fingerprint
-from termwise.yardsticks.checkpoint import (
-    open_tokenizer,
-    readable_words,
-    tokenizer_fingerprint,
-    tokenizer_folder,
-)
+from termwise.yardsticks.checkpoint import open_tokenizer, readable_words, tokenizer_folder
 from termwise.yardsticks.compatibility import check_complete, check_length, load_errors, torch_device
 from termwise.yardsticks.locate import default_name, locate_model
-from termwise.yardsticks.network_scorer import NetworkScorer
+from termwise.yardsticks.network_scorer import NetworkScorer, padded_tensors
 
 ANSWERS = ("true", "false")
 """Tokens whose probabilities are compared; the first means relevant."""
@@ -44,18 +39,17 @@ _FIXES = (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MonoT5Scorer(NetworkScorer):
-    """Scores texts by monoT5, at most 0, in nats; stateless.
+    """Scores texts by monoT5, at most 0, in nats; stateless. `open` makes one.
 
-    Parameters
+    Attributes
     ----------
     network : T5ForConditionalGeneration
         In evaluation mode.
     tokenizer : tokenizer of transformers
-    length : int, optional
+    length : int
         Largest number of tokens of the input.
-    name, batch, fingerprint
-        See `termwise.yardsticks.network_scorer.NetworkScorer`.
 
     Raises
     ------
@@ -63,22 +57,15 @@ class MonoT5Scorer(NetworkScorer):
         If "true" or "false" is not one token.
     """
 
-    def __init__(
-        self,
-        network: T5ForConditionalGeneration,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        length: int = 512,
-        name: str = "mono-t5",
-        batch: int = 32,
-        fingerprint: str | None = None,
-    ) -> None:
-        super().__init__(name=name, batch=batch, fingerprint=fingerprint)
-        self._network = network
-        self._tokenizer = tokenizer
-        self._answers = [_single_token(tokenizer, word, network.config.vocab_size) for word in ANSWERS]
+    network: T5ForConditionalGeneration
+    tokenizer: PreTrainedTokenizerBase
+    length: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rows = self.network.config.vocab_size
+        self._answers = [_single_token(self.tokenizer, word, rows) for word in ANSWERS]
         self._question = self._token_ids(_QUESTION)
-        self._length = length
 
     @classmethod
     def open(
@@ -106,41 +93,39 @@ class MonoT5Scorer(NetworkScorer):
         torch_place = torch_device(device)
         folder = locate_model(f"checkpoint of {_KIND}", place, _FIXES)
         network = _load(folder, torch_place)
-        tokenizer_place = tokenizer_folder(tokenizer, folder)
+        tokenizer_place, tokenizer_digest = tokenizer_folder(tokenizer, folder)
         loaded_tokenizer = open_tokenizer(_KIND, tokenizer_place, network.config.vocab_size, _FIXES)
         length = 512 if length is None else length
         check_length(folder, length, 16)
         return cls(
-            network,
-            loaded_tokenizer,
+            network=network,
+            tokenizer=loaded_tokenizer,
             length=length,
             name=name or default_name(place),
             batch=batch,
-            fingerprint=folder_fingerprint(
-                folder, _KIND, length, *tokenizer_fingerprint(tokenizer_place, folder)
-            ),
+            fingerprint=folder_fingerprint(folder, _KIND, length, *tokenizer_digest),
         )
 
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        return np.array([len(row) > self._length for row in self._inputs(queries, texts)], dtype=np.bool_)
+        return np.array([len(row) > self.length for row in self._inputs(queries, texts)], dtype=np.bool_)
 
     @torch.inference_mode()
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         rows = [self._truncated(row) for row in self._inputs(queries, texts)]
         order = np.argsort([len(row) for row in rows], kind="stable")
         scores = np.zeros(len(rows), dtype=np.float64)
-        for begin in range(0, len(rows), self._batch):
-            places = order[begin : begin + self._batch]
+        for begin in range(0, len(rows), self.batch):
+            places = order[begin : begin + self.batch]
             scores[places] = self._log_true([rows[place] for place in places])
         return scores
 
     def _log_true(self, rows: list[list[int]]) -> npt.NDArray[np.float64]:
-        config, device = self._network.config, self._network.device
-        ids, mask = padded([np.array(row) for row in rows], config.pad_token_id or 0)
-        logits = self._network(
-            input_ids=torch.from_numpy(ids).to(device),
-            attention_mask=torch.from_numpy(mask).to(device),
+        config, device = self.network.config, self.network.device
+        ids, mask = padded_tensors(rows, config.pad_token_id or 0, device)
+        logits = self.network(
+            input_ids=ids,
+            attention_mask=mask,
             decoder_input_ids=torch.full((len(rows), 1), config.decoder_start_token_id, device=device),
         ).logits[:, 0, self._answers]
         scores: npt.NDArray[np.float64] = logits.double().log_softmax(1)[:, 0].cpu().numpy()
@@ -150,18 +135,18 @@ class MonoT5Scorer(NetworkScorer):
         """Return the token ids of the input of each pair, before truncation."""
         return [
             self._token_ids(
-                f"Query: {readable_words(query, self._length)} "
-                f"Document: {readable_words(text, self._length)} {_QUESTION}"
+                f"Query: {readable_words(query, self.length)} "
+                f"Document: {readable_words(text, self.length)} {_QUESTION}"
             )
             for query, text in zip(queries, texts, strict=True)
         ]
 
     def _truncated(self, row: list[int]) -> list[int]:
-        kept = self._length - len(self._question)
-        return row if len(row) <= self._length else [*row[:kept], *self._question]
+        kept = self.length - len(self._question)
+        return row if len(row) <= self.length else [*row[:kept], *self._question]
 
     def _token_ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer(text, truncation=False, verbose=False)["input_ids"]
+        ids: list[int] = self.tokenizer(text, truncation=False, verbose=False)["input_ids"]
         return ids
 
 

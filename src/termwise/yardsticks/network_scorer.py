@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from termwise.encode.network_inputs import padded
 from termwise.errors import ModelFormatError
 from termwise.scorers.protocol import BasePairScorer
 from termwise.validation import check, check_count
@@ -34,6 +36,7 @@ _Query = TypeVar("_Query")
 _Text = TypeVar("_Text")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NetworkScorer(BasePairScorer):
     """Scores pairs by a network, and refuses scores that are not finite.
 
@@ -41,18 +44,19 @@ class NetworkScorer(BasePairScorer):
     ----------
     name : str
         Name of the scorer in tables.
-    batch : int
+    batch : int, optional
         Number of texts in one forward pass.
-    fingerprint : str or None
+    fingerprint : str, optional
         See `termwise.scorers.fingerprint.fingerprint_of`.
     """
 
-    def __init__(self, *, name: str, batch: int, fingerprint: str | None) -> None:
-        check("name", name, isinstance(name, str) and bool(name), "a name")
-        check_count("batch", batch)
-        self.name = name
-        self.fingerprint = fingerprint
-        self._batch = batch
+    name: str
+    batch: int = 32
+    fingerprint: str | None = None
+
+    def __post_init__(self) -> None:
+        check("name", self.name, isinstance(self.name, str) and bool(self.name), "a name")
+        check_count("batch", self.batch)
 
     @abstractmethod
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -100,13 +104,13 @@ class DualEncoderScorer(NetworkScorer, Generic[_Query, _Text]):
     @torch.inference_mode()
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         encoded: dict[str, _Query] = {}
-        for batch in batches_by_length(dict.fromkeys(queries), self._batch):
+        for batch in batches_by_length(dict.fromkeys(queries), self.batch):
             encoded.update(zip(batch, self._encode_queries(batch), strict=True))
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
             places.setdefault(text, []).append(place)
         scores = np.zeros(len(texts), dtype=np.float64)
-        for batch in batches_by_length(places, self._batch):
+        for batch in batches_by_length(places, self.batch):
             values = [
                 self._compare(encoded[queries[place]], encoded_text)
                 for text, encoded_text in zip(batch, self._encode_texts(batch), strict=True)
@@ -128,6 +132,12 @@ def batches_by_length(texts: Iterable[str], batch: int) -> list[list[str]]:
     """
     ordered = sorted(texts, key=len)
     return [ordered[begin : begin + batch] for begin in range(0, len(ordered), batch)]
+
+
+def padded_tensors(rows: Sequence[npt.ArrayLike], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Stack rows of token ids on a device; see `termwise.encode.network_inputs.padded`."""
+    ids, mask = padded([np.asarray(row) for row in rows], pad)
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
 def longer_than(texts: Sequence[str], count: Callable[[str], int], longest: int) -> npt.NDArray[np.bool_]:

@@ -93,7 +93,7 @@ class TestAnce(CheckpointContract):
 
     def spoil(self, scorer):
         with torch.no_grad():
-            scorer._network.norm.bias.fill_(float("inf"))
+            scorer.network.norm.bias.fill_(float("inf"))
 
 
 def test_a_score_is_the_product_of_two_vectors(scorer):

@@ -31,15 +31,15 @@ class Counts:
 
 
 def test_scores_by_hand():
-    assert BiEncoderScorer(Counts()).score("a", ["a", "b", "aabb"]) == pytest.approx([1, 0, 2**-0.5])
-    assert BiEncoderScorer(Counts(), similarity="dot").score("aa", ["a", "aab"]).tolist() == [2, 4]
+    assert BiEncoderScorer(model=Counts()).score("a", ["a", "b", "aabb"]) == pytest.approx([1, 0, 2**-0.5])
+    assert BiEncoderScorer(model=Counts(), similarity="dot").score("aa", ["a", "aab"]).tolist() == [2, 4]
     with pytest.raises(ParameterError, match="cosine or dot"):
-        BiEncoderScorer(Counts(), similarity="manhattan")
+        BiEncoderScorer(model=Counts(), similarity="manhattan")
 
 
 def test_each_text_is_read_once_with_its_prompt():
     model = Counts()
-    scorer = BiEncoderScorer(model, query_prompt="b", similarity="dot")
+    scorer = BiEncoderScorer(model=model, query_prompt="b", similarity="dot")
     assert scorer.score_pairs(["a", "a"], ["ab", "ab"]).tolist() == [2, 2]
     assert scorer.score("a", ["ab"]).tolist() == [2]
     assert sorted(model.read) == ["ab", "ba"]
@@ -47,7 +47,11 @@ def test_each_text_is_read_once_with_its_prompt():
 
 
 def test_truncated_texts_are_reported():
-    assert BiEncoderScorer(Counts()).cut(["q"] * 3, ["a b", "a b c", "a b"]).tolist() == [False, True, False]
+    assert BiEncoderScorer(model=Counts()).cut(["q"] * 3, ["a b", "a b c", "a b"]).tolist() == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,7 @@ class TestColbert(CheckpointContract):
 
     def spoil(self, scorer):
         with torch.no_grad():
-            scorer._network.linear.weight.fill_(float("nan"))
+            scorer.network.linear.weight.fill_(float("nan"))
 
 
 def test_a_score_is_the_sum_of_maximal_products(scorer):

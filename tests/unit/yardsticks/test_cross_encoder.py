@@ -114,7 +114,7 @@ def test_a_score_that_is_not_finite_is_refused(folder):
     with torch.no_grad():
         model.model.classifier.bias.fill_(float("nan"))
     with pytest.raises(ModelFormatError, match="not a finite number"):
-        CrossEncoderScorer(model).score(QUERY, TEXTS)
+        CrossEncoderScorer(model=model).score(QUERY, TEXTS)
 
 
 def test_folders_and_hub_names(folder, tmp_path, network, analyzer, monkeypatch):

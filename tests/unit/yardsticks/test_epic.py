@@ -114,7 +114,7 @@ class TestEpic(CheckpointContract):
 
     def spoil(self, scorer):
         with torch.no_grad():
-            scorer._network.doc_quality.bias.fill_(float("nan"))
+            scorer.network.doc_quality.bias.fill_(float("nan"))
 
 
 def test_a_score_is_the_product_of_two_vectors_over_the_vocabulary(scorer):

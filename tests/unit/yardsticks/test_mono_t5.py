@@ -91,7 +91,7 @@ class TestMonoT5(CheckpointContract):
 
     def spoil(self, scorer):
         with torch.no_grad():
-            scorer._network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
+            scorer.network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
 
 
 def test_a_score_is_the_log_probability_of_true(folder, scorer):
@@ -154,7 +154,7 @@ def test_other_folders_are_refused(folder, base, tmp_path):
 def test_one_invalid_score_does_not_affect_other_texts(folder):
     scorer = MonoT5Scorer.open(folder)
     with torch.no_grad():
-        scorer._network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
+        scorer.network.shared.weight[VOCABULARY.index("▁plate")] = float("nan")
     assert np.isfinite(scorer.score("wing", ["drag"])).all()
     with pytest.raises(ModelFormatError, match="not a finite number"):
         scorer.score("wing", ["drag", "plate"])
