@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -75,21 +75,11 @@ def score_documents(
         return sums * query.unit + query.constant, matched
     scores = np.empty(len(ordinals), dtype=np.float64)
     matched = np.empty(len(ordinals), dtype=np.bool_)
-    for segment, positions, rows in segment_rows(index, ordinals):
+    for segment, positions, rows in index.by_segment(ordinals):
         sums, shared = _score_rows(segment, query, rows)
         scores[positions] = sums * query.unit + query.constant
         matched[positions] = shared
     return scores, matched
-
-
-def segment_rows(
-    index: Index, ordinals: npt.NDArray[np.int64]
-) -> Iterator[tuple[Segment, npt.NDArray[np.intp], npt.NDArray[np.int64]]]:
-    """Yield each segment, the positions of its documents in `ordinals`, and their rows in the segment."""
-    owner = np.searchsorted(index.firsts, ordinals, side="right") - 1
-    for number, segment in enumerate(index.segments):
-        positions = np.flatnonzero(owner == number)
-        yield segment, positions, ordinals[positions] - index.firsts[number]
 
 
 def damaged_rows(segment: Segment) -> CorruptIndexError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from termwise.errors import CorruptIndexError, MissingFileError, UnknownIdError
 from termwise.index.container import Container, IndexFile, corrupt, map_file
 from termwise.index.manifest import Manifest, SegmentRecord
-from termwise.index.segment import Segment
+from termwise.index.segment import Segment, concatenated_ranges
 from termwise.index.strings import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
@@ -229,12 +229,9 @@ class Index:
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, faster than `text`; positions must be in range."""
         found: list[str | None] = [None] * len(ordinals)
-        owners = self._owners(ordinals)
-        for number, table in enumerate(self._texts):
-            places = np.flatnonzero(owners == number)
-            if table is not None and len(places):
-                texts = table.get_many(ordinals[places] - self.firsts[number])
-                for place, text in zip(places.tolist(), texts, strict=True):
+        for table, (_, places, rows) in zip(self._texts, self.by_segment(ordinals), strict=True):
+            if table is not None:
+                for place, text in zip(places.tolist(), table.get_many(rows), strict=True):
                     found[place] = text
         return found
 
@@ -255,8 +252,8 @@ class Index:
         """Return the terms of a document and their stored impacts (weights in a float index)."""
         number, row = self.locate(ordinal)
         segment = self.segments[number]
-        starts, counts = _bounds(segment, np.array([row]))
-        stored = slice(int(starts[0]), int(starts[0] + counts[0]))
+        starts, lengths = segment.row_bounds(np.array([row]))
+        stored = slice(int(starts[0]), int(starts[0] + lengths[0]))
         return segment.terms[stored].astype(np.int32), segment.impacts[stored]
 
     def lengths(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -267,11 +264,9 @@ class Index:
         CorruptIndexError
             If the rows of a segment are out of order.
         """
-        owners = self._owners(ordinals)
         lengths = np.empty(len(ordinals), dtype=np.int64)
-        for number, segment in enumerate(self.segments):
-            chosen = owners == number
-            lengths[chosen] = _bounds(segment, ordinals[chosen] - self.firsts[number])[1]
+        for segment, places, rows in self.by_segment(ordinals):
+            lengths[places] = segment.row_bounds(rows)[1]
         return lengths
 
     @cached_property
@@ -308,35 +303,38 @@ class Index:
         WeightError
             If the terms of a row are out of order, or a weight is not finite.
         """
-        quantiser, owners = self.manifest.quantiser, self._owners(ordinals)
+        quantiser = self.manifest.quantiser
         bias_unit = quantiser.scale / 2**quantiser.bias_bits
         lengths = self.lengths(ordinals)
         biases = np.zeros(len(ordinals), dtype=np.float64)
         if self.manifest.background:
-            for number, segment in enumerate(self.segments):
-                chosen = owners == number
-                biases[chosen] = segment.bias[ordinals[chosen] - self.firsts[number]] * bias_unit
+            for segment, places, rows in self.by_segment(ordinals):
+                biases[places] = segment.bias[rows] * bias_unit
         biased = np.flatnonzero(biases)
         indptr = np.concatenate([[0], np.cumsum(lengths + (biases > 0))])
         terms = np.empty(int(indptr[-1]), dtype=np.int32)
         weights = np.empty(len(terms), dtype=np.float64)
-        for number, segment in enumerate(self.segments):
-            chosen = np.flatnonzero(owners == number)
-            starts, counts = _bounds(segment, ordinals[chosen] - self.firsts[number])
-            stored, places = _ranges(starts, counts), _ranges(indptr[chosen], counts)
+        for segment, places, rows in self.by_segment(ordinals):
+            starts, counts = segment.row_bounds(rows)
+            stored, copied = concatenated_ranges(starts, counts), concatenated_ranges(indptr[places], counts)
             numbers = segment.terms[stored]
             if len(numbers) and int(numbers.max()) >= self.manifest.terms:
                 seen = f"term {int(numbers.max())}"
                 raise corrupt(segment.path, None, f"terms below {self.manifest.terms}", seen)
-            terms[places] = numbers
-            weights[places] = segment.impacts[stored] * quantiser.scale
+            terms[copied] = numbers
+            weights[copied] = segment.impacts[stored] * quantiser.scale
         terms[indptr[biased + 1] - 1] = self.manifest.terms
         weights[indptr[biased + 1] - 1] = biases[biased]
         return TermWeights(indptr, terms, weights, self.manifest.vocabulary)
 
-    def _owners(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the segment of each document."""
-        return np.searchsorted(self.firsts, ordinals, side="right").astype(np.int64) - 1
+    def by_segment(
+        self, ordinals: npt.NDArray[np.int64]
+    ) -> Iterator[tuple[Segment, npt.NDArray[np.intp], npt.NDArray[np.int64]]]:
+        """Yield each segment, the positions of its documents in `ordinals`, and their rows in the segment."""
+        owners = np.searchsorted(self.firsts, ordinals, side="right") - 1
+        for number, segment in enumerate(self.segments):
+            places = np.flatnonzero(owners == number)
+            yield segment, places, ordinals[places] - self.firsts[number]
 
     def check_strings(self) -> None:
         """Check every token, identifier and stored text.
@@ -374,22 +372,3 @@ class Index:
                 self.path / record.name, None, "a file that matches its SHA-256", "one that does not"
             )
         return data
-
-
-def _bounds(
-    segment: Segment, rows: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first positions of rows of a segment, and their lengths."""
-    starts, stops = segment.starts[rows].astype(np.int64), segment.starts[rows + 1].astype(np.int64)
-    wrong = np.flatnonzero((starts > stops) | (stops > len(segment.terms)))
-    if len(wrong):
-        row = int(rows[wrong[0]])
-        seen = f"row {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
-        raise corrupt(segment.path, segment.starts_at + 4 * row, "rows in order", seen)
-    return starts, stops - starts
-
-
-def _ranges(firsts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the concatenation of ``range(first, first + count)`` over all pairs."""
-    before = np.cumsum(counts) - counts
-    return np.repeat(firsts - before, counts) + np.arange(int(counts.sum()))

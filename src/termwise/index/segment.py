@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import Container, ContainerWriter, IndexFile
+from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
 from termwise.index.manifest import BLOCK_BITS
 from termwise.index.ordering import document_order
 from termwise.index.quantiser import Quantiser
@@ -219,6 +219,24 @@ class Segment:
         self.starts_at = container.offset("forward.starts")
         self.section_bytes = container.section_bytes()
         self.inverted = None if exact else Inverted(container, self, background)
+
+    def row_bounds(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the first posting of each row, and its number of postings; raises `CorruptIndexError`."""
+        starts, stops = self.starts[rows].astype(np.int64), self.starts[rows + 1].astype(np.int64)
+        wrong = np.flatnonzero((starts > stops) | (stops > len(self.terms)))
+        if len(wrong):
+            row = int(rows[wrong[0]])
+            seen = f"row {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
+            raise corrupt(self.path, self.starts_at + 4 * row, "rows in order", seen)
+        return starts, stops - starts
+
+
+def concatenated_ranges(
+    firsts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return the concatenation of ``range(first, first + count)`` over all pairs."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(firsts - before, counts) + np.arange(int(counts.sum()))
 
 
 class Inverted:

@@ -25,7 +25,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
-from termwise.validation import check, check_memory, check_path
+from termwise.validation import check, check_path
 
 DEFAULT_ANALYZER = "english"
 
@@ -114,14 +114,8 @@ def build_index(
     ('a', 'b')
     """
     check_path("path", path)
-    check_memory(memory)
     check_arguments(
-        collection=collection,
-        settings=settings,
-        fields=fields,
-        threads=threads,
-        encoding=encoding,
-        progress=progress,
+        collection=collection, settings=settings, fields=fields, threads=threads, progress=progress
     )
     check(
         "analyzer",
@@ -130,6 +124,7 @@ def build_index(
         "the name of an analyzer, or one made with termwise.text.make_analyzer",
     )
     if encoding is not None:
+        check_path("encoding", encoding)
         check_apart(Path(path), Path(encoding))
         check_outside_indexes(Path(encoding))
     chosen = chosen_model(model, settings or {})

@@ -89,12 +89,7 @@ def encode_collection(
     """
     check_path("encoding", encoding)
     check_arguments(
-        collection=collection,
-        settings=settings,
-        fields=fields,
-        threads=threads,
-        encoding=encoding,
-        progress=progress,
+        collection=collection, settings=settings, fields=fields, threads=threads, progress=progress
     )
     chosen = chosen_model(model, settings or {})
     if not isinstance(chosen, NetworkModel):

@@ -12,7 +12,7 @@ from termwise.index import IndexWriter
 from termwise.models import Model
 from termwise.progress import Progress
 from termwise.records import Document
-from termwise.validation import check, check_callable, check_documents, check_names, check_path, check_threads
+from termwise.validation import check, check_callable, check_documents, check_names, check_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,6 @@ def check_arguments(
     settings: object,
     fields: object,
     threads: object,
-    encoding: object,
     progress: object,
 ) -> None:
     """Refuse arguments of the wrong type."""
@@ -73,8 +72,6 @@ def check_arguments(
     if fields is not None:
         check_names("fields", fields)
     check_threads(threads)
-    if encoding is not None:
-        check_path("encoding", encoding)
     check_callable("progress", progress, "a function of a stage, the number of items done, and the total")
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from termwise.errors import ParameterError, UnknownNameError, WeightError
 from termwise.models.base import QueryWeighting
 from termwise.text.analyzer import Analyzer
-from termwise.text.vocabulary import TermNumbering
+from termwise.text.vocabulary import TermLookup
 from termwise.weights import TermWeights
 
 
@@ -27,7 +27,7 @@ class CountQueryEncoder:
     ----------
     analyzer : Analyzer
         Analyzer of the documents.
-    vocabulary : TermNumbering
+    vocabulary : TermLookup
         Vocabulary of the index.
     weighting : {"counts", "occurrences", "idf"}, optional
         Weight of a token. ``counts``: number of occurrences. ``occurrences``: 1. ``idf``: its entry of
@@ -55,7 +55,7 @@ class CountQueryEncoder:
     """
 
     analyzer: Analyzer
-    vocabulary: TermNumbering
+    vocabulary: TermLookup
     _: KW_ONLY
     weighting: QueryWeighting = "counts"
     term_weights: npt.NDArray[np.float32] | None = None

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import short_digest
 from termwise.engine.query_encoder import analyzer_of
 from termwise.engine.query_vector import query_vector
-from termwise.engine.retrieval import candidate_ordinals, damaged_rows, score_documents, segment_rows
+from termwise.engine.retrieval import candidate_ordinals, score_documents
 from termwise.errors import (
     InferenceRequiredError,
     ParameterError,
@@ -40,13 +40,14 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import Index
+from termwise.index.segment import concatenated_ranges
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.candidates import CandidateRanker, rank_candidates, reranked_run
 from termwise.search.searcher import Searcher
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text
 from termwise.text import Analyzer, CleanedAnalyzer
-from termwise.text.vocabulary import TermNumbering
+from termwise.text.vocabulary import TermLookup
 from termwise.validation import is_finite_number
 
 DOCUMENT_MODEL = "ml"
@@ -60,7 +61,7 @@ class QueryLikelihoods(Protocol):
     """Source of ln P(t|q) for queries."""
 
     @property
-    def vocabulary(self) -> TermNumbering:
+    def vocabulary(self) -> TermLookup:
         """Numbering of the terms."""
         ...
 
@@ -111,7 +112,7 @@ class StoredQueryVectors:
             )
 
     @property
-    def vocabulary(self) -> TermNumbering:
+    def vocabulary(self) -> TermLookup:
         """Numbering of the terms."""
         return self.index.vocabulary
 
@@ -415,13 +416,9 @@ def row_means(
         NaN for documents without terms.
     """
     means = np.full(len(ordinals), np.nan)
-    for segment, places, rows in segment_rows(index, ordinals):
-        firsts = segment.starts[rows].astype(np.int64)
-        lengths = segment.starts[rows + 1].astype(np.int64) - firsts
-        if (lengths < 0).any() or (firsts + lengths > len(segment.terms)).any():
-            raise damaged_rows(segment)
-        ends = np.cumsum(lengths)
-        positions = np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    for segment, places, rows in index.by_segment(ordinals):
+        firsts, lengths = segment.row_bounds(rows)
+        positions = concatenated_ranges(firsts, lengths)
         row = np.repeat(np.arange(len(rows)), lengths)
         weights = segment.impacts[positions].astype(np.float64)
         sums = np.bincount(row, weights * values[segment.terms[positions]], minlength=len(rows))

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.engine.query_encoder import analyzer_of
-from termwise.engine.retrieval import candidate_ordinals, damaged_rows, segment_rows
+from termwise.engine.retrieval import candidate_ordinals, damaged_rows
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.index import Index
 from termwise.kernels.translation import OK, gather_translations, model1_scores
@@ -63,11 +63,6 @@ class TranslationParts:
     probabilities: npt.NDArray[np.float64]
     translated: npt.NDArray[np.float64]
     untranslated: npt.NDArray[np.float64]
-
-    def means(self, self_translation: float) -> npt.NDArray[np.float64]:
-        """Return m(t, D), shape (m, q)."""
-        check_share("self_translation", self_translation, below_one=False)
-        return (1 - self_translation) * self.translated + self_translation * self.untranslated
 
     def scores(self, self_translation: float, lambda_: float) -> npt.NDArray[np.float64]:
         """Return the score of each document, shape (m,).
@@ -210,7 +205,7 @@ class TranslationScorer(CandidateRanker):
         shape = len(ordinals), len(words)
         translated, untranslated = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
         slots, columns, own = self._side.scratch(words, index.manifest.terms)
-        for segment, positions, rows in segment_rows(index, ordinals):
+        for segment, positions, rows in index.by_segment(ordinals):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
                 segment.starts, segment.terms, segment.impacts, rows, slots, columns, own, part, own_part
@@ -315,10 +310,7 @@ def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
         index_analyzer, table_analyzer = analyzer.spec.beside(table.analyzer)
         raise VocabularyMismatchError(
             "the index and the translation table have different analyzers",
-            facts=[
-                ("index", f"{index.path}  {index_analyzer}"),
-                ("table", table_analyzer),
-            ],
+            facts=[("index", f"{index.path}  {index_analyzer}"), ("table", table_analyzer)],
             fixes=[
                 "build the index with the analyzer of the table: "
                 f"`build_index(model='ml', quantiser='float32', analyzer={table.analyzer.name!r})`"

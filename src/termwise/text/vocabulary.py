@@ -13,8 +13,8 @@ BACKGROUND = "[background]"
 """How the reserved term of a document bias is shown; it is never looked up by this name."""
 
 
-class TermNumbering(Protocol):
-    """A numbering of tokens, in memory (`Vocabulary`) or in the files of an index."""
+class TermLookup(Protocol):
+    """Vocabulary in memory (`Vocabulary`) or in the files of an index (`termwise.index.reader.MappedVocabulary`)."""
 
     def __len__(self) -> int:
         """Number of tokens, the reserved background term not counted."""

@@ -14,7 +14,7 @@ from termwise.errors import UnknownNameError, WeightError
 from termwise.kernels.inversion import first_unsorted
 from termwise.kernels.translation import transpose
 from termwise.text import AnalyzerSpec, Vocabulary
-from termwise.text.vocabulary import TermNumbering
+from termwise.text.vocabulary import TermLookup
 
 TableKind = Literal["model1", "neural-model1"]
 
@@ -208,7 +208,7 @@ class TranslationTable:
             part.setflags(write=False)
         return columns
 
-    def numbers_in(self, vocabulary: TermNumbering) -> npt.NDArray[np.int32]:
+    def numbers_in(self, vocabulary: TermLookup) -> npt.NDArray[np.int32]:
         """Return the number of each term in another vocabulary, -1 for unknown ones; shape (V,)."""
         if self.vocabulary.id == vocabulary.id:
             return np.arange(len(self), dtype=np.int32)

@@ -207,7 +207,6 @@ def test_parts_are_reused_for_tuning(index):
     assert parts.probabilities.tolist() == pytest.approx(
         [0.9 * BITEXT["heart"], 0.9 * BITEXT["valve"] + 0.1 * 2 / 15]
     )
-    assert parts.means(0.5).tolist() == [[0.125, 0.125], [0, 0], [0, 0.5]]
     for p, lambda_ in [(0.1, 0.3), (0.9, 0.0)]:
         other = TranslationScorer(index, table_of(ROWS), self_translation=p, lambda_=lambda_)
         ranking = other.rank("heart valve zebra", candidates=["a", "empty", "d"])
