@@ -12,8 +12,7 @@ from termwise.probes.core.sample import Sample, content_hash, random_for
 from termwise.probes.core.score_gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
 from termwise.probes.core.statistics import Estimate, compare, estimate, published_t
 from termwise.probes.core.threshold_sweep import Sweep, sweep
-from termwise.probes.probe_verb import probe_rankers
-from termwise.probes.session import run_probe
+from termwise.probes.run import probe_rankers, run_probe
 
 __all__ = [
     "ByQuery",

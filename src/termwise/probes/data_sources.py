@@ -27,13 +27,6 @@ class JudgedSource(NamedTuple):
 def judged_source(text: str) -> JudgedSource:
     """Parse ``[NAME=]FOLDER[:SPLIT]``, a folder in BEIR layout, or ``[NAME=]COLLECTION,QUERIES,QRELS``.
 
-    Raises
-    ------
-    UsageError
-        If the text is neither.
-    MissingFileError
-        If the folder has no judgments of the split.
-
     Examples
     --------
     >>> judged_source("pets=docs.jsonl,queries.tsv,qrels.txt").collection
@@ -78,13 +71,7 @@ def data_names() -> list[str]:
 
 
 def named_folders(texts: Iterable[str]) -> dict[str, Path]:
-    """Parse several ``NAME=PATH``.
-
-    Raises
-    ------
-    UsageError
-        If a text has another form, or a name occurs twice.
-    """
+    """Parse several ``NAME=PATH`` with distinct names."""
     folders: dict[str, Path] = {}
     for text in texts:
         parts = _NAMED.fullmatch(text)

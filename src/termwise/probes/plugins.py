@@ -25,16 +25,8 @@ GROUP = "termwise.probes"
 def plugin_families(known: Iterable[str] = ()) -> list[Family]:
     """Load the families of all installed packages, ordered by the names of their entry points.
 
-    Parameters
-    ----------
-    known : iterable of str, optional
-        Names of existing families.
-
-    Raises
-    ------
-    DataError
-        If an entry point cannot be loaded, is not a family, or has the name of an existing family. Later failures, in
-        making probes or samples, raise the same error. Its facts name the entry point and the package.
+    `DataError` names the entry point and the package if an entry point cannot be loaded, is not a family, or has the
+    name of a `known` family. Later failures, in making probes or samples, raise the same error.
     """
     owners = dict.fromkeys(known, "termwise")
     families = []

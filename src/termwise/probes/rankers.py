@@ -80,17 +80,7 @@ Ranker = TextScorer | MixtureSpecification
 def open_rankers(
     rankers: Iterable[str | TextScorer], judged: Sequence[JudgedTexts], context: ScorerContext
 ) -> dict[str, Ranker]:
-    """Open rankers by name, in the given order; objects are returned unchanged.
-
-    Raises
-    ------
-    ParameterError
-        If an object is not a ranker.
-    UsageError
-        If two rankers have the same name.
-    TermwiseError
-        If a ranker cannot be opened.
-    """
+    """Open rankers by name, in the given order; objects are returned unchanged. Names are distinct."""
     opened: dict[str, Ranker] = {}
     given: dict[str, str | TextScorer] = {}
     for ranker in rankers:
@@ -163,17 +153,7 @@ def build_mixtures(
 
 
 def run_scorer(specification: ScorerSpecification, judged: Sequence[JudgedTexts]) -> RunScorer:
-    """Open a run file; the setting ``judged=NAME`` names the collection of its identifiers.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such collection.
-    UsageError
-        If an identifier has different texts in two collections.
-    DataError
-        If no judged collection has queries and documents of the run.
-    """
+    """Open a run file; the setting ``judged=NAME`` names the collection of its identifiers."""
     specification.check_settings(("judged",))
     chosen = specification.settings.get("judged")
     names = [collection.name for collection in judged]

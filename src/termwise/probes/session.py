@@ -10,19 +10,15 @@ from typing import Any
 
 from termwise._version import __version__
 from termwise.collection import open_collection, read_lines
-from termwise.display.safe_text import shown
-from termwise.errors import MissingExtraError, ParameterError, UsageError
+from termwise.errors import MissingExtraError, UsageError
 from termwise.probes.behaviour.gender import DATA_SETS as GENDER
 from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
 from termwise.probes.bm25_rankings import QUERIES, bm25_rankings
-from termwise.probes.core.effect_rule import EffectRule, parse_delta
+from termwise.probes.core.effect_rule import parse_delta
 from termwise.probes.core.judged_texts import JudgedTexts, collection_name, python_judged
-from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
-from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, run_suite
-from termwise.probes.core.sample import Sample, check_samples
 from termwise.probes.core.suites import ProbeSelection, select_probes, suite_named
 from termwise.probes.data_sources import check_folders, judged_source
 from termwise.probes.language.open_language import open_language
@@ -40,72 +36,9 @@ from termwise.scorers import Background, ScoreCache
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.score_pairs import score_pairs
 from termwise.text import stop_list
-from termwise.validation import check, check_callable, is_integer
 
 PYTHON = "python:stdlib"
 """The default collection, which is always available."""
-
-
-def run_probe(
-    scorer: TextScorer,
-    probe: Probe,
-    rule: EffectRule,
-    *,
-    seed: int = 0,
-    samples: Iterable[Sample] | None = None,
-    cache: ScoreCache | None = None,
-    progress: Progress = no_progress,
-) -> ProbeResult:
-    """Score the two texts of every sample of a probe.
-
-    Parameters
-    ----------
-    scorer : TextScorer
-        Object with a name and a method ``score``.
-    probe : Probe
-    rule : EffectRule
-        From scores to effects, such as ``Constant(median_gap(...))``.
-    seed : int, optional
-        Seed of the samples.
-    samples : iterable of Sample, optional
-        Samples of the probe, if they exist already. The result of a sample is independent of the other samples.
-    cache : ScoreCache, optional
-        Known scores, to which new ones are added.
-    progress : callable, optional
-        Called with a stage, the number of scored pairs and the number of pairs.
-
-    Returns
-    -------
-    ProbeResult
-        Samples in the order of their identifiers.
-
-    Raises
-    ------
-    ParameterError
-        If an argument or a sample is invalid.
-    DuplicateIdError
-        If two samples have the same identifier.
-    WeightError
-        If a score is NaN.
-    DataError
-        If the number of scores differs from the number of texts.
-    """
-    is_scorer = isinstance(scorer, TextScorer) and not isinstance(scorer, type)
-    check("scorer", scorer, is_scorer, "an object with a name and a method score")
-    check("seed", seed, is_integer(seed), "a whole number")
-    check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
-    check_probe(probe)
-    if not isinstance(rule, EffectRule) or isinstance(rule, type):
-        raise ParameterError(
-            "an effect rule is required: a probe has no default threshold",
-            facts=[("given", shown(rule))],
-            fixes=["take the median gap of the scorer, `Constant(median_gap(rankings))`"],
-        )
-    check_callable("progress", progress)
-    samples = check_samples(probe.samples(seed) if samples is None else samples)
-    pairs = (pair for sample in samples for pair in sample.pairs)
-    scores = score_pairs(scorer, pairs, cache=cache, progress=progress)
-    return ProbeResult.of(scorer, probe, rule, samples, scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +73,7 @@ class ProbeSession:
         language: str | None = None,
         progress: Progress = no_progress,
     ) -> ProbeSession:
-        """Open the collections and data sets; parameters as in `termwise.probes.probe_rankers`.
-
-        Raises
-        ------
-        UsageError
-            If a name is invalid, or two collections have the same name.
-        TermwiseError
-            If a file cannot be read.
-        """
+        """Open the collections and data sets; parameters as in `termwise.probes.probe_rankers`."""
         sources = [judged_source(text) for text in judged]
         named = zip([source.name for source in sources], judged, strict=True)
         _check_distinct("judged collections", named, "give each a name of its own: NAME=DIR")
@@ -177,15 +102,7 @@ class ProbeSession:
         return cls(inputs, background, collection, facts)
 
     def probes(self, suites: Sequence[str]) -> list[ProbeSelection]:
-        """Return the probes of suites, patterns and YAML files.
-
-        Raises
-        ------
-        UnknownNameError
-            If a suite or a pattern has no probe.
-        UsageError
-            If two files have probes of one name.
-        """
+        """Return the probes of suites, patterns and YAML files; two files cannot have probes of one name."""
         files = list(dict.fromkeys(name for name in suites if name.endswith((".yaml", ".yml"))))
         named = [suite_named(name) for name in suites if name not in files]
         own = [
@@ -244,7 +161,7 @@ class ProbeSession:
         assertions: Sequence[Assertion] = (),
         progress: Progress = no_progress,
     ) -> dict[str, Any]:
-        """Run probes with rankers and return the report.
+        """Run probes with rankers and return the report, see `termwise.probes.report.report_of`.
 
         A probe that needs a missing package is skipped, unless it is the only one; the facts of the report list it
         under ``"not made"``.
@@ -262,20 +179,6 @@ class ProbeSession:
         assertions : sequence of Assertion, optional
             Checked for matching probes and rankers before anything is scored; they are evaluated by
             `termwise.probes.report.failed_assertions`.
-
-        Returns
-        -------
-        dict
-            See `termwise.probes.report.report_of`.
-
-        Raises
-        ------
-        MissingExtraError
-            If the only probe needs a package that is not installed.
-        UsageError
-            If an assertion can never fail.
-        TermwiseError
-            If a ranker fails, or the folder is not the folder of a report.
         """
         rule = parse_delta(delta)
         names = [one.probe.name for one in selected]
@@ -314,11 +217,8 @@ def _make_samples(
 ) -> tuple[list[ProbeSamples], dict[str, str], dict[str, list[str]]]:
     """Make the samples of the selected probes.
 
-    Returns
-    -------
-    list of ProbeSamples, dict of str to str, dict of str to list of str
-        The samples of each probe; for probes without samples, the reason; and the probes that need a missing package,
-        grouped by the command that installs it.
+    Also return the reason for each probe without samples, and the probes that need a missing package, grouped by the
+    command that installs it.
     """
     made = []
     without_samples: dict[str, str] = {}

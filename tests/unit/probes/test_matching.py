@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.errors import ParameterError
 from termwise.probes import content_hash
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
@@ -28,8 +27,7 @@ from termwise.probes.sources.matching.measurements import (
     TERM_FREQUENCY,
     CountedTexts,
 )
-from termwise.probes.sources.matching.terms import PublishedTerms, TermExtractor
-from termwise.text import make_analyzer
+from termwise.probes.sources.matching.terms import PublishedTerms
 
 STOPS = frozenset({"the", "a", "of"})
 TERMS = PublishedTerms(STOPS)
@@ -60,13 +58,6 @@ def pairs(variable, control, texts, grades=None, **options):
 )
 def test_published_terms(text, terms):
     assert TERMS.tokens(text) == terms
-
-
-def test_any_analyzer_is_a_term_extractor():
-    analyzer = make_analyzer("standard")
-    assert isinstance(analyzer, TermExtractor)
-    counted = CountedTexts(judged({"a": "The cat."}), analyzer).of("q")
-    assert counted.lengths.tolist() == [2]
 
 
 def test_measurements_by_hand():
@@ -119,30 +110,6 @@ def test_a_query_of_stop_words_has_equal_vectors_everywhere():
     assert pairs(LENGTH, TERM_FREQUENCY, texts, query="the of") == [("b", "a")]
     assert pairs(TERM_FREQUENCY, RELEVANCE, texts, query="the of") == []
     assert pairs(OVERLAP, RELEVANCE, texts, query="the of") == []
-
-
-def test_a_tolerance_widens_the_control():
-    texts = {"a": "x x x", "b": "y y", "c": "z"}
-    grades = {"a": 3, "b": 2, "c": 1}
-    assert pairs(RELEVANCE, LENGTH, texts, grades) == []
-    assert pairs(RELEVANCE, LENGTH, texts, grades, tolerance=1) == [("a", "b"), ("b", "c")]
-    counted = CountedTexts(judged(texts, grades), TERMS)
-    probe = MatchedProbe(RELEVANCE, LENGTH, counted, tolerance=1)
-    assert (probe.name, probe.title) == ("relevance-by-length-within-1@toy", "Relevance | Length ± 1")
-
-
-@pytest.mark.parametrize("tolerance", [-1, float("nan"), float("inf"), "1", True])
-def test_a_tolerance_is_a_number_of_at_least_0(tolerance):
-    with pytest.raises(ParameterError, match="tolerance"):
-        MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged({"a": "x"}), TERMS), tolerance=tolerance)
-
-
-def test_invalid_controls_are_refused():
-    counted = CountedTexts(judged({"a": "x", "b": "y"}), TERMS)
-    with pytest.raises(ParameterError, match="tolerance"):
-        list(MatchedProbe(LENGTH, TERM_FREQUENCY, counted, tolerance=1).samples(0))
-    with pytest.raises(ParameterError, match="control"):
-        MatchedProbe(LENGTH, LENGTH, counted)
 
 
 rows = st.integers(1, 3).flatmap(

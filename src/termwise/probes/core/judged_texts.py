@@ -98,7 +98,6 @@ class JudgedTexts:
         qrels: str | Path,
         *,
         name: str | None = None,
-        lowest: int | None = None,
     ) -> JudgedTexts:
         """Read the judged part of a collection.
 
@@ -111,8 +110,6 @@ class JudgedTexts:
             Arguments of `open_collection`, `read_queries` and `read_qrels`.
         name : str, optional
             By default `collection_name` of the collection.
-        lowest : int, optional
-            By default the smallest grade, at least 0.
 
         Raises
         ------
@@ -161,7 +158,7 @@ class JudgedTexts:
             queries={query_id: texts_of[query_id] for query_id in grades},
             texts=texts,
             grades=grades,
-            lowest=max(0, smallest) if lowest is None else lowest,
+            lowest=max(0, smallest),
         )
 
 

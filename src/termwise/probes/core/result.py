@@ -76,17 +76,7 @@ class ProbeResult:
         samples: Sequence[Sample],
         scores: Mapping[Pair, float],
     ) -> ProbeResult:
-        """Apply an effect rule to known scores.
-
-        Parameters
-        ----------
-        scorer, probe, rule
-            The scorer, the probe, and the effect rule of the scorer.
-        samples : sequence of Sample
-            Ordered by identifier.
-        scores : mapping of (str, str) to float
-            Scores of both sides of every sample.
-        """
+        """Apply the effect rule of a scorer to the scores of all samples, which are ordered by identifier."""
         sides = [sample.pairs for sample in samples]
         first = np.array([scores[pair] for pair, _ in sides], dtype=np.float64)
         second = np.array([scores[pair] for _, pair in sides], dtype=np.float64)

@@ -77,20 +77,7 @@ def median_gap(lists: Mapping[str, Scores], *, top: int = TOP) -> float:
 
 
 def percentile_gap(lists: Mapping[str, Scores], percentile: float, *, top: int = TOP) -> float:
-    """Return a percentile, from 0 to 100, of the gaps of all queries.
-
-    Parameters
-    ----------
-    lists, top
-        See `top_gaps`.
-    percentile : float
-        From 0 to 100.
-
-    Raises
-    ------
-    DataError
-        If no query has two documents.
-    """
+    """Return a percentile, from 0 to 100, of the gaps of all queries; errors and parameters as in `pooled_gaps`."""
     in_range = is_finite_number(percentile) and 0 <= percentile <= 100
     check("percentile", percentile, in_range, "a number from 0 to 100")
     return float(np.percentile(pooled_gaps(lists, top=top), percentile))

@@ -80,22 +80,9 @@ def check_assertions(
     scorers: Sequence[str],
     without_samples: Mapping[str, str] | None = None,
 ) -> None:
-    """Check that each assertion matches a scorer, and a probe that can have a score.
+    """Raise an error if an assertion matches no scorer, or no probe that can have a score.
 
-    Parameters
-    ----------
-    assertions : iterable of Assertion
-    probes, scorers : sequence of str
-        Names of all probes and scorers of the run.
-    without_samples : mapping of str to str, optional
-        Reasons why probes have no samples, by probe.
-
-    Raises
-    ------
-    UnknownNameError
-        If no scorer or no probe matches.
-    UsageError
-        If none of the matching probes has samples, so that the assertion can never fail.
+    `without_samples` has the reason for each probe without samples. An assertion on such probes only can never fail.
     """
     reasons = without_samples or {}
     for assertion in assertions:

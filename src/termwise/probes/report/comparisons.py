@@ -20,14 +20,6 @@ WITH_SAMPLE = 8
 def comparisons(run: SuiteRun, *, resamples: int, examples: bool) -> Iterator[dict[str, Any]]:
     """Yield the differences between each scorer and the first, for probes where both have the same samples.
 
-    Parameters
-    ----------
-    run : SuiteRun
-    resamples : int
-        Resamples of the bootstrap for each probe.
-    examples : bool
-        Whether to include samples.
-
     Yields
     ------
     dict

@@ -18,22 +18,9 @@ LONGEST = 1200
 def example_samples(
     scorer: TextScorer, samples: Sequence[Sample], result: ProbeResult, count: int
 ) -> list[dict[str, Any]]:
-    """Return the samples with the largest differences in each direction, those preferring the first text first.
+    """Return the samples with the largest differences, up to `count` in each direction and one per query.
 
-    Parameters
-    ----------
-    scorer : TextScorer
-        The scorer of the result.
-    samples : sequence of Sample
-        The samples of the probe.
-    result : ProbeResult
-    count : int
-        Maximum number of samples of each direction; of one query at most one.
-
-    Returns
-    -------
-    list of dict
-        JSON-like.
+    Samples whose first text is preferred come first.
     """
     by_id = {sample.sample_id: sample for sample in samples}
     differences = result.differences

@@ -48,22 +48,9 @@ _LONGEST_NAME = 110
 
 
 def prepare_folder(out: Path, *, is_score_file: Callable[[Path], bool] | None = None) -> None:
-    """Create the folder of a report unless it exists.
+    """Create the folder of a report unless it exists; it must be new, empty, or the folder of a report.
 
-    Parameters
-    ----------
-    out : Path
-    is_score_file : callable, optional
-        Whether a file is a score cache. A folder without a report may have one from an interrupted run.
-
-    Raises
-    ------
-    ForeignFolderError
-        If it is a file, or has contents other than those of a complete or interrupted report.
-    ModelFormatError
-        If it has a report of another version.
-    StorageError
-        If it cannot be created, or a file has the name of a subfolder.
+    `is_score_file` tells whether a file is a score cache, which an interrupted run leaves in a folder without report.
     """
     if out.exists() and not out.is_dir():
         raise ForeignFolderError(

@@ -22,8 +22,7 @@ from termwise.probes.sources.matching.measurements import (
     Measurement,
     Values,
 )
-from termwise.probes.sources.matching.terms import PublishedTerms, TermExtractor
-from termwise.validation import check, is_finite_number, wrong
+from termwise.probes.sources.matching.terms import PublishedTerms
 
 Places = npt.NDArray[np.int64]
 
@@ -31,7 +30,7 @@ PUBLISHED = (RELEVANCE, LENGTH, TERM_FREQUENCY, OVERLAP)
 """In the order of the published table."""
 
 
-def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) -> tuple[Places, Places]:
+def matched_pairs(variable: Values, control: Values) -> tuple[Places, Places]:
     """Find all pairs that agree in the control and differ in the variable.
 
     Two rows agree if all entries are equal. A row is larger if no entry is smaller and at least one is larger.
@@ -40,18 +39,11 @@ def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) 
     ----------
     variable, control : ndarray of shape (n, k) and (n, m)
         A row per text.
-    tolerance : float, optional
-        Largest difference of two control values that agree, 0 or more; must be 0 unless m = 1.
 
     Returns
     -------
     higher, lower : ndarray of shape (p,), int64
         Places of the text with the larger variable and of the other text, sorted. Two texts make at most one pair.
-
-    Raises
-    ------
-    ParameterError
-        If the control is a vector and the tolerance is not 0.
 
     Examples
     --------
@@ -60,26 +52,15 @@ def matched_pairs(variable: Values, control: Values, *, tolerance: float = 0.0) 
     >>> list(zip(higher.tolist(), lower.tolist()))
     [(0, 1), (0, 3), (3, 1)]
     """
-    if not tolerance:
-        _, labels = np.unique(control, axis=0, return_inverse=True)
-        key = labels.reshape(-1)
-    elif control.shape[1] == 1:
-        key = control[:, 0]
-    else:
-        raise wrong("tolerance", tolerance, "0 for a control that is a vector")
-    order = np.argsort(key, kind="stable")
-    ranked = key[order]
-    begins = np.searchsorted(ranked, key - tolerance, side="left")
-    ends = np.searchsorted(ranked, key + tolerance, side="right")
-    higher, lower = [], []
+    _, labels = np.unique(control, axis=0, return_inverse=True)
+    labels = labels.reshape(-1)
+    higher, lower = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for place, row in enumerate(variable):
-        candidates = order[begins[place] : ends[place]]
+        candidates = np.flatnonzero(labels == labels[place])
         others = variable[candidates]
         smaller = candidates[(row >= others).all(axis=1) & (row > others).any(axis=1)]
         higher.append(np.full(len(smaller), place, dtype=np.int64))
-        lower.append(np.sort(smaller))
-    if not higher:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        lower.append(smaller.astype(np.int64))
     return np.concatenate(higher), np.concatenate(lower)
 
 
@@ -92,20 +73,12 @@ class MatchedProbe(Probe):
         Two different ones.
     counted : CountedTexts
         Shared by the probes of a collection.
-    tolerance : float, optional
-        Largest difference of two control values that agree; 0 as published.
-
-    Raises
-    ------
-    ParameterError
-        If variable and control are the same, or the tolerance is negative.
 
     Examples
     --------
     >>> from termwise.probes.core.judged_texts import JudgedTexts
-    >>> from termwise.text import make_analyzer
     >>> judged = JudgedTexts("toy", {"q": "cat"}, {"a": "A cat.", "b": "A dog."}, {"q": {"a": 2, "b": 0}}, 0)
-    >>> probe = MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged, make_analyzer("standard")))
+    >>> probe = MatchedProbe(RELEVANCE, LENGTH, CountedTexts(judged, PublishedTerms(frozenset())))
     >>> probe.name, probe.title
     ('relevance-by-length@toy', 'Relevance | Length')
     >>> probe.definition
@@ -116,25 +89,12 @@ class MatchedProbe(Probe):
 
     strategy: Strategy = "measure-and-match"
 
-    def __init__(
-        self, variable: Measurement, control: Measurement, counted: CountedTexts, *, tolerance: float = 0.0
-    ) -> None:
-        if variable.name == control.name:
-            raise wrong("control", control.name, "another measurement than the variable")
-        check(
-            "tolerance",
-            tolerance,
-            is_finite_number(tolerance) and tolerance >= 0,
-            "a number of at least 0",
-        )
-        suffix = f"-within-{tolerance:g}" if tolerance else ""
-        self.name = f"{variable.name}-by-{control.name}{suffix}@{counted.judged.name}"
-        self.title = f"{variable.title} | {control.title}" + (f" ± {tolerance:g}" if tolerance else "")
-        within = f", ± {tolerance:g}" if tolerance else ""
-        self.definition = f"Two judged texts of a query, {control.alike}{within}; the first {variable.more}."
+    def __init__(self, variable: Measurement, control: Measurement, counted: CountedTexts) -> None:
+        self.name = f"{variable.name}-by-{control.name}@{counted.judged.name}"
+        self.title = f"{variable.title} | {control.title}"
+        self.definition = f"Two judged texts of a query, {control.alike}; the first {variable.more}."
         self._variable, self._control = variable, control
         self._counted = counted
-        self._tolerance = tolerance
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """See `Probe`; nothing is random."""
@@ -151,7 +111,7 @@ class MatchedProbe(Probe):
         places = np.flatnonzero(is_used)
         variable, control = (rows[places] for rows in values)
         texts = [counted.texts[place] for place in places]
-        higher, lower = matched_pairs(variable, control, tolerance=self._tolerance)
+        higher, lower = matched_pairs(variable, control)
         facts = {
             measurement.name: [row[0] if len(row) == 1 else row for row in rows.tolist()]
             for measurement, rows in zip(measurements, (variable, control), strict=True)
@@ -171,20 +131,12 @@ class MatchedProbe(Probe):
             )
 
 
-def matched_probes(inputs: ProbeInputs, *, terms: TermExtractor | None = None) -> list[Probe]:
-    """Make the 12 published probes for each judged collection.
-
-    Parameters
-    ----------
-    inputs : ProbeInputs
-        Its stop words belong to the published terms.
-    terms : TermExtractor, optional
-        Defines lengths and frequencies, such as the analyzer of the ranker; `PublishedTerms` by default.
-    """
-    return _probes(inputs, list(permutations(PUBLISHED, 2)), terms)
+def matched_probes(inputs: ProbeInputs) -> list[Probe]:
+    """Make the 12 published probes for each judged collection."""
+    return _probes(inputs, list(permutations(PUBLISHED, 2)))
 
 
-def sum_tf_probes(inputs: ProbeInputs, *, terms: TermExtractor | None = None) -> list[Probe]:
+def sum_tf_probes(inputs: ProbeInputs) -> list[Probe]:
     """Make the 7 probes with the sum of term frequencies, which are not published.
 
     The vector of term frequencies is no control here: where it agrees, the sum agrees too.
@@ -192,15 +144,13 @@ def sum_tf_probes(inputs: ProbeInputs, *, terms: TermExtractor | None = None) ->
     choices = [
         pair for other in PUBLISHED for pair in ((SUM_TERM_FREQUENCY, other), (other, SUM_TERM_FREQUENCY))
     ]
-    return _probes(inputs, [pair for pair in choices if pair[1] != TERM_FREQUENCY], terms)
+    return _probes(inputs, [pair for pair in choices if pair[1] != TERM_FREQUENCY])
 
 
-def _probes(
-    inputs: ProbeInputs, choices: Sequence[tuple[Measurement, Measurement]], terms: TermExtractor | None
-) -> list[Probe]:
+def _probes(inputs: ProbeInputs, choices: Sequence[tuple[Measurement, Measurement]]) -> list[Probe]:
     probes: list[Probe] = []
     for judged in inputs.judged:
-        counted = CountedTexts(judged, terms or PublishedTerms(inputs.stop_words))
+        counted = CountedTexts(judged, PublishedTerms(inputs.stop_words))
         probes += [MatchedProbe(variable, control, counted) for variable, control in choices]
     return probes
 

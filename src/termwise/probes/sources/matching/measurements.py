@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.sources.matching.terms import TermExtractor
+from termwise.probes.sources.matching.terms import PublishedTerms
 
 Values = npt.NDArray[Any]
 Counts = npt.NDArray[np.int64]
@@ -55,19 +55,17 @@ class CountedTexts:
     Parameters
     ----------
     judged : JudgedTexts
-    terms : TermExtractor
-        Defines the counted terms.
+    terms : PublishedTerms
 
     Examples
     --------
-    >>> from termwise.text import make_analyzer
     >>> judged = JudgedTexts("toy", {"q": "a cat"}, {"a": "Cat, cat.", "b": "Dog."}, {"q": {"a": 2, "b": 0}}, 0)
-    >>> counted = CountedTexts(judged, make_analyzer("standard")).of("q")
+    >>> counted = CountedTexts(judged, PublishedTerms(frozenset())).of("q")
     >>> counted.lengths.tolist(), counted.counts.tolist()
     ([2, 1], [[0, 2], [0, 0]])
     """
 
-    def __init__(self, judged: JudgedTexts, terms: TermExtractor) -> None:
+    def __init__(self, judged: JudgedTexts, terms: PublishedTerms) -> None:
         self.judged = judged
         self._terms = terms
         self._counters: dict[str, Mapping[str, int]] = {}

@@ -1,16 +1,14 @@
-"""Terms for measurements: those of any analyzer, or the published ones.
+"""Terms for measurements: Terrier's English indexing as MacAvaney et al. (TACL 2022) use it.
 
-The published pipeline is that of Terrier's English indexing as MacAvaney et al. (TACL 2022) use it: words are runs of
-ASCII letters and digits. Words are left out if they are longer than 20 characters, have more than 4 digits or more than
-3 identical characters in a row, or are stop words. The rest is lower-cased and stemmed by Porter's program.
+Words are runs of ASCII letters and digits. Words are left out if they are longer than 20 characters, have more than 4
+digits or more than 3 identical characters in a row, or are stop words. The rest is lower-cased and stemmed by Porter's
+program.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from termwise.text import Porter
 
@@ -20,18 +18,9 @@ _FOUR_ALIKE = re.compile(r"(.)\1{3}")
 _MAX_LENGTH, _MAX_DIGITS = 20, 4
 
 
-@runtime_checkable
-class TermExtractor(Protocol):
-    """Extracts the terms of a text; every `termwise.text.Analyzer` is one."""
-
-    def tokens(self, text: str) -> Sequence[str]:
-        """Return the terms of a text, in order."""
-        ...
-
-
 @dataclass(frozen=True)
 class PublishedTerms:
-    """The published pipeline, see the module.
+    """Published pipeline, see the module.
 
     Parameters
     ----------

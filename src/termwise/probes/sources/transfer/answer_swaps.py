@@ -59,14 +59,8 @@ class AnsweredQuestion:
 class AnswerPool:
     """Answers of all questions of a data set by type and size, read on first use.
 
-    Parameters
-    ----------
-    read : callable
-        Returns the questions; called each time they are needed.
-    language : Language
-        Finds names.
-    stop_words : frozenset of str
-        Not counted in the size of an answer.
+    The language finds the names in answers. Stop words do not count in the size of an answer. `read` returns the
+    questions and is called each time they are needed.
     """
 
     def __init__(
@@ -110,17 +104,7 @@ class AnswerPool:
 
 
 class AnswerSwapProbe(Probe):
-    """Passages with the right answer, and with another one. Positive: the right answer is preferred.
-
-    Parameters
-    ----------
-    name, title : str
-        See `Probe`.
-    answers : AnswerPool
-        Shared by the probes of a data set.
-    label : str
-        Type of the answers, such as PERSON.
-    """
+    """Passages with the right answer, and with another one of a type such as PERSON. Positive: the right answer."""
 
     strategy: Strategy = "transfer"
 
@@ -162,19 +146,9 @@ class AnswerSwapProbe(Probe):
 
 
 def swapped_answer(text: str, answer: str, substitutes: list[str], random: Random) -> tuple[str, str] | None:
-    """Replace an answer wherever it occurs in a text as whole words, ignoring case.
+    """Replace an answer wherever it occurs in a text as whole words, ignoring case, by a drawn substitute.
 
-    Parameters
-    ----------
-    text, answer : str
-    substitutes : list of str
-        Candidates; one that would change nothing is never drawn.
-    random : Random
-
-    Returns
-    -------
-    (str, str) or None
-        The changed text and the drawn answer; None if the answer does not occur or no candidate changes the text.
+    Return the changed text and the substitute; None if the answer does not occur or no substitute changes the text.
 
     Examples
     --------

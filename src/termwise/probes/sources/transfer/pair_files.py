@@ -34,15 +34,8 @@ def read_pairs(
     A record has ``id``, the first text as ``doc_a`` or ``first``, the second as ``doc_b`` or ``second``, and may have
     ``query`` and ``source``.
 
-    Parameters
-    ----------
-    path : Path
-    second : sequence of str, optional
-        Field names of the second text.
-    keep : callable, optional
-        Whether a record is used.
-    group : callable, optional
-        Returns the group of a record, see `TextPair`.
+    `keep` selects records; `group` returns the group of a record, see `TextPair`; `second` has the possible field names
+    of the second text.
 
     Examples
     --------
@@ -107,20 +100,8 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Read a table whose first row has the column names.
 
-    Parameters
-    ----------
-    path : Path
-        Plain or compressed.
-    columns : sequence of str
-        Required columns; others are allowed.
-    delimiter : str, optional
-    quoted : bool, optional
-        Whether values can be in quotes.
-
-    Yields
-    ------
-    tuple of (int, dict)
-        Line number of the end of the row, from 1, and its values by column.
+    Yield the line number of the end of each row, from 1, and its values by column. Other columns than the required
+    `columns` are allowed; `quoted` says whether values can be in quotes.
     """
     with opened(path) as stream:
         text = stream.read().decode("utf-8-sig", "replace")

@@ -1,17 +1,24 @@
-"""Probes of rankers in one call."""
+"""Public calls: one probe with one scorer, and suites of probes with several rankers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from termwise.collection import read_run
-from termwise.probes.core.effect_rule import parse_delta
+from termwise.display.safe_text import shown
+from termwise.errors import ParameterError
+from termwise.probes.core.effect_rule import EffectRule, parse_delta
+from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.reference_rankings import DEPTH
+from termwise.probes.core.result import ProbeResult
+from termwise.probes.core.sample import Sample, check_samples
 from termwise.probes.session import ProbeSession
 from termwise.progress import Progress, no_progress
+from termwise.scorers import ScoreCache
 from termwise.scorers.protocol import TextScorer
+from termwise.scorers.score_pairs import score_pairs
 from termwise.validation import (
     check,
     check_callable,
@@ -21,6 +28,68 @@ from termwise.validation import (
     check_threads,
     is_integer,
 )
+
+
+def run_probe(
+    scorer: TextScorer,
+    probe: Probe,
+    rule: EffectRule,
+    *,
+    seed: int = 0,
+    samples: Iterable[Sample] | None = None,
+    cache: ScoreCache | None = None,
+    progress: Progress = no_progress,
+) -> ProbeResult:
+    """Score the two texts of every sample of a probe.
+
+    Parameters
+    ----------
+    scorer : TextScorer
+        Object with a name and a method ``score``.
+    probe : Probe
+    rule : EffectRule
+        From scores to effects, such as ``Constant(median_gap(...))``.
+    seed : int, optional
+        Seed of the samples.
+    samples : iterable of Sample, optional
+        Samples of the probe, if they exist already. The result of a sample is independent of the other samples.
+    cache : ScoreCache, optional
+        Known scores, to which new ones are added.
+    progress : callable, optional
+        Called with a stage, the number of scored pairs and the number of pairs.
+
+    Returns
+    -------
+    ProbeResult
+        Samples in the order of their identifiers.
+
+    Raises
+    ------
+    ParameterError
+        If an argument or a sample is invalid.
+    DuplicateIdError
+        If two samples have the same identifier.
+    WeightError
+        If a score is NaN.
+    DataError
+        If the number of scores differs from the number of texts.
+    """
+    is_scorer = isinstance(scorer, TextScorer) and not isinstance(scorer, type)
+    check("scorer", scorer, is_scorer, "an object with a name and a method score")
+    check("seed", seed, is_integer(seed), "a whole number")
+    check("probe", probe, isinstance(probe, Probe), "a termwise.probes.Probe")
+    check_probe(probe)
+    if not isinstance(rule, EffectRule) or isinstance(rule, type):
+        raise ParameterError(
+            "an effect rule is required: a probe has no default threshold",
+            facts=[("given", shown(rule))],
+            fixes=["take the median gap of the scorer, `Constant(median_gap(rankings))`"],
+        )
+    check_callable("progress", progress)
+    samples = check_samples(probe.samples(seed) if samples is None else samples)
+    pairs = (pair for sample in samples for pair in sample.pairs)
+    scores = score_pairs(scorer, pairs, cache=cache, progress=progress)
+    return ProbeResult.of(scorer, probe, rule, samples, scores)
 
 
 def probe_rankers(
