@@ -1,33 +1,39 @@
-"""``termwise train bert-model1``: a network that reads a query and a text together."""
+"""``termwise train bert-model1``: training of a re-ranking network."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from termwise.cli.options import JsonFlag, Threads, available_processors, model_settings
-from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
-from termwise.cli.train_options import Base, Data, Resume, Validation, new_folder, training_settings
-
-Out = Annotated[Path, new_folder("The new scorer folder.")]
-Settings = Annotated[list[str] | None, training_settings("epochs=8")]
+from termwise.cli.options import JsonFlag, Threads, model_settings, option
+from termwise.cli.train_options import (
+    Base,
+    Data,
+    Resume,
+    Validation,
+    print_trained,
+    run_training,
+    training_settings,
+)
 
 
 def command(
     data: Data,
     base: Base,
-    out: Out,
+    out: Annotated[Path, option("--out DIR", "Folder of the new scorer.")],
     validation: Validation = None,
     resume: Resume = False,
-    settings: Settings = None,
+    settings: Annotated[list[str] | None, training_settings("epochs=8")] = None,
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Train BERT-Model1, a network that reads query and document together and re-ranks, to compare with.
+    """Train BERT-Model1, a re-ranking network for comparison.
 
-    Mind the notice on a patent publication in docs/how-to/neural-translation.md.
+    The network reads query and document together. Read the notice on a patent publication in
+    docs/how-to/neural-translation.md first.
 
-    Example: termwise train bert-model1 --data nfcorpus --base bert-base-uncased --out my-scorer
+    Example: termwise train bert-model1 --data nfcorpus --base ./bert-base-uncased --out my-scorer
     """
     from termwise.train.requirements import require_training
 
@@ -36,26 +42,13 @@ def command(
     from termwise.yardsticks.bert_model1.training import train_bert_model1
 
     chosen = BertModel1Settings.parse(model_settings(settings or ()))
-    with progress_bar() as progress:
-        facts = train_bert_model1(
-            data,
-            base,
-            out,
-            settings=chosen,
-            validation=validation,
-            resume=resume,
-            threads=threads or available_processors(),
-            progress=progress,
-            say=note_line,
-        )
-    if as_json:
-        print_json(facts)
-        return
+    train = partial(train_bert_model1, data, base, out, settings=chosen, validation=validation)
+    facts = run_training(train, resume=resume, threads=threads)
     best = facts["best"]
     kept = f", taken at step {best['step']:,}, measured on {facts['validation']}" if best else ""
-    stdout().print(
+    result = (
         f"{out}: BERT-Model1, {facts['queries']:,} queries, {facts['steps']:,} steps{kept}; "
-        f"{facts['seconds']:.0f} s",
-        soft_wrap=True,
+        f"{facts['seconds']:.0f} s"
     )
-    note(f"next: termwise rerank INDEX --scorer {out} --run RUN --queries QUERIES --output FILE")
+    following = f"rerank INDEX --scorer {out} --run RUN --queries QUERIES --output FILE"
+    print_trained(result, facts, next_command=following, as_json=as_json)

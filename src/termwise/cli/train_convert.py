@@ -1,4 +1,4 @@
-"""``termwise train convert``: a published checkpoint as an encoder folder."""
+"""``termwise train convert``: conversion of published checkpoints to encoder folders."""
 
 from __future__ import annotations
 
@@ -6,71 +6,65 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from termwise.cli.options import JsonFlag, argument, option
-from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
-from termwise.cli.train_options import counting_of, new_folder
-from termwise.errors import MissingFileError, UsageError
+from termwise.cli.fusion_options import refuse_options
+from termwise.cli.options import JsonFlag, argument, choice, option
+from termwise.cli.terminal import note, note_line, progress_bar
+from termwise.cli.train_options import EncoderOut, print_trained
+from termwise.errors import MissingFileError
 
 if TYPE_CHECKING:
     from termwise.encode import EncoderFolder
 
 PUBLISHED_TERMS = 200
-"""Terms that the published TILDEv2 looks at to expand a passage, counted as ``raw``."""
-
-Folder = Annotated[
-    Path,
-    argument(
-        "FOLDER",
-        "A published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token "
-        "projection), or a SparseEncoder of sentence-transformers.",
-    ),
-]
-Out = Annotated[Path, new_folder("The new encoder folder.")]
-Kind = Annotated[
-    str | None, option("--kind KIND", "tilde, tildev2 or splade-doc, where the checkpoint does not tell.")
-]
-FloorsFrom = Annotated[
-    str | None,
-    option(
-        "--floors-from COLLECTION",
-        "For a TILDE: passages like those it will read, over which the floors of its compact form are "
-        "measured. A collection as termwise index takes it.",
-    ),
-]
-ExpandWith = Annotated[
-    str | None,
-    option(
-        "--expand-with ENCODER",
-        "For a TILDEv2: the TILDE encoder that expanded the passages it was trained on, converted before.  "
-        "[default: documents are not expanded]",
-    ),
-]
-ExpansionTerms = Annotated[
-    int | None,
-    option(
-        "--expansion-terms N",
-        f"With --expand-with: terms a passage is expanded by.  [default: {PUBLISHED_TERMS}]",
-        min=1,
-    ),
-]
-CountingOption = Annotated[
-    str | None,
-    option(
-        "--counting new|raw",
-        "With --expand-with: count terms that are new to the passage, or as the published code does, "
-        "before filtering.  [default: raw]",
-    ),
-]
+"""Number of expansion terms of the published TILDEv2, counted as ``raw``."""
 
 
 def command(
-    folder: Folder,
-    out: Out,
-    kind: Kind = None,
-    floors_from: FloorsFrom = None,
-    expand_with: ExpandWith = None,
-    expansion_terms: ExpansionTerms = None,
-    counting: CountingOption = None,
+    folder: Annotated[
+        Path,
+        argument(
+            "FOLDER",
+            "Published checkpoint: TILDE (a BertLMHeadModel), TILDEv2 or uniCOIL (BERT with a token projection), or a "
+            "SparseEncoder of sentence-transformers.",
+        ),
+    ],
+    out: EncoderOut,
+    kind: Annotated[
+        str | None,
+        option("--kind KIND", "tilde, tildev2 or splade-doc, if the checkpoint does not state it."),
+    ] = None,
+    floors_from: Annotated[
+        str | None,
+        option(
+            "--floors-from COLLECTION",
+            "For TILDE: passages on which the floors of its compact form are measured, similar to those to index. A "
+            "collection as termwise index takes it.",
+        ),
+    ] = None,
+    expand_with: Annotated[
+        str | None,
+        option(
+            "--expand-with ENCODER",
+            "For TILDEv2: converted TILDE encoder that expanded its training passages.  [default: documents are not "
+            "expanded]",
+        ),
+    ] = None,
+    expansion_terms: Annotated[
+        int | None,
+        option(
+            "--expansion-terms N",
+            f"With --expand-with: number of terms added to a passage.  [default: {PUBLISHED_TERMS}]",
+            min=1,
+        ),
+    ] = None,
+    counting: Annotated[
+        str | None,
+        option(
+            "--counting new|raw",
+            "With --expand-with: count only terms that are new to the passage, or all terms before filtering, as the "
+            "published code does.  [default: raw]",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Convert a published checkpoint to an encoder folder.
@@ -80,53 +74,51 @@ def command(
     """
     from termwise.train.requirements import require_training
 
-    if expand_with is None and (expansion_terms, counting) != (None, None):
-        raise UsageError(
-            "--expansion-terms and --counting say how --expand-with expands",
-            facts=[("--expansion-terms", expansion_terms), ("--counting", counting)],
-            fixes=["--expand-with ENCODER", "leave both out"],
+    if expand_with is None:
+        refuse_options(
+            {"--expansion-terms": expansion_terms, "--counting": counting}, "without --expand-with"
         )
-    way = counting_of(counting or "raw")
+    way = choice("--counting", counting or "raw", ("new", "raw"))
     require_training()
     from termwise.encode import Expansion
     from termwise.train.export.published_checkpoints import convert_checkpoint
 
+    expansion = None
+    if expand_with is not None:
+        expansion = Expansion(expand_with, expansion_terms or PUBLISHED_TERMS, way)
     with progress_bar() as progress:
         made = convert_checkpoint(
             folder,
             out,
             kind=kind,
             floors_from=floors_from,
-            expansion=None
-            if expand_with is None
-            else Expansion(expand_with, expansion_terms or PUBLISHED_TERMS, way),
+            expansion=expansion,
             progress=progress,
             say=note_line,
         )
-    if as_json:
-        print_json({"encoder": str(out), "kind": made.manifest.kind})
-        return
-    stdout().print(f"{out}: an encoder of kind {made.manifest.kind}", soft_wrap=True)
-    settings = _settings(made, expand_with)
-    note(f"next: termwise index COLLECTION --model {_model(out)}{settings} --out DIR")
+    print_trained(
+        f"{out}: an encoder of kind {made.manifest.kind}",
+        {"encoder": str(out), "kind": made.manifest.kind},
+        next_command=f"index COLLECTION --model {_model(out)}{_settings(made, expand_with)} --out DIR",
+        as_json=as_json,
+    )
 
 
 def _settings(made: EncoderFolder, expand_with: str | None) -> str:
-    """Return the settings that the encoder cannot be run without, and say what it lacks."""
+    """Return the settings that the encoder needs, and report on stderr what it lacks."""
     from termwise.encode.encoder_folder import FLOORS
     from termwise.encode.open_encoder import expander_of
     from termwise.models import TildeV2
 
     if made.manifest.kind == "tilde" and FLOORS not in made.manifest.files:
         note(
-            f"without floors there is the exact form only, {int(made.kept.sum()):,} weights a document; "
-            "with --floors-from COLLECTION there is the compact form, which keeps the largest"
+            f"without floors only the exact form is available, {int(made.kept.sum()):,} weights a document; "
+            "--floors-from COLLECTION adds the compact form, which keeps the largest weights"
         )
         return " --set form=exact"
     if made.manifest.kind == "tildev2" and expand_with is None:
         note(
-            "documents are not expanded: no checkpoint says how its passages were; if they were, convert with "
-            "--expand-with ENCODER"
+            "documents are not expanded; if the training passages were, convert again with --expand-with ENCODER"
         )
     if expand_with is not None:
         try:
@@ -137,7 +129,7 @@ def _settings(made: EncoderFolder, expand_with: str | None) -> str:
 
 
 def _model(out: Path) -> str:
-    """Return the folder as ``--model`` takes it, told apart from a model or an encoder of that name."""
+    """Return a folder as a value of ``--model`` that no model or shipped encoder has as its name."""
     from termwise.encode import shipped_encoders
     from termwise.models import model_names
 

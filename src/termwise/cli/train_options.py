@@ -1,68 +1,65 @@
-"""Options that several verbs of ``termwise train`` share."""
+"""Options, calls and output that the verbs of ``termwise train`` share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from termwise.cli.options import option
-from termwise.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from termwise.models.tildev2 import Counting
+from termwise.cli.options import available_processors, option
+from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
 
 Data = Annotated[
     list[str],
     option(
         "--data DATA",
-        "Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder "
-        "of these, or ir_datasets:ID; may be repeated.",
+        "Training pairs: a BEIR folder with qrels/train.tsv, a JSONL file of query and passage, a folder of these "
+        "files, or ir_datasets:ID; repeatable.",
     ),
 ]
 Base = Annotated[
     str,
     option(
         "--base ENCODER",
-        "The encoder to start from: a folder in the layout of transformers, a name on its hub, or an "
-        "encoder that ships.",
+        "Encoder to start from: a local folder in the layout of transformers, the name of a shipped encoder, or a "
+        "name on the Hugging Face hub, which is downloaded.",
     ),
 ]
 Validation = Annotated[
     str | None,
     option(
         "--validation DATA|none",
-        "Held-out pairs; the best checkpoint on them is kept.  [default: the split dev of the data, or a "
-        "fiftieth of their queries]",
+        "Held-out pairs; the best checkpoint on them is kept.  [default: the dev split of the data, or one query in "
+        "fifty]",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out where it stopped.")]
-
-
-def new_folder(what: str) -> Any:
-    """Return the option ``--out``, which is explained as `what`."""
-    return typer.Option("--out", metavar="DIR", help=what, show_default=False)
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")]
+EncoderOut = Annotated[Path, option("--out DIR", "Folder of the new encoder.")]
+TableOut = Annotated[Path, option("--out DIR", "Folder of the new table.")]
 
 
 def training_settings(example: str) -> Any:
-    """Return the option ``--set``, which is explained by an example."""
-    return typer.Option(
-        "--set", metavar="NAME=VALUE", help=f"A training setting, such as {example}; may be repeated."
-    )
+    """Return the option ``--set`` with an example in its help."""
+    return option("--set NAME=VALUE", f"Training setting, such as {example}; repeatable.")
 
 
-def counting_of(text: str) -> Counting:
-    """Read ``--counting``.
+def run_training(
+    train: Callable[..., dict[str, Any]], *, resume: bool, threads: int | None
+) -> dict[str, Any]:
+    """Call a training function with progress bars, and its messages on stderr."""
+    with progress_bar() as progress:
+        return train(
+            resume=resume, threads=threads or available_processors(), progress=progress, say=note_line
+        )
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such way of counting.
-    """
-    from termwise.models.tildev2 import Counting
 
-    ways: tuple[Counting, ...] = get_args(Counting)
-    found = next((way for way in ways if way == text), None)
-    if found is None:
-        raise UnknownNameError.of("way of counting", text, ways)
-    return found
+def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_json: bool) -> None:
+    """Print the result of a training as text or as JSON, and the command to run next."""
+    if as_json:
+        note(result)
+        print_json(facts)
+    else:
+        stdout().print(result, soft_wrap=True)
+        note(f"next: termwise {next_command}")

@@ -77,7 +77,7 @@ def test_what_is_gone_on_with_and_json(train, capsys, tmp_path):
     [
         (["--expansion-precision", "int8"], "expansion_precision cannot have this value"),
         (["--expand-with", "tilde", "--expansion-precision", "int4"], "precision"),
-        (["--expand-with", "tilde", "--counting", "old"], "unknown way of counting 'old'"),
+        (["--expand-with", "tilde", "--counting", "old"], "--counting is new or raw"),
         (["--expand-with", "tilde", "--expansion-provider", "nowhere"], "no such execution provider"),
         (["--set", "prior_bias=true"], "prior_bias does not go with the kind of network"),
     ],

@@ -90,7 +90,7 @@ def test_a_tilde_without_floors(checkpoints, convert, capsys):
     code, out, said = convert(checkpoints / "TILDE", "--out", "made")
     assert (code, out) == (0, "made: an encoder of kind tilde\n")
     kept = int(EncoderFolder.open("made").kept.sum())
-    assert f"the exact form only, {kept} weights a document; with --floors-from COLLECTION" in said
+    assert f"only the exact form is available, {kept} weights a document; --floors-from COLLECTION" in said
     assert said.splitlines()[-1] == "next: termwise index COLLECTION --model made --set form=exact --out DIR"
     found = index_and_search(said, capsys)
     assert all(f'"{name}"' in found for name in TEXTS)
@@ -161,9 +161,9 @@ def test_a_sparse_encoder_with_static_weights(checkpoints, convert, capsys, fold
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--expansion-terms", "8"], "--expand-with ENCODER"),
-        (["--counting", "new"], "--expand-with ENCODER"),
-        (["--expand-with", "x", "--counting", "old"], "unknown way of counting 'old'"),
+        (["--expansion-terms", "8"], "--expansion-terms does not apply without --expand-with"),
+        (["--counting", "new"], "--counting does not apply without --expand-with"),
+        (["--expand-with", "x", "--counting", "old"], "--counting is new or raw"),
     ],
 )
 def test_options_that_do_not_go_together(checkpoints, convert, options, expected):
