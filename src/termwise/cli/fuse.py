@@ -24,10 +24,9 @@ from termwise.cli.fusion_options import (
     note_same_queries,
     note_weight_names,
     query_scales,
-    refuse_options,
 )
 from termwise.cli.judged import read_runs
-from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option
+from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option, refuse_options
 from termwise.cli.terminal import note, print_json, refuse_overwriting
 from termwise.errors import UsageError
 

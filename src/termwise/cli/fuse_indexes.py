@@ -15,7 +15,6 @@ from termwise.cli.fusion_options import (
     check_count,
     note_weight_names,
     one_or_each,
-    refuse_options,
 )
 from termwise.cli.index_notes import report_index
 from termwise.cli.options import (
@@ -27,6 +26,7 @@ from termwise.cli.options import (
     available_processors,
     memory_size,
     option,
+    refuse_options,
 )
 from termwise.cli.terminal import progress_bar
 from termwise.errors import UsageError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,14 +48,6 @@ ScalingIndexes = Annotated[
     list[Path] | None,
     option("--index DIR", "Index that gives idf and query length; one for all runs, or one for each."),
 ]
-
-
-def refuse_options(options: Mapping[str, object], reason: str) -> None:
-    """Refuse options that were given and would be ignored."""
-    given = [name for name, value in options.items() if value is not None and value is not False]
-    if given:
-        does = "does" if len(given) == 1 else "do"
-        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=["leave it out"])
 
 
 def check_count(paths: Sequence[Path], noun: str) -> None:

@@ -17,10 +17,9 @@ from termwise.cli.fusion_options import (
     fusion_rules,
     note_left_out,
     query_scales,
-    refuse_options,
 )
 from termwise.cli.judged import read_runs
-from termwise.cli.options import JsonFlag, argument, option
+from termwise.cli.options import JsonFlag, argument, option, refuse_options
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, UsageError
 from termwise.validation import MOST_MEMORY, MOST_THREADS
 
 
@@ -102,6 +102,14 @@ def available_processors() -> int:
     """Return the number of processors that this process may use, at most `MOST_THREADS`."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(processors, MOST_THREADS)
+
+
+def refuse_options(options: Mapping[str, object], reason: str) -> None:
+    """Refuse options that were given and would be ignored."""
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if given:
+        does = "does" if len(given) == 1 else "do"
+        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=["leave it out"])
 
 
 def choice(option: str, text: str, choices: Sequence[str]) -> Any:

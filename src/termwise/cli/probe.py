@@ -1,4 +1,4 @@
-"""``termwise probe``: what a ranker really responds to."""
+"""``termwise probe``: controlled experiments on rankers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.options import JsonFlag, Threads, argument, available_processors, option
+from termwise.cli.options import JsonFlag, Threads, argument, available_processors, option, refuse_options
 from termwise.cli.terminal import note, progress_bar
 from termwise.errors import UsageError
 
@@ -20,73 +20,73 @@ def command(
         list[str] | None,
         argument(
             "[NAME=]SCORER...",
-            "Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas, the folder of an "
-            "index, an encoder, a translation table or a network of sentence-transformers, its name on the "
-            "hub, http://..., python:MODULE:FUNCTION, a run file, or FIRST+SECOND,alpha=0.5 of two that are "
-            "named before.",
+            "Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas; the folder of an index, an "
+            "encoder, a translation table or a network of sentence-transformers, or the name of such a network on the "
+            "Hugging Face hub; http://...; python:MODULE:FUNCTION; a run file; or FIRST+SECOND,alpha=0.5, a mixture "
+            "of two rankers named before.",
         ),
     ] = None,
     suites: Annotated[
         list[str] | None,
         option(
             "--suite NAME|FILE",
-            "quick, paper, robustness, axioms, all; probe:NAME, where * stands for any letters; or a YAML "
-            "file with probes of your own. May be repeated.  [default: quick]",
+            "quick, paper, robustness, axioms or all; probe:NAME, where * stands for any letters; or a YAML file with "
+            "own probes; repeatable.  [default: quick]",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         option(
             "--out DIR",
-            "Write a report: page, tables, every sample. Started again, it goes on where it stopped.",
+            "Write a report: a page, tables and all samples. The same command resumes an interrupted run.",
         ),
     ] = None,
     judged: Annotated[
         list[str] | None,
         option(
             "--judged [NAME=]DIR[:SPLIT]",
-            "A judged collection, a folder in BEIR layout; or three files, COLLECTION,QUERIES,QRELS. May be "
-            "repeated.  [default: the questions about Python that ship]",
+            "Judged collection: a folder in BEIR layout, or three files, COLLECTION,QUERIES,QRELS; repeatable.  "
+            "[default: the shipped questions about Python]",
         ),
     ] = None,
     collection: Annotated[
         str | None,
         option(
             "--collection COLLECTION",
-            "What term statistics are counted on.  [default: the first judged collection]",
+            "Collection for term statistics.  [default: the first judged collection]",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
         option(
-            "--data NAME=PATH",
-            "A data set of pairs that you have, such as jfleg=DIR; --list names them. May be repeated.",
+            "--data NAME=PATH", "Data set of text pairs, such as jfleg=DIR; --list names them; repeatable."
         ),
     ] = None,
     delta: Annotated[
         str,
         option(
             "--delta RULE",
-            "What counts as a tie: median (of the gaps among a ranker's best ten), by-query, by-rank, or a "
-            "number.",
+            "Largest difference of a tie: median (of the gaps between neighbours in the top ten of a ranker), "
+            "by-query, by-rank, or a number.",
         ),
     ] = "median",
     candidates: Annotated[
         Path | None,
         option(
             "--candidates RUN",
-            "Rankings that the gaps are taken from.  [default: what BM25 ranks first for 50 of the queries]",
+            "Rankings for the gaps of --delta.  [default: the BM25 rankings of 50 of the queries]",
         ),
     ] = None,
     depth: Annotated[
-        int | None,
-        option("--depth N", "Candidates of each query that gaps are taken from.  [default: 50]", min=2),
+        int | None, option("--depth N", "Number of candidates of a query for the gaps.  [default: 50]", min=2)
     ] = None,
     limit: Annotated[
         int | None,
-        option("--limit N", "Samples of a probe, at the most.  [default: 100 for quick, else all]", min=1),
+        option(
+            "--limit N", "Largest number of samples of a probe.  [default: 100 for quick, else all]", min=1
+        ),
     ] = None,
-    seed: Annotated[int, option("--seed N", "Of whatever is drawn.")] = 0,
+    seed: Annotated[int, option("--seed N", "Seed of random choices.")] = 0,
     stop_words: Annotated[
         Path | None, option("--stop-words FILE", "Stop words, one a line.  [default: 179 English ones]")
     ] = None,
@@ -94,56 +94,52 @@ def command(
         str | None,
         option(
             "--language spacy|rules",
-            "What finds sentences, noun chunks and names.  [default: spacy where it is installed]",
+            "Method that finds sentences, noun chunks and names.  [default: spacy if it is installed]",
         ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
         option(
-            "--fail-if DEMAND",
-            "Exit with 5 where a score is so, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1', or has 'changed' "
-            "since the report of --against. May be repeated.",
+            "--fail-if CONDITION",
+            "Exit with status 5 if a score meets the condition, such as 'typos<-0.3' or 'bm25:shuffle-*>0.1', or has "
+            "'changed' since the report of --against; repeatable.",
         ),
     ] = None,
-    against: Annotated[
-        Path | None, option("--against DIR", "An earlier report: tell what has changed.")
-    ] = None,
+    against: Annotated[Path | None, option("--against DIR", "Earlier report to compare with.")] = None,
     device: Annotated[
-        str | None,
-        option("--device NAME", "What networks of torch run on.  [default: cuda where there is one]"),
+        str | None, option("--device NAME", "Device for networks of torch.  [default: cuda if available]")
     ] = None,
-    earlier: Annotated[
+    report_folder: Annotated[
         Path | None,
         option(
-            "--report DIR",
-            "Ask nothing: take the scores of a report that there is, for --against, --fail-if or --json.",
+            "--report DIR", "Read the scores of a report, for --against, --fail-if or --json; score nothing."
         ),
     ] = None,
     list_probes: Annotated[
-        bool, typer.Option("--list", help="List suites, probes and data sets, and ask nothing.")
+        bool, typer.Option("--list", help="List suites, probes and data sets; score nothing.")
     ] = False,
     by_name: Annotated[
-        bool,
-        typer.Option("--names", help="Print the names of probes, as --fail-if takes them, not their titles."),
+        bool, typer.Option("--names", help="Print names of probes, as in --fail-if, instead of titles.")
     ] = False,
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Ask rankers controlled questions: pairs of texts that differ in one thing.
+    """Probe rankers with pairs of texts that differ in one way.
 
-    Half a minute for bm25; a network that has to read the texts, such as tildev2, takes ten.
+    bm25 takes half a minute; a network that encodes the texts, such as tildev2, takes ten minutes.
 
     Example: termwise probe bm25 tildev2 --out report
     """
     from termwise.cli.probe_output import (
         CHANGED,
-        check_met,
-        compared_with,
-        left_behind,
-        not_kept,
-        replaced,
-        show_probes,
-        tell,
+        EarlierReport,
+        check_report,
+        comparable_scores,
+        note_interrupted,
+        note_replaced_scores,
+        note_unstored_scores,
+        print_probes,
+        print_report,
     )
     from termwise.collection import read_run
     from termwise.probes.core.effect_rule import parse_delta
@@ -154,79 +150,61 @@ def command(
 
     parse_delta(delta)
     rankings = None if candidates is None else read_run(candidates)
-    demands = [Assertion.read(text) for text in fail_if or () if text != CHANGED]
-    held = CHANGED in (fail_if or ())
-    if held and against is None:
-        raise UsageError(
-            "a score has changed since an earlier report, and none is named",
-            facts=[("--fail-if", CHANGED)],
-            fixes=["--against DIR, the folder of a report"],
-        )
-    before = None if against is None else read_report(against)
-    stood = None if out is None else report_at(out)
-    if earlier is not None:
-        _refuse_besides(
-            earlier,
-            {
-                "a ranker": scorers, "--suite": suites, "--out": out, "--judged": judged, "--data": data,
-                "--collection": collection, "--candidates": candidates, "--list": list_probes, "--depth": depth,
-                "--limit": limit, "--seed": seed, "--language": language, "--stop-words": stop_words,
-                "--device": device, "--delta": delta != "median",
-            },
-        )  # fmt: skip
-        report = read_report(earlier)
-        failed_assertions(demands, report)  # what is demanded of nobody is told before anything is printed
-        if held and before is not None and against is not None:
-            compared_with(before, report, against)
-        tell(report, as_json=as_json, by_name=by_name, before=before, against=against)
-        check_met(demands, report, before=before if held else None, against=against)
-        return
-    asked = suites or ["quick"]
-    with progress_bar() as progress:
-        session = ProbeSession.open(
-            judged=judged or (), collection=collection, data=named_folders(data or ()), stop_words=stop_words,
-            language=language, progress=progress,
-        )  # fmt: skip
-        wanted = session.probes(asked)
-        if list_probes:
-            show_probes(wanted, asked, as_json)
-            return
-        if not scorers:
-            raise UsageError(
-                "name a ranker to ask",
-                fixes=["termwise probe bm25", "termwise probe --list, to see what is asked"],
-            )
-        for name in session.unused_data(wanted):
-            note(f"{name}: none of these suites asks about it; --suite all does")
-        with redirect_stdout(sys.stderr):  # what functions of others print
-            opened = session.rankers(scorers, threads=threads or available_processors(), device=device)
-            for line in not_kept(opened, out):
-                note(line)
-            try:
-                report = session.report(
-                    opened, wanted, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
-                    seed=seed, facts={"suites": asked, "made": date.today().isoformat()}, assertions=demands,
-                    progress=progress,
-                )  # fmt: skip
-            except KeyboardInterrupt:
-                note(left_behind(out))
-                raise
-    tell(report, as_json=as_json, by_name=by_name, before=before, against=against)
+    assertions = [Assertion.read(text) for text in fail_if or () if text != CHANGED]
+    earlier = None if against is None else EarlierReport(against, read_report(against))
+    unchanged_since = earlier if CHANGED in (fail_if or ()) else None
+    if CHANGED in (fail_if or ()) and earlier is None:
+        raise UsageError("--fail-if changed needs an earlier report", fixes=["--against DIR"])
+    previous = None if out is None else report_at(out)
+    if report_folder is not None:
+        given = {
+            "SCORER": scorers, "--suite": suites, "--out": out, "--judged": judged, "--data": data,
+            "--collection": collection, "--candidates": candidates, "--list": list_probes, "--depth": depth,
+            "--limit": limit, "--seed": seed or None, "--language": language, "--stop-words": stop_words,
+            "--device": device, "--delta": None if delta == "median" else delta,
+        }  # fmt: skip
+        refuse_options(given, "with --report, which reads existing scores")
+        report = read_report(report_folder)
+        failed_assertions(
+            assertions, report
+        )  # refuses assertions that match no score before anything is printed
+        if unchanged_since is not None:
+            comparable_scores(report, unchanged_since)
+    else:
+        suites = suites or ["quick"]
+        with progress_bar() as progress:
+            session = ProbeSession.open(
+                judged=judged or (), collection=collection, data=named_folders(data or ()), stop_words=stop_words,
+                language=language, progress=progress,
+            )  # fmt: skip
+            probes = session.probes(suites)
+            if list_probes:
+                print_probes(probes, suites, as_json)
+                return
+            if not scorers:
+                raise UsageError(
+                    "no ranker is given",
+                    fixes=["termwise probe bm25", "termwise probe --list shows the probes"],
+                )
+            for name in session.unused_data(probes):
+                note(f"{name}: no probe of these suites uses it; --suite all does")
+            with redirect_stdout(sys.stderr):  # output of user functions
+                opened = session.rankers(scorers, threads=threads or available_processors(), device=device)
+                note_unstored_scores(opened, out)
+                try:
+                    report = session.report(
+                        opened, probes, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
+                        seed=seed, facts={"suites": suites, "made": date.today().isoformat()},
+                        assertions=assertions, progress=progress,
+                    )  # fmt: skip
+                except KeyboardInterrupt:
+                    note_interrupted(out)
+                    raise
+    print_report(report, as_json=as_json, by_name=by_name, earlier=earlier)
     if out is not None:
-        for line in replaced(stood, report, out) if stood else ():
-            note(line)
+        if previous is not None:
+            note_replaced_scores(EarlierReport(out, previous), report)
         note(f"{out}: open {out / 'report.html'}")
-    elif not as_json:
-        note("with --out DIR: a page with every probe, its most telling samples, and tables")
-    check_met(demands, report, before=before if held else None, against=against)
-
-
-def _refuse_besides(report: Path, given: dict[str, object]) -> None:
-    """Refuse what says what is asked where nothing is."""
-    besides = " and ".join(name for name, value in given.items() if value)
-    if besides:
-        raise UsageError(
-            "with --report nothing is asked",
-            facts=[("--report", report), ("besides", besides)],
-            fixes=[f"leave {besides} out, to read the report", "leave --report out, to ask"],
-        )
+    elif report_folder is None and not as_json:
+        note("--out DIR writes a page with every probe, its best examples, and tables")
+    check_report(assertions, report, unchanged_since=unchanged_since)

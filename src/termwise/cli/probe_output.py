@@ -1,4 +1,4 @@
-"""What ``termwise probe`` prints."""
+"""Output of ``termwise probe``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from termwise.probes.report import Assertion, differences, failed_assertions
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
 from termwise.probes.report.tables import (
-    Shortfall,
     by_rankers,
     cell_score,
     expected_score,
@@ -33,113 +32,116 @@ from termwise.probes.report.tables import (
 )
 from termwise.scorers import ScoreCache
 
-_ASKED_WITH = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
+_FACTS_OF_SCORES = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
 """Facts of a report that samples and scores depend on."""
 
 CHANGED = "changed"
-"""What ``--fail-if`` calls a score that has changed since the report of ``--against``."""
+"""Value of ``--fail-if`` for a score that has changed since the report of ``--against``."""
 
-_FAR = 6 * " "
-"""Where definitions begin in a list."""
+_INDENT = 6 * " "
+"""Indentation of definitions in a list."""
 
 
-def tell(
-    report: dict[str, Any],
-    *,
-    as_json: bool,
-    by_name: bool,
-    before: dict[str, Any] | None,
-    against: Path | None,
+class EarlierReport(NamedTuple):
+    """Report to compare with, and its folder."""
+
+    folder: Path
+    report: dict[str, Any]
+
+
+def print_report(
+    report: dict[str, Any], *, as_json: bool, by_name: bool, earlier: EarlierReport | None
 ) -> None:
-    """Print the scores: as tables with what stands out, or as a line of JSON each; and say what was not asked.
-
-    Where an earlier report is given, and the folder that it was read from, say what has changed.
-    """
+    """Print scores as tables or JSON lines; note skipped probes, and changes since an earlier report."""
     if as_json:
         for cell in report["cells"]:
             print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
     else:
-        show(report, by_name=by_name)
-        for line in (*unwanted(report), *contrasts(report), *alike(report), *seeds(report)):
+        _print_tables(report, by_name=by_name)
+        for line in (
+            *_shortfall_lines(report),
+            *_contrast_lines(report),
+            *_tie_lines(report),
+            *_seed_lines(report),
+        ):
             note(line)
-    for line in skipped(report):
+    for line in _skipped_lines(report):
         note(line)
-    if before is not None and against is not None:
-        show_changes(before, report, against)
+    if earlier is not None:
+        for line in _change_lines(report, earlier):
+            note(line)
 
 
-def check_met(
-    demands: Sequence[Assertion],
-    report: dict[str, Any],
-    *,
-    before: dict[str, Any] | None = None,
-    against: Path | None = None,
+def check_report(
+    assertions: Sequence[Assertion], report: dict[str, Any], *, unchanged_since: EarlierReport | None
 ) -> None:
-    """End with an error where a demand is not met, or, where an earlier report is given, a score has changed."""
+    """Raise `CheckFailedError` if an assertion fails, or a score has changed since an earlier report."""
     facts = [
-        (demand.text, f"{cell['scorer']}, {cell['probe']}: {_told(cell['score'])}")
-        for demand, cell in failed_assertions(demands, report)
+        (assertion.text, f"{cell['scorer']}, {cell['probe']}: {_formatted(cell['score'])}")
+        for assertion, cell in failed_assertions(assertions, report)
     ]
-    if before is not None and against is not None:
+    if unchanged_since is not None:
         facts += [
-            (CHANGED, f"{one.scorer}, {one.probe}: {_told(one.before)} before, {_told(one.after)} now")
-            for one in compared_with(before, report, against)
+            (
+                CHANGED,
+                f"{one.scorer}, {one.probe}: {_formatted(one.before)} before, {_formatted(one.after)} now",
+            )
+            for one in comparable_scores(report, unchanged_since)
             if one.state == "changed"
         ]
     if facts:
-        one_of = "a score is" if len(facts) == 1 else f"{len(facts)} scores are"
-        raise CheckFailedError(f"{one_of} what --fail-if forbids", facts=facts)
+        fail = "a score fails" if len(facts) == 1 else f"{len(facts)} scores fail"
+        raise CheckFailedError(f"{fail} --fail-if", facts=facts)
 
 
-def compared_with(before: dict[str, Any], report: dict[str, Any], against: Path) -> list[Difference]:
+def comparable_scores(report: dict[str, Any], earlier: EarlierReport) -> list[Difference]:
     """Return the scores that an earlier report has on the same pairs.
 
     Raises
     ------
     UsageError
-        If there are none: a check that nothing can fail is a mistake.
+        If there are none: the check could never fail.
     """
     found = [
         one
-        for one in differences(before, report)
+        for one in differences(earlier.report, report)
         if one.state in ("changed", "same") and (one.before, one.after) != (None, None)
     ]
     if not found:
         raise UsageError(
-            "no score of these can have changed: the earlier report has none on the same pairs",
-            facts=[("--fail-if", CHANGED), ("--against", against)],
+            "no score can be compared: the earlier report has no score on the same pairs",
+            facts=[("--fail-if", CHANGED), ("--against", earlier.folder)],
             fixes=[
-                "ask the same rankers, by the same names, the same probes of the same texts",
-                "take the same --seed and the same --limit, which is 100 in the suite quick",
+                "probe the same rankers, with the same names, probes and texts",
+                "use the same --seed and the same --limit, which is 100 in the suite quick",
             ],
         )
     return found
 
 
-def show(report: dict[str, Any], *, by_name: bool) -> None:
-    """Print the tables: a section a table; probes by what they are named, or titled."""
+def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
+    """Print a table for each section; rows begin with the name or the title of a probe."""
     console = stdout()
     for title, rows in sections(report):
-        asked = [row for row in rows if row.probe["samples"] and any(row.cells)]
-        if not asked:
+        scored = [row for row in rows if row.probe["samples"] and any(row.cells)]
+        if not scored:
             continue
         table = Table(box=None, pad_edge=False)
         table.add_column("probe")
-        named = any(row.data for row in asked)
+        named = any(row.data for row in scored)
         if named:
             table.add_column("texts", style="dim")
         for scorer in report["scorers"]:
             table.add_column(legible_line(scorer["name"]), justify="right")
         table.add_column("pairs", justify="right", style="dim")
-        for row in asked:
-            symmetric = row.probe["symmetric"]
+        for row in scored:
             table.add_row(
                 legible_line(row.probe["name"].partition("@")[0] if by_name else row.title),
                 *([legible_line(row.data)] if named else []),
-                *(cell_score(cell, symmetric=symmetric) for cell in row.cells),
+                *(cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells),
                 f"{row.probe['samples']:,}",
             )
-        console.print(legible_line(title), style="italic", highlight=False, markup=False)
+        console.print(legible_line(title), style="italic")
         console.print(table)
         console.print()
     empty: dict[str, list[str]] = {}
@@ -149,45 +151,40 @@ def show(report: dict[str, Any], *, by_name: bool) -> None:
     for needs, names in empty.items():
         have = "1 probe has" if len(names) == 1 else f"{len(names)} probes have"
         why = f": there are no {needs}" if needs else ""
-        console.print(f"{have} no pair in these texts{why} ({_few(names, 3)}).", style="dim", highlight=False)
+        console.print(f"{have} no pair in these texts{why} ({_few(names, 3)}).", style="dim")
     deltas = ", ".join(
         f"{legible_line(one['name'])} {legible_line(threshold(one['reading']))}" for one in report["scorers"]
     )
     console.print(
         "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
-        "without a sign: how often two texts are told apart.",
+        "without a sign: the share of pairs whose texts are distinguished.",
         "* not significant: pairs of one query counted as one; scores without a sign are not tested.",
-        f"δ, up to which scores tie: {deltas}.",
+        f"δ, the largest difference of a tie: {deltas}.",
         style="dim",
-        highlight=False,
     )
 
 
 def _few(names: Sequence[str], most: int = 6) -> str:
-    """Return names in a row, not more than a few; a single one more is named, too."""
+    """Return the first names on one line; a list with one name more is complete."""
     if len(names) <= most + 1:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def unwanted(report: dict[str, Any]) -> Iterator[str]:
-    """Say where each scorer is furthest from what is wanted."""
+def _shortfall_lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yield for each scorer the scores that are furthest from the expected ones."""
     for name, several in shortfalls(report).items():
-        parts = [
-            f"{one.row.probe['name']} {_score(one)} (wanted: {expected_score(one.row.probe['wanted'])})"
-            for one in several
-        ]
+        parts = []
+        for one in several:
+            probe, score = one.row.probe, one.cell["score"]
+            shown = f"{score:.2f}" if probe["symmetric"] else signed(score)
+            parts.append(f"{probe['name']} {shown} (expected: {expected_score(probe['wanted'])})")
         if parts:
-            yield f"{name} is furthest from what is wanted on {_few(parts, 3)}"
+            yield f"{name} is furthest from the expected score on {_few(parts, 3)}"
 
 
-def _score(one: Shortfall) -> str:
-    score = one.cell["score"]
-    return f"{score:.2f}" if one.row.probe["symmetric"] else signed(score)
-
-
-def contrasts(report: dict[str, Any]) -> Iterator[str]:
-    """Say where each scorer differs most from the first: a line for each, with the probes that are told apart."""
+def _contrast_lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yield for each scorer the probes on which it differs most from the first scorer."""
     for names, rows in by_rankers(report["comparisons"]).items():
         parts = [f"{one['probe']} {signed(one['difference'])}" for one in rows if significant(one)]
         yield f"{' against '.join(names)}: " + (
@@ -195,109 +192,105 @@ def contrasts(report: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def alike(report: dict[str, Any]) -> Iterator[str]:
-    """Say which scorers have a median gap of 0: what counts as a tie is then known of no other number."""
+def _tie_lines(report: dict[str, Any]) -> Iterator[str]:
+    """Name the scorers whose median gap is 0, so that only equal scores are ties."""
     if report["facts"].get("delta") != "median":
         return
     names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"].get("delta") == 0]
     if names:
         yield (
-            f"{_few(names)}: half of the neighbours at the top of a ranking score alike, and so every difference "
-            "counts; --delta NUMBER takes another threshold"
+            f"{_few(names)}: half of the neighbours at the top of a ranking have equal scores, so every difference "
+            "counts; --delta NUMBER sets another threshold"
         )
 
 
-def seeds(report: dict[str, Any]) -> Iterator[str]:
-    """Say how far the seeds of one model lie apart."""
+def _seed_lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yield the deviation between the seeds of each model."""
     for one in seeds_of(report):
-        apart = ", ".join(f"{section} {deviation:.3f}" for section, deviation, _ in one.rows)
-        flips = (
-            f"the sign hangs on the seed for {_few(one.flips)}" if one.flips else "no sign hangs on the seed"
-        )
-        yield f"{one.title}, standard deviation between them: {apart}; {flips}"
+        deviations = ", ".join(f"{section} {deviation:.3f}" for section, deviation, _ in one.rows)
+        flips = f"depends on the seed for {_few(one.flips)}" if one.flips else "never depends on the seed"
+        yield f"{one.title}, standard deviation between them: {deviations}; the sign {flips}"
 
 
-def skipped(report: dict[str, Any]) -> Iterator[str]:
-    """Say what was not asked of whom, and why: a line for each reason."""
+def _skipped_lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yield the probes that were skipped for each scorer: a line for each reason."""
     for scorer in report["scorers"]:
         reasons: dict[str, list[str]] = {}
-        for probe, why in scorer["skipped"].items():
-            reasons.setdefault(why, []).append(probe)
-        for why, probes in reasons.items():
+        for probe, reason in scorer["skipped"].items():
+            reasons.setdefault(reason, []).append(probe)
+        for reason, probes in reasons.items():
             what = probes[0] if len(probes) == 1 else f"{len(probes)} probes, such as {probes[0]}"
-            yield f"{scorer['name']} was not asked {what}: {why}"
+            yield f"skipped for {scorer['name']}: {what}: {reason}"
     for fix, names in report["facts"].get("not made", {}).items():
-        yield f"not asked, for want of a package: {_few(names)} ({fix})"
+        yield f"skipped, because a package is missing: {_few(names)} ({fix})"
 
 
-def not_kept(scorers: Mapping[str, object], out: Path | None) -> Iterator[str]:
-    """Say of which rankers no score will be kept, although there is a place for them."""
-    passing = [name for name, one in scorers.items() if not getattr(one, "fingerprint", name)]
-    if out is not None and passing:
-        yield (
-            f"{_few(passing)}: no score is kept in {out}, and the next run asks anew; fingerprint=VERSION says which "
-            "state of a ranker is asked"
-        )
-
-
-def left_behind(out: Path | None) -> str:
-    """Say what is kept of a run that was interrupted."""
-    if out is None:
-        return "interrupted; with --out DIR what is scored is kept, and the same command goes on from there"
-    kept = 0
-    if (out / SCORES).is_file():
-        with ScoreCache(out / SCORES) as store:
-            kept = len(store)
-    if not kept:
-        return f"interrupted, with no score in {out}"
-    return f"interrupted; {kept:,} scores are in {out}: the same command goes on from there"
-
-
-def show_changes(before: dict[str, Any], report: dict[str, Any], earlier: Path) -> None:
-    """Say what has changed since an earlier report."""
+def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[str]:
+    """Yield the differences from an earlier report: rankers, thresholds, facts, scores and missing scores."""
+    folder, before = earlier
     known = {one["name"]: one for one in before["scorers"]}
     for one in report["scorers"]:
-        was = known.get(one["name"])
-        if was is not None and was["fingerprint"] != one["fingerprint"]:
-            note(f"{one['name']} is another ranker than it was in {earlier}, or has other settings")
-        if was is not None and was["reading"] != one["reading"]:
-            note(f"{one['name']}: its ties are those of another threshold than in {earlier}")
+        was = known.get(one["name"], one)
+        if was["fingerprint"] != one["fingerprint"]:
+            yield f"{one['name']} is another ranker than in {folder}, or has other settings"
+        if was["reading"] != one["reading"]:
+            yield f"{one['name']}: the threshold of ties is another one than in {folder}"
     for name, was in before["facts"].items():
         now = report["facts"].get(name)
-        if name in _ASKED_WITH and was != now:
-            note(f"{name}: {format_fact(was)} in {earlier}, {format_fact(now)} now")
+        if name in _FACTS_OF_SCORES and was != now:
+            yield f"{name}: {format_fact(was)} in {folder}, {format_fact(now)} now"
     cells = differences(before, report)
-    changed = [
-        one
-        for one in cells
-        if one.state in ("changed", "other samples") and not one.before is one.after is None
-    ]
-    for one in changed:
-        note(f"{one.probe}, {one.scorer}: {_told(one.before)} before, {_told(one.after)} now: {one.state}")
-    for state, when in (("gone", "now"), ("added", f"in {earlier}")):
-        unasked: dict[str, list[str]] = {}
-        for one in cells:
-            if one.state == state and (one.before, one.after) != (None, None):
-                unasked.setdefault(one.scorer, []).append(one.probe)
-        for scorer, probes in unasked.items():
-            note(f"{scorer}, not asked {when}: {_few(probes)}")
-    if all(one.state == "same" for one in cells):
-        note(f"nothing has changed since {earlier}")
+    for cell in cells:
+        if cell.state in ("changed", "other samples") and (cell.before, cell.after) != (None, None):
+            scores = f"{_formatted(cell.before)} before, {_formatted(cell.after)} now"
+            yield f"{cell.probe}, {cell.scorer}: {scores}: {cell.state}"
+    for state, where in (("gone", f"in {folder}"), ("added", "now")):
+        missing: dict[str, list[str]] = {}
+        for cell in cells:
+            if cell.state == state and (cell.before, cell.after) != (None, None):
+                missing.setdefault(cell.scorer, []).append(cell.probe)
+        for scorer, probes in missing.items():
+            yield f"{scorer}, scored only {where}: {_few(probes)}"
+    if all(cell.state == "same" for cell in cells):
+        yield f"nothing has changed since {folder}"
 
 
-def replaced(earlier: dict[str, Any], report: dict[str, Any], out: Path) -> Iterator[str]:
-    """Say that a report stood there that knew more."""
-    gone = sum(one.state == "gone" for one in differences(earlier, report))
-    if gone:
-        scores = "1 score" if gone == 1 else f"{gone:,} scores"
-        yield (
-            f"{out} had a report with {scores} that this one is without; asked together with these, they are read "
-            f"from {out / 'scores.sqlite'}"
+def note_unstored_scores(scorers: Mapping[str, object], out: Path | None) -> None:
+    """Name the rankers without a fingerprint, whose scores are not stored."""
+    passing = [name for name, one in scorers.items() if not getattr(one, "fingerprint", name)]
+    if out is not None and passing:
+        note(
+            f"{_few(passing)}: scores are not stored in {out}, and the next run computes them again; the setting "
+            "fingerprint=VERSION identifies a version of the ranker, so that they are stored"
         )
 
 
-def show_probes(chosen: Sequence[ProbeSelection], asked: Sequence[str], as_json: bool) -> None:
-    """Print what there is to ask; suites and data sets, too, where whole suites are listed."""
+def note_interrupted(out: Path | None) -> None:
+    """Report how many scores an interrupted run has stored."""
+    if out is None:
+        note("interrupted; with --out DIR scores are stored, and the same command resumes from them")
+        return
+    stored = 0
+    if (out / SCORES).is_file():
+        with ScoreCache(out / SCORES) as cache:
+            stored = len(cache)
+    resume = ": the same command resumes from them" if stored else ""
+    note(f"interrupted; {stored:,} scores are stored in {out}{resume}")
+
+
+def note_replaced_scores(earlier: EarlierReport, report: dict[str, Any]) -> None:
+    """Report scores of a replaced report that the new report lacks."""
+    gone = sum(one.state == "gone" for one in differences(earlier.report, report))
+    if gone:
+        scores = "1 score" if gone == 1 else f"{gone:,} scores"
+        note(
+            f"the replaced report in {earlier.folder} had {scores} that the new one lacks; a run with these rankers "
+            f"and probes reads them from {earlier.folder / SCORES}"
+        )
+
+
+def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_json: bool) -> None:
+    """Print the definitions of probes; also all suites and data sets, if whole suites are listed."""
     if as_json:
         for one in chosen:
             probe = one.probe
@@ -315,74 +308,67 @@ def show_probes(chosen: Sequence[ProbeSelection], asked: Sequence[str], as_json:
             )
         return
     console = stdout()
-    suites = [name for name in asked if name in SUITES]
-    if suites:
+    whole = [name for name in suites if name in SUITES]
+    if whole:
         for suite in SUITES.values():
-            console.print(f"{suite.name:<12} {suite.about}", highlight=False)
-        console.print(f"\nfor --data: {', '.join(data_names())}", highlight=False)
+            console.print(f"{suite.name:<12} {suite.about}")
+        console.print(f"\nfor --data: {', '.join(data_names())}")
     for section, probes in by_definition(chosen).items():
-        console.print(f"\n{legible_line(section)}", style="bold", highlight=False, markup=False)
+        console.print(f"\n{legible_line(section)}", style="bold")
         for listed, texts in probes.items():
-            marks = [
-                *(["symmetric"] if listed.symmetric else []),
-                *([f"wanted: {listed.wanted}"] if listed.wanted else []),
-            ]
+            marks = ["symmetric"] if listed.symmetric else []
+            if listed.expected:
+                marks.append(f"expected: {listed.expected}")
             mark = f" ({', '.join(marks)})" if marks else ""
-            after = " ".join(f"@{one}" for one in texts if one)
-            console.print(
-                f"  {listed.name}: {listed.title}{mark}  {after}".rstrip(), highlight=False, markup=False
-            )
+            sources = " ".join(f"@{one}" for one in texts if one)
+            console.print(f"  {listed.name}: {listed.title}{mark}  {sources}".rstrip())
             if listed.definition:
-                told = textwrap.fill(
-                    listed.definition, console.width, initial_indent=_FAR, subsequent_indent=_FAR
+                lines = textwrap.fill(
+                    listed.definition, console.width, initial_indent=_INDENT, subsequent_indent=_INDENT
                 )
-                console.print(told, style="dim", highlight=False, markup=False)
+                console.print(lines, style="dim")
     number = "1 probe" if len(chosen) == 1 else f"{len(chosen):,} probes"
-    of = f" of {' and '.join(suites)}" if suites else ""
+    of = f" of {' and '.join(whole)}" if whole else ""
     console.print(
-        f"\n{number}{of}{'' if 'all' in asked or not suites else '; --suite all has the others'}. Behind @: where the "
-        "texts come from. One alone: --suite probe:NAME, and * for any letters. Symmetric: counted is how often two "
-        "texts are told apart. Wanted: the score of a good ranker, an opinion.",
-        highlight=False,
-        markup=False,
+        f"\n{number}{of}{'' if 'all' in suites or not whole else '; --suite all has the others'}. After @: source of "
+        "the texts. --suite probe:NAME selects a probe; * stands for any letters. Symmetric: the score is the share of "
+        "pairs whose texts are distinguished. Expected: the score of a good ranker, an opinion."
     )
 
 
-class Listed(NamedTuple):
-    """What is told of a probe, whatever its texts.
+class ListedProbe(NamedTuple):
+    """Definition of a probe, without the source of its texts.
 
     Attributes
     ----------
-    name : str
-        Without its texts.
-    title, definition : str
+    name, title, definition : str
     symmetric : bool
-    wanted : str
-        The score of a good ranker; empty where people may want either.
+    expected : str
+        Score of a good ranker; empty if there is no expectation.
     """
 
     name: str
     title: str
     definition: str
     symmetric: bool
-    wanted: str
+    expected: str
 
 
-def by_definition(chosen: Iterable[ProbeSelection]) -> dict[str, dict[Listed, list[str]]]:
-    """Return by section what is asked, and of which texts."""
-    found: dict[str, dict[Listed, list[str]]] = {}
+def by_definition(chosen: Iterable[ProbeSelection]) -> dict[str, dict[ListedProbe, list[str]]]:
+    """Return for each section the probes, with the sources of their texts."""
+    found: dict[str, dict[ListedProbe, list[str]]] = {}
     for one in chosen:
         name, _, texts = legible_line(one.probe.name).partition("@")
-        asked = Listed(
+        listed = ListedProbe(
             name,
             legible_line(one.probe.title),
             legible_line(one.probe.definition),
             one.probe.symmetric,
             expected_score(expectation_of(one.probe)),
         )
-        found.setdefault(one.section, {}).setdefault(asked, []).append(texts)
+        found.setdefault(one.section, {}).setdefault(listed, []).append(texts)
     return found
 
 
-def _told(score: float | None) -> str:
+def _formatted(score: float | None) -> str:
     return "none" if score is None else f"{score:+.3f}".replace("-", "−")

@@ -6,8 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from termwise.cli.fusion_options import refuse_options
-from termwise.cli.options import JsonFlag, argument, choice, option
+from termwise.cli.options import JsonFlag, argument, choice, option, refuse_options
 from termwise.cli.terminal import note, note_line, progress_bar
 from termwise.cli.train_options import EncoderOut, print_trained
 from termwise.errors import MissingFileError

@@ -69,11 +69,11 @@ def test_scores_are_printed(folder, capsys):
     assert "shuffle-words" not in out
     assert probe("bm25", "--judged", folder, *SUITE, "--names") == 0
     assert re.search(r"\nshuffle-words +pets", capsys.readouterr().out)
-    assert "δ, up to which scores tie: bm25" in " ".join(out.split())
+    assert "δ, the largest difference of a tie: bm25" in " ".join(out.split())
     assert "--out DIR" in err
 
 
-def test_what_tells_two_rankers_apart_is_said(folder, monkeypatch, capsys):
+def test_differences_between_rankers_are_printed(folder, monkeypatch, capsys):
     (folder.parent / "long_and_short.py").write_text(
         "import numpy as np\n"
         "def length(queries, texts):\n    return np.array([float(len(text)) for text in texts])\n"
@@ -88,7 +88,7 @@ def test_what_tells_two_rankers_apart_is_said(folder, monkeypatch, capsys):
     assert "c against a: no difference is significant" in err
 
 
-def test_a_median_gap_of_0_is_said(folder, monkeypatch, capsys):
+def test_a_median_gap_of_0_is_noted(folder, monkeypatch, capsys):
     (folder.parent / "coarse.py").write_text(
         "def score(queries, texts):\n    return [float(len(text) > 10**6) for text in texts]\n"
     )
@@ -96,9 +96,9 @@ def test_a_median_gap_of_0_is_said(folder, monkeypatch, capsys):
     given = ["bm25", "python:coarse:score", "--judged", folder, *SUITE]
     assert probe(*given) == 0
     err = capsys.readouterr().err
-    assert "\nscore: half of the neighbours at the top of a ranking score alike" in err
+    assert "\nscore: half of the neighbours at the top of a ranking have equal scores" in err
     assert probe(*given, "--delta", "0") == 0
-    assert "alike" not in capsys.readouterr().err
+    assert "equal scores" not in capsys.readouterr().err
 
 
 def test_cells_as_json(folder, capsys):
@@ -118,15 +118,15 @@ def test_a_score_that_has_changed_ends_with_5(folder, tmp_path, capsys):
     capsys.readouterr()
     assert probe("bm25", *given, "100", *against, "--fail-if", "stuffing-append-1>0.5") == 5
     err = capsys.readouterr().err
-    assert "termwise: 2 scores are what --fail-if forbids" in err
+    assert "termwise: 2 scores fail --fail-if" in err
     assert "changed  bm25, stuffing-append-1@written: +1.000 before, +0.000 now" in err
     assert probe("bm25", *given, "0.1", "--fail-if", "changed") == 2
     assert "--against DIR" in capsys.readouterr().err
     assert probe("other=bm25", *given, "0.1", *against) == 2
-    assert "no score of these can have changed" in capsys.readouterr().err
+    assert "no score can be compared" in capsys.readouterr().err
 
 
-def test_a_report_and_going_on_with_it(folder, tmp_path, capsys):
+def test_a_report_is_resumed_and_compared(folder, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = ["bm25", "jm", "bm25+jm,alpha=0.3", "--judged", folder, *SUITE, "--out", out, "--json"]
     assert probe(*arguments) == 0
@@ -142,32 +142,32 @@ def test_a_report_and_going_on_with_it(folder, tmp_path, capsys):
     assert capsys.readouterr().out == first
     assert probe("bm25", "--judged", folder, *SUITE, "--against", out, "--json") == 0
     err = capsys.readouterr().err
-    assert err.count("not asked now") == 2  # a line for jm, and one for the mixture
-    assert "jm, not asked now: shuffle-words@pets, stuffing-append-1@written" in err
+    assert err.count("scored only in") == 2  # a line for jm, and one for the mixture
+    assert f"jm, scored only in {out}: shuffle-words@pets, stuffing-append-1@written" in err
     assert "another" not in err
     assert "nothing has changed" not in err
     assert probe(*arguments[:-3], "--seed", "1", "--against", out, "--json") == 0
     assert f"seed: 0 in {out}, 1 now" in capsys.readouterr().err
     assert probe("bm25,b=0.1", "--judged", folder, *SUITE, "--against", out, "--json", "--delta", "0.2") == 0
     err = capsys.readouterr().err
-    assert f"bm25 is another ranker than it was in {out}, or has other settings" in err
-    assert f"bm25: its ties are those of another threshold than in {out}" in err
+    assert f"bm25 is another ranker than in {out}, or has other settings" in err
+    assert f"bm25: the threshold of ties is another one than in {out}" in err
 
 
-def test_demands_decide_about_the_exit_status(folder, capsys):
+def test_a_failed_assertion_sets_the_exit_status(folder, capsys):
     given = ["bm25", "--judged", folder, *SUITE, "--json"]
     assert probe(*given, "--fail-if", "shuffle-words>0.5") == 0
     assert probe(*given, "--fail-if", "stuffing-append-1>0.1") == 5
     err = capsys.readouterr().err
-    assert "termwise: 2 scores are what --fail-if forbids" in err
+    assert "termwise: 2 scores fail --fail-if" in err
     assert "stuffing-append-1@pets: +" in err
     assert probe(*given, "--fail-if", "stuffing-append-1@pets>0.1") == 5
-    assert "termwise: a score is what --fail-if forbids" in capsys.readouterr().err
+    assert "termwise: a score fails --fail-if" in capsys.readouterr().err
     assert probe(*given, "--fail-if", "tpyos<0") == 2
     assert probe(*given, "--fail-if", "typos") == 2
 
 
-def test_a_report_is_read_in_place_of_asking(folder, tmp_path, capsys):
+def test_a_report_is_read_without_scoring(folder, tmp_path, capsys):
     def read(*arguments):
         return termwise(["probe", *map(str, arguments)])
 
@@ -187,13 +187,13 @@ def test_a_report_is_read_in_place_of_asking(folder, tmp_path, capsys):
     assert read("--report", tmp_path / "old", "--json") == 0
     assert {scorer for _, scorer in cells(capsys.readouterr().out)} == {"bm25"}
     assert read("--report", tmp_path / "old", "bm25", "--list") == 2
-    assert "a ranker and --list" in capsys.readouterr().err
+    assert "SCORER, --list do not apply with --report" in capsys.readouterr().err
     assert read("--report", tmp_path / "old", "--delta", "0.9", "--limit", "3") == 2
-    assert "--limit and --delta" in capsys.readouterr().err
+    assert "--limit, --delta do not apply with --report" in capsys.readouterr().err
     assert read("--report", tmp_path / "none") == 3
 
 
-def test_seeds_are_told(folder, capsys):
+def test_the_deviation_between_seeds_is_printed(folder, capsys):
     rankers = ["m@1=bm25", "m@2=bm25,analyzer=whitespace"]
     assert probe(*rankers, "--judged", folder, "--delta", "0", *SUITE) == 0
     assert "m: 2 seeds, standard deviation between them: Textual manipulation 0." in capsys.readouterr().err
@@ -206,7 +206,7 @@ def test_a_number_is_a_threshold(folder, capsys):
         assert probe("bm25", "--judged", folder, *SUITE, "--delta", wrong) == 2
 
 
-def test_a_run_is_asked_about_real_texts_only(folder, tmp_path, capsys):
+def test_a_run_scores_judged_texts_only(folder, tmp_path, capsys):
     path = tmp_path / "mine.run"
     write_run(
         Run([Ranking(["d1", "d3", "d4"], [3.0, 2.0, 1.0], "q1"), Ranking(["d2", "d3"], [2.0, 1.0], "q2")]),
@@ -221,15 +221,15 @@ def test_a_run_is_asked_about_real_texts_only(folder, tmp_path, capsys):
     assert "shuffle-words@pets" in report["scorers"][0]["skipped"]
 
 
-def test_what_was_not_asked_is_told(folder, tmp_path, capsys):
+def test_skipped_probes_are_noted(folder, tmp_path, capsys):
     path = tmp_path / "mine.run"
     write_run(Run([Ranking(["d1", "d3", "d4"], [3.0, 2.0, 1.0], "q1")]), path)
     assert probe(path, "--judged", folder, *SUITE, "--suite", "probe:stuffing-append-2") == 0
     told = capsys.readouterr().err.splitlines()
-    assert any(line.startswith("mine was not asked ") and "such as" in line for line in told)
+    assert any(line.startswith("skipped for mine: ") and "such as" in line for line in told)
     assert probe(path, "bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--json") == 0
     assert capsys.readouterr().err.splitlines()[0] == (
-        "mine was not asked shuffle-words@pets: the run ranks both texts of none of its samples"
+        "skipped for mine: shuffle-words@pets: the run ranks both texts of none of its samples"
     )
 
 
@@ -246,7 +246,7 @@ def test_a_function_of_the_current_folder(folder, tmp_path, monkeypatch, capsys)
     assert sys.path[-1] == str(tmp_path)
 
 
-def test_probes_of_ones_own(folder, tmp_path, capsys):
+def test_probes_of_a_yaml_file(folder, tmp_path, capsys):
     pytest.importorskip("yaml")
     path = tmp_path / "mine.yaml"
     path.write_text(
@@ -265,7 +265,7 @@ def test_probes_of_ones_own(folder, tmp_path, capsys):
     assert (cell["score"], cell["samples"]) == (1.0, 1)
 
 
-def test_it_is_said_why_there_is_no_pair(folder, capsys):
+def test_a_probe_without_pairs_has_a_reason(folder, capsys):
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n")
     probes = ["--suite", "probe:fold-case", "--suite", "probe:attack-none@pets"]
     assert probe("bm25", "--judged", folder, "--delta", "0", *probes) == 0
@@ -276,21 +276,21 @@ def test_it_is_said_why_there_is_no_pair(folder, capsys):
     )
 
 
-def test_what_there_is_is_listed(folder, capsys):
+def test_probes_are_listed(folder, capsys):
     assert probe("--list", "--judged", folder, "--suite", "all") == 0
     out = capsys.readouterr().out
     assert (
-        "  shuffle-words: Words shuffled (wanted: −1)  @pets\n      First: the text with its words in random order"
+        "  shuffle-words: Words shuffled (expected: −1)  @pets\n      First: the text with its words in random order"
         in out
     )
-    assert "  length-doubled: Text twice (wanted: 0)  @written @pets\n      First: the text twice." in out
+    assert "  length-doubled: Text twice (expected: 0)  @written @pets\n      First: the text twice." in out
     assert "quick" in out
     assert "jfleg" in out
-    assert re.search(r"\n\d+ probes of all\. Behind @: where the\s+texts come from", out)
-    assert "(symmetric, wanted: 0)  @written" in out
+    assert re.search(r"\n\d+ probes of all\. After @: source of\s+the texts", out)
+    assert "(symmetric, expected: 0)  @written" in out
     assert probe("--list", "--judged", folder, "--suite", "probe:length-doubled") == 0
     out = capsys.readouterr().out
-    assert "\n2 probes. Behind @" in out
+    assert "\n2 probes. After @" in out
     assert "jfleg" not in out
     assert probe("--list", "--judged", folder, "--suite", "axioms", "--json") == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -315,14 +315,14 @@ def test_what_there_is_is_listed(folder, capsys):
         ["bm25", "--suite", "mine.toml"],
     ],
 )
-def test_what_cannot_be_asked(arguments, folder, capsys):
+def test_bad_arguments_are_refused(arguments, folder, capsys):
     given = arguments if "--judged" in arguments else [*arguments, "--judged", str(folder)]
     given = given if "--suite" in arguments else [*given, *SUITE]
     assert probe(*given) == 2
     assert "termwise:" in capsys.readouterr().err
 
 
-def test_missing_files_are_told(folder, tmp_path, capsys):
+def test_missing_files_are_refused(folder, tmp_path, capsys):
     for arguments in (
         ["--data", "jfleg=nowhere"],
         ["--judged", f"{folder}:dev"],
@@ -373,16 +373,19 @@ def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, monkeypatch)
     assert set(first) == set(again)
 
 
-def test_a_report_that_knows_less_says_so_and_takes_its_files_away(folder, tmp_path, capsys):
+def test_a_smaller_report_is_noted_and_removes_old_files(folder, tmp_path, capsys):
     out = tmp_path / "out"
     given = ["--judged", folder, "--out", out]
     assert probe("bm25", "jm", *given, *SUITE) == 0
     foreign = out / "samples" / "mine.jsonl.gz"
     foreign.write_bytes(b"")
-    assert "that this one is without" not in capsys.readouterr().err
+    assert "that the new one lacks" not in capsys.readouterr().err
     before = len(list((out / "results").iterdir()))
     assert probe("bm25", *given, "--suite", "probe:shuffle-words") == 0
-    assert f"{out} had a report with {before - 1} scores that this one is without" in capsys.readouterr().err
+    assert (
+        f"the replaced report in {out} had {before - 1} scores that the new one lacks"
+        in capsys.readouterr().err
+    )
     assert [path.name for path in (out / "results").iterdir()] == ["shuffle-words@pets+bm25.jsonl.gz"]
     assert {path.name for path in (out / "samples").iterdir()} == {
         "shuffle-words@pets.jsonl.gz",
@@ -392,7 +395,7 @@ def test_a_report_that_knows_less_says_so_and_takes_its_files_away(folder, tmp_p
     assert probe("bm25", *given, "--suite", "probe:shuffle-words") == 0
 
 
-def test_nothing_that_is_read_steers_the_terminal(folder, tmp_path, capsys):
+def test_control_characters_of_input_are_replaced(folder, tmp_path, capsys):
     pytest.importorskip("yaml")
     path = tmp_path / "odd.yaml"
     path.write_text(
@@ -511,7 +514,7 @@ def test_a_share_is_from_0_to_1(alpha, folder, capsys):
     assert f"alpha={alpha}" in capsys.readouterr().err
 
 
-def test_names_that_are_given_twice_are_told_with_their_places(folder, tmp_path, capsys):
+def test_a_name_given_twice_is_refused_with_both_sources(folder, tmp_path, capsys):
     pytest.importorskip("yaml")
     assert probe("bm25", "--judged", f"a={folder}", "--judged", f"a={twin(folder)}", *SUITE) == 2
     err = capsys.readouterr().err
@@ -528,7 +531,7 @@ def test_names_that_are_given_twice_are_told_with_their_places(folder, tmp_path,
     assert probe(*given, tmp_path / "one.yaml") == 0
 
 
-def test_prints_of_a_function_are_no_result(folder, tmp_path, monkeypatch, capsys):
+def test_output_of_a_function_goes_to_stderr(folder, tmp_path, monkeypatch, capsys):
     (tmp_path / "chatty_here.py").write_text(
         "print('loading')\n\n\ndef score(queries, texts):\n    print('scoring')\n    return [len(t) for t in texts]\n"
     )
@@ -541,7 +544,7 @@ def test_prints_of_a_function_are_no_result(folder, tmp_path, monkeypatch, capsy
 
 
 @pytest.mark.parametrize("source", ["import sys\nsys.exit(0)", "def score(q, t):\n    raise SystemExit"])
-def test_a_function_that_leaves_does_not_pass_a_check(source, folder, tmp_path, monkeypatch, capsys):
+def test_a_function_that_exits_fails_the_check(source, folder, tmp_path, monkeypatch, capsys):
     (tmp_path / "leaves_here.py").write_text(source)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "leaves_here", raising=False)
@@ -550,7 +553,7 @@ def test_a_function_that_leaves_does_not_pass_a_check(source, folder, tmp_path, 
     assert "SystemExit" in capsys.readouterr().err
 
 
-def test_a_run_of_another_collection_is_told(folder, tmp_path, capsys):
+def test_a_run_of_another_collection_is_refused(folder, tmp_path, capsys):
     path = tmp_path / "other.run"
     for ranking in (Ranking(["d1"], [1.0], "x9"), Ranking(["zz"], [1.0], "q1")):
         write_run(Run([ranking]), path)
@@ -561,7 +564,7 @@ def test_a_run_of_another_collection_is_told(folder, tmp_path, capsys):
     assert re.search(r"queries of the run +none\n", capsys.readouterr().err)
 
 
-def test_a_demand_of_a_probe_without_a_pair_is_told_before_anything_is_scored(folder, monkeypatch, capsys):
+def test_an_assertion_about_a_probe_without_pairs_is_refused_before_scoring(folder, monkeypatch, capsys):
     def scored(*_, **__):
         raise AssertionError("something was scored")
 
@@ -591,16 +594,16 @@ def test_judgments_are_found_by_their_whole_names(folder, capsys):
     assert "found     dev[1]" in capsys.readouterr().err
 
 
-def test_a_data_set_that_no_suite_asks_about_is_told(folder, tmp_path, capsys):
+def test_an_unused_data_set_is_noted(folder, tmp_path, capsys):
     nevir = tmp_path / "nevir"
     nevir.mkdir()
     (nevir / "test.jsonl").write_text('{"q1": "cats?", "q2": "dogs?", "doc1": "A cat.", "doc2": "A dog."}\n')
     given = ["bm25", "--judged", folder, "--delta", "0", "--json", "--data", f"nevir={nevir}"]
     assert probe(*given, *SUITE) == 0
-    assert "nevir: none of these suites asks about it; --suite all does" in capsys.readouterr().err
+    assert "nevir: no probe of these suites uses it; --suite all does" in capsys.readouterr().err
     assert probe(*given, *SUITE, "--suite", "probe:negation@nevir") == 0
     out, err = capsys.readouterr()
-    assert "none of these suites" not in err
+    assert "no probe of these suites" not in err
     assert cells(out)["negation@nevir", "bm25"]["samples"] == 2
     assert probe(*given[1:], "--list") == 0
     assert "negation@nevir" in capsys.readouterr().out
@@ -620,18 +623,20 @@ def test_judged_texts_of_one_identifier_are_refused(folder, capsys):
     assert "Another cat." in err
 
 
-def test_what_is_left_of_an_interrupted_run(folder, tmp_path, monkeypatch, capsys):
+def test_an_interrupted_run_stores_scores(folder, tmp_path, monkeypatch, capsys):
     (tmp_path / "stops_here.py").write_text("def score(q, t):\n    raise KeyboardInterrupt\n")
     monkeypatch.chdir(tmp_path)
     given = ["--judged", folder, "--delta", "1", *SUITE]
     assert probe("python:stops_here:score", *given, "--out", "out") == 130
     err = capsys.readouterr().err
-    assert "score: no score is kept in out, and the next run asks anew; fingerprint=VERSION" in err
-    assert "interrupted, with no score in out" in err
+    assert "score: scores are not stored in out, and the next run computes them again" in err
+    assert "interrupted; 0 scores are stored in out" in err
     assert probe("python:stops_here:score,fingerprint=1", *given, "--out", "out") == 130
-    assert "no score is kept" not in capsys.readouterr().err
+    assert "not stored" not in capsys.readouterr().err
     assert probe("bm25", "python:stops_here:score", *given, "--out", "out") == 130
-    assert re.search(r"interrupted; \d+ scores are in out: the same command goes on", capsys.readouterr().err)
+    assert re.search(
+        r"interrupted; \d+ scores are stored in out: the same command resumes", capsys.readouterr().err
+    )
     assert probe("python:stops_here:score", *given) == 130
     assert "with --out DIR" in capsys.readouterr().err
 
