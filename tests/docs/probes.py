@@ -40,7 +40,9 @@ def reference() -> str:
         for one, texts in probes.items():
             of = ", ".join(f"`{'judged' if text == judged else text}`" for text in texts)
             title = cell_text(one.title) + (" (symmetric)" if one.symmetric else "")
-            parts.append(f"| `{one.name}` | {title} | {of} | {one.wanted} | {cell_text(one.definition)} |\n")
+            parts.append(
+                f"| `{one.name}` | {title} | {of} | {one.expected} | {cell_text(one.definition)} |\n"
+            )
     return "".join(parts)
 
 
