@@ -15,8 +15,8 @@ are not pooled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Literal, final
 
@@ -24,7 +24,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.contrast import Contrast
 from termwise.evaluate.correction import bonferroni, holm
-from termwise.evaluate.criterion import DEFAULT_CRITERION, MAX_RESAMPLES, Criterion
+from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule, TieRule
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.paired_tests import mean_interval, paired_differences, paired_t, sign_flip_p
@@ -32,6 +32,10 @@ from termwise.records import Exclusion, Qrel, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
+
+
+MAX_RESAMPLES = 10_000_000
+"""Largest number of sign flips and bootstrap samples."""
 
 
 @final
@@ -200,9 +204,11 @@ def compare(
     >>> contrast.p_permutation
     0.5
     """
-    plan = _Plan.checked([run.name for run in runs], baseline, pairs, confidence, resamples, seed)
+    names = [run.name for run in runs]
+    chosen = _checked_baseline(names, baseline, pairs, confidence, resamples, seed)
     evaluator = Evaluator(qrels, measures, missing=missing, exclude=exclude, ties=ties)
-    return plan.compare(_over_shared_queries([evaluator.evaluate(run) for run in runs]))
+    evaluations = [evaluator.evaluate(run) for run in runs]
+    return _compared(evaluations, chosen, pairs, confidence, resamples, seed)
 
 
 def compare_evaluations(
@@ -246,7 +252,8 @@ def compare_evaluations(
     >>> compare_evaluations([measured("old", "ba"), measured("new", "ab")]).contrasts[0].difference
     0.5
     """
-    plan = _Plan.checked([e.run for e in evaluations], baseline, pairs, confidence, resamples, seed)
+    names = [evaluation.run for evaluation in evaluations]
+    chosen = _checked_baseline(names, baseline, pairs, confidence, resamples, seed)
     first = evaluations[0]
     for evaluation in evaluations:
         if evaluation.measures != first.measures:
@@ -254,103 +261,69 @@ def compare_evaluations(
                 "compared runs need the same measures",
                 facts=[(e.run, ", ".join(e.measures)) for e in (first, evaluation)],
             )
-    return plan.compare(_over_shared_queries(evaluations))
+    return _compared(evaluations, chosen, pairs, confidence, resamples, seed)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """Checked arguments of a comparison."""
+def _compared(
+    evaluations: Sequence[Evaluation],
+    baseline: str,
+    pairs: Literal["baseline", "all"],
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> Comparison:
+    shared = _over_shared_queries(evaluations)
+    comparison = Comparison(shared, baseline, pairs, (), confidence, resamples, seed)
+    contrasts = chain.from_iterable(_contrasts(comparison, measure) for measure in comparison.measures)
+    return replace(comparison, contrasts=tuple(contrasts))
 
-    baseline: str
-    pairs: Literal["baseline", "all"]
-    couples: tuple[tuple[str, str], ...]
-    confidence: float
-    resamples: int
-    seed: int
 
-    @classmethod
-    def checked(
-        cls,
-        names: Sequence[str],
-        baseline: str | None,
-        pairs: Literal["baseline", "all"],
-        confidence: float,
-        resamples: int,
-        seed: int,
-    ) -> _Plan:
-        chosen = _check_names(names, baseline)
-        if pairs not in ("baseline", "all"):
-            raise ParameterError(
-                f"pairs cannot be {pairs!r}", facts=[("given", repr(pairs)), ("expected", "baseline or all")]
-            )
-        _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1, 0.95)
-        enough = 100 <= resamples <= MAX_RESAMPLES
-        _check_number("resamples", resamples, f"a whole number from 100 to {MAX_RESAMPLES}", enough, 10_000)
-        _check_number("seed", seed, "a whole number from 0", seed >= 0, 0)
-        couples = (
-            tuple(combinations(names, 2))
-            if pairs == "all"
-            else tuple((chosen, name) for name in names if name != chosen)
+def _contrasts(comparison: Comparison, measure: str) -> Iterator[Contrast]:
+    """Yield the contrasts of one measure, with the p-values corrected for their number."""
+    values = {evaluation.run: evaluation.values[measure] for evaluation in comparison.evaluations}
+    couples = list(combinations(comparison.runs, 2))
+    if comparison.pairs == "baseline":
+        couples = [(comparison.baseline, run) for run in comparison.runs if run != comparison.baseline]
+    seed, resamples = comparison.seed, comparison.resamples
+    differences = [paired_differences(values[baseline], values[run]) for baseline, run in couples]
+    t_tests = [paired_t(values[baseline], values[run]) for baseline, run in couples]
+    p_t = [p for _, p, _ in t_tests]
+    p_permutation = [sign_flip_p(d, resamples=resamples, seed=seed) for d in differences]
+    corrected = (bonferroni(p_t), holm(p_t), bonferroni(p_permutation), holm(p_permutation))
+    for number, ((baseline, run), d) in enumerate(zip(couples, differences, strict=True)):
+        baseline_mean, difference = float(values[baseline].mean()), float(d.mean())
+        low, high = mean_interval(d, confidence=comparison.confidence, resamples=resamples, seed=seed)
+        t, _, effect_size = t_tests[number]
+        yield Contrast(
+            measure=measure,
+            baseline=baseline,
+            run=run,
+            queries=len(d),
+            baseline_mean=baseline_mean,
+            run_mean=float(values[run].mean()),
+            difference=difference,
+            relative=difference / baseline_mean if baseline_mean != 0 else None,
+            ci_low=low,
+            ci_high=high,
+            t=t,
+            p_t=p_t[number],
+            p_t_bonferroni=corrected[0][number],
+            p_t_holm=corrected[1][number],
+            p_permutation=p_permutation[number],
+            p_permutation_bonferroni=corrected[2][number],
+            p_permutation_holm=corrected[3][number],
+            effect_size=effect_size,
+            wins=int((d > 0).sum()),
+            ties=int((d == 0).sum()),
+            losses=int((d < 0).sum()),
+            differences=d,
         )
-        return cls(chosen, pairs, couples, confidence, resamples, seed)
-
-    def compare(self, evaluations: tuple[Evaluation, ...]) -> Comparison:
-        by_name = {evaluation.run: evaluation for evaluation in evaluations}
-        contrasts = (self._contrasts(measure, by_name) for measure in evaluations[0].measures)
-        return Comparison(
-            evaluations,
-            self.baseline,
-            self.pairs,
-            tuple(chain.from_iterable(contrasts)),
-            self.confidence,
-            self.resamples,
-            self.seed,
-        )
-
-    def _contrasts(self, measure: str, by_name: Mapping[str, Evaluation]) -> Iterator[Contrast]:
-        """Yield the comparisons of one measure, with the p-values corrected for their number."""
-        values = [
-            (by_name[baseline].values[measure], by_name[run].values[measure])
-            for baseline, run in self.couples
-        ]
-        differences = [paired_differences(before, after) for before, after in values]
-        t_tests = [paired_t(before, after) for before, after in values]
-        p_t = [p for _, p, _ in t_tests]
-        p_permutation = [sign_flip_p(d, resamples=self.resamples, seed=self.seed) for d in differences]
-        corrected = (bonferroni(p_t), holm(p_t), bonferroni(p_permutation), holm(p_permutation))
-        for number, ((baseline, run), d) in enumerate(zip(self.couples, differences, strict=True)):
-            before, after = values[number]
-            baseline_mean, difference = float(before.mean()), float(d.mean())
-            low, high = mean_interval(d, confidence=self.confidence, resamples=self.resamples, seed=self.seed)
-            t, _, effect_size = t_tests[number]
-            yield Contrast(
-                measure=measure,
-                baseline=baseline,
-                run=run,
-                queries=len(d),
-                baseline_mean=baseline_mean,
-                run_mean=float(after.mean()),
-                difference=difference,
-                relative=difference / baseline_mean if baseline_mean != 0 else None,
-                ci_low=low,
-                ci_high=high,
-                t=t,
-                p_t=p_t[number],
-                p_t_bonferroni=corrected[0][number],
-                p_t_holm=corrected[1][number],
-                p_permutation=p_permutation[number],
-                p_permutation_bonferroni=corrected[2][number],
-                p_permutation_holm=corrected[3][number],
-                effect_size=effect_size,
-                wins=int((d > 0).sum()),
-                ties=int((d == 0).sum()),
-                losses=int((d < 0).sum()),
-                differences=d,
-            )
 
 
-def _check_names(names: Sequence[str], baseline: str | None) -> str:
-    """Check the names of the runs and return that of the baseline."""
+def _checked_baseline(
+    names: Sequence[str], baseline: str | None, pairs: str, confidence: float, resamples: int, seed: int
+) -> str:
+    """Check the arguments of a comparison and return the name of the baseline."""
     if len(names) < 2:
         raise ParameterError(
             "a comparison needs at least two runs",
@@ -366,6 +339,14 @@ def _check_names(names: Sequence[str], baseline: str | None) -> str:
         )
     if baseline is not None and baseline not in names:
         raise UnknownNameError.of("run", baseline, names)
+    if pairs not in ("baseline", "all"):
+        raise ParameterError(
+            f"pairs cannot be {pairs!r}", facts=[("given", repr(pairs)), ("expected", "baseline or all")]
+        )
+    _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1, 0.95)
+    enough = 100 <= resamples <= MAX_RESAMPLES
+    _check_number("resamples", resamples, f"a whole number from 100 to {MAX_RESAMPLES}", enough, 10_000)
+    _check_number("seed", seed, "a whole number from 0", seed >= 0, 0)
     return names[0] if baseline is None else baseline
 
 

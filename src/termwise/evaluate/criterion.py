@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -13,9 +12,6 @@ from termwise.validation import is_finite_number
 
 Verdict = Literal["better", "worse", "not shown"]
 """Result of a comparison; ``"not shown"`` does not mean that the runs are equal."""
-
-MAX_RESAMPLES = 10_000_000
-"""Largest number of sign flips and bootstrap samples."""
 
 
 @final
@@ -62,42 +58,6 @@ class Criterion:
     def how(self) -> str:
         """Names of the test and the correction."""
         return f"{TEST_NAMES[self.test]}, {CORRECTION_NAMES[self.correction]}"
-
-    def least_p(self, *, resamples: int, comparisons: int) -> float:
-        """Return the smallest corrected p that the test can give: 0 for the t-test.
-
-        A two-sided p of the permutation test is at least 2 / (resamples + 1). Both corrections multiply the smallest p
-        of a family by the size of the family.
-
-        Parameters
-        ----------
-        resamples : int
-            Number of sign flips.
-        comparisons : int
-            Size of the family.
-
-        Examples
-        --------
-        >>> round(Criterion().least_p(resamples=100, comparisons=3), 4)
-        0.0594
-        """
-        if self.test == "t":
-            return 0.0
-        return min(1.0, self._factor(comparisons) * 2 / (resamples + 1))
-
-    def least_resamples(self, comparisons: int) -> int | None:
-        """Return the fewest sign flips that can show a difference; None if more than `MAX_RESAMPLES`.
-
-        Examples
-        --------
-        >>> Criterion(level=0.01).least_resamples(1), Criterion().least_resamples(300)
-        (200, 12000)
-        """
-        needed = 2 * self._factor(comparisons) / self.level
-        return math.floor(needed) if needed <= MAX_RESAMPLES else None
-
-    def _factor(self, comparisons: int) -> int:
-        return 1 if self.correction == "none" else comparisons
 
     def verdict(self, contrast: Contrast) -> Verdict:
         """Return whether the run of a contrast is better or worse than its baseline."""

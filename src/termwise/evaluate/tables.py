@@ -6,6 +6,7 @@ A :class:`Table` holds values, not strings. CSV writes numbers in full; text, La
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple, final
@@ -14,7 +15,7 @@ from rich.cells import cell_len
 
 from termwise.display.safe_text import legible_line
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.evaluate.comparison import Comparison
+from termwise.evaluate.comparison import MAX_RESAMPLES, Comparison
 from termwise.evaluate.contrast import Contrast
 from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Counts, Evaluation
@@ -323,16 +324,20 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
 
 
 def too_few_resamples(comparison: Comparison, criterion: Criterion) -> str | None:
-    """Return a note if the resamples are too few for any difference to be shown, else None."""
-    family, resamples = comparison.family, comparison.resamples
-    least = criterion.least_p(resamples=resamples, comparisons=family)
-    if least < criterion.level:
+    """Return a note if the resamples are too few for any difference to be shown, else None.
+
+    A two-sided p of the permutation test is at least 2 / (resamples + 1). Both corrections multiply the smallest p of a
+    family by the size of the family.
+    """
+    factor = 1 if criterion.correction == "none" else comparison.family
+    least = min(1.0, factor * 2 / (comparison.resamples + 1))
+    if criterion.test == "t" or least < criterion.level:
         return None
-    needed = criterion.least_resamples(family)
-    way = "another test or level" if needed is None else f"{needed} at least"
+    needed = 2 * factor / criterion.level
     return (
-        f"No difference can be shown: with {resamples} resamples no corrected p is below {least:.2g}. "
-        f"p < {criterion.level:g} takes {way}."
+        f"No difference can be shown: with {comparison.resamples} resamples no corrected p is below {least:.2g}. "
+        f"p < {criterion.level:g} needs "
+        + (f"at least {math.floor(needed)}." if needed <= MAX_RESAMPLES else "another test or level.")
     )
 
 

@@ -73,24 +73,20 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
         if scaling == "global" and deviation is not None:
             divisors[number] = deviation
         elif scaling != "raw" and not (scaling == "query-length" and lengths):
-            raise _varying(fusion.runs[number], scaling)
+            raise ParameterError(
+                "an index cannot hold this scaling",
+                facts=[("run", fusion.runs[number]), ("scaling", scaling), ("why", _WHY[scaling])],
+                fixes=[
+                    "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
+                    "fuse runs",
+                ],
+            )
     check_order(fusion, [index.path.name.removesuffix(".tw") for index in indexes])
     for number in counting:
         _check_settings(fusion, number, indexes[number])
     # If all scores of a run are equal, `global` makes them 0.
     return tuple(
         weight / divisor if divisor else 0.0 for weight, divisor in zip(fusion.weights, divisors, strict=True)
-    )
-
-
-def _varying(run: str, scaling: Scaling) -> ParameterError:
-    return ParameterError(
-        "an index cannot hold this scaling",
-        facts=[("run", run), ("scaling", scaling), ("reason", _WHY[scaling])],
-        fixes=[
-            "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
-            "fuse runs",
-        ],
     )
 
 

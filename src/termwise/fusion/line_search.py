@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from termwise.errors import ParameterError
 from termwise.fusion.objective import RANKED_MEASURES, Objective, RankedObjective
@@ -70,15 +71,22 @@ def best_on_line(
     return point if point.value > measured.value + EQUAL else measured
 
 
-def sweep(objective: Objective, *, progress: Progress = no_progress) -> Choice:
-    """Return the best alpha for two runs, exactly.
+def best_share(
+    objective: Objective, method: Literal["sweep", "grid"], *, progress: Progress = no_progress
+) -> Choice:
+    """Return the best alpha for two runs: exactly with ``sweep``, of `TENTHS` with ``grid``.
 
     Raises
     ------
     ParameterError
         If there are not two runs, or the measure has no exact search.
     """
-    _two(objective, "sweep")
+    if objective.runs != 2:
+        raise ParameterError(
+            f"{method} needs two runs", facts=[("runs", objective.runs)], fixes=["set `method='ascent'`"]
+        )
+    if method == "grid":
+        return best_of_grid(objective, (1.0, 0.0), (0.0, 1.0), progress=progress)
     if not isinstance(objective, RankedObjective):
         raise no_exact_sweep(objective.measure, ["set `method='grid'`", "set `method='ascent'`"])
     return best_on_line(objective, (1.0, 0.0), (0.0, 1.0), progress=progress)
@@ -91,26 +99,3 @@ def no_exact_sweep(measure: str, fixes: Sequence[str]) -> ParameterError:
         facts=[("measures", ", ".join(RANKED_MEASURES)), ("parameters", "a cutoff and rel")],
         fixes=fixes,
     )
-
-
-def grid(
-    objective: Objective, points: Sequence[float] = TENTHS, *, progress: Progress = no_progress
-) -> Choice:
-    """Return the best alpha of a grid for two runs.
-
-    Raises
-    ------
-    ParameterError
-        If there are not two runs.
-    """
-    _two(objective, "grid")
-    return best_of_grid(objective, (1.0, 0.0), (0.0, 1.0), points, progress=progress)
-
-
-def _two(objective: Objective, method: str) -> None:
-    if objective.runs != 2:
-        raise ParameterError(
-            f"{method} needs two runs",
-            facts=[("runs", objective.runs)],
-            fixes=["set `method='ascent'`"],
-        )

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from termwise.errors import ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
-from termwise.fusion.line_search import TENTHS, grid, no_exact_sweep, sweep, weights_at
+from termwise.fusion.line_search import TENTHS, best_share, no_exact_sweep, weights_at
 from termwise.fusion.objective import Objective, RankedObjective, check_relevant, objective_of
 from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.fusion.step_function import EQUAL, NARROW
@@ -182,7 +182,7 @@ def oracle(
         raise ParameterError("an oracle needs two runs", facts=[("runs", objective.runs)])
     if method == "sweep" and not isinstance(objective, RankedObjective):
         raise no_exact_sweep(objective.measure, ["set `method='grid'`"])
-    chosen = (sweep if method == "sweep" else grid)(objective, progress=progress)
+    chosen = best_share(objective, method, progress=progress)
     check_relevant(objective)
     first, second = objective.values(_FIRST), objective.values(_SECOND)
     fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.coordinate_ascent import ascent
-from termwise.fusion.line_search import grid, sweep
+from termwise.fusion.line_search import best_share
 from termwise.fusion.objective import check_relevant, objective_of
 from termwise.fusion.scaling import QueryScales, Scaling, deviation_of, scalings_of
 from termwise.fusion.weights_file import Fusion, Learned, Method, hash_of_queries
@@ -97,7 +97,7 @@ def learn(
         weights, value = climbed.weights, climbed.value
         origin: dict[str, Any] = {"seed": seed, "restarts": restarts}
     else:
-        choice = (sweep if method == "sweep" else grid)(objective, progress=progress)
+        choice = best_share(objective, method, progress=progress)
         weights, value = (choice.alpha, 1 - choice.alpha), choice.value
         origin = {"low": choice.low, "high": choice.high, "ties": choice.ties}
     check_relevant(objective)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.unit.evaluate.test_tables import QREL, comparison, run_at
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate import Criterion, compare, comparison_html, comparison_text, methods
+from termwise.evaluate.tables import too_few_resamples
 
 
 def test_a_run_is_better_or_worse_or_neither_is_shown():
@@ -52,26 +54,25 @@ def test_a_level_is_between_0_and_1(level):
 
 def test_too_few_resamples_for_any_difference_are_said():
     few = comparison(resamples=100)  # two comparisons of a measure: 2 · 2 / 101
-    assert few.of("RR@10")[0].p_permutation_holm >= Criterion().least_p(resamples=100, comparisons=2)
+    assert few.of("RR@10")[0].p_permutation_holm >= 2 * 2 / 101
     strict = Criterion(level=0.01)
     text = comparison_text(few, criterion=strict)
     assert text.endswith(
-        "No difference can be shown: with 100 resamples no corrected p is below 0.04. p < 0.01 takes 400 at least."
+        "No difference can be shown: with 100 resamples no corrected p is below 0.04. p < 0.01 needs at least 400."
     )
     assert methods(few, criterion=strict)[-1] in comparison_html(few, criterion=strict).replace("&lt;", "<")
     for criterion in (Criterion(), Criterion(test="t", level=0.01), Criterion(correction="none", level=0.02)):
         assert "No difference can be shown" not in comparison_text(few, criterion=criterion)
-    assert methods(few, criterion=Criterion(level=5e-324))[-1].endswith("takes another test or level.")
+    assert methods(few, criterion=Criterion(level=5e-324))[-1].endswith("needs another test or level.")
 
 
-@pytest.mark.parametrize("comparisons", [1, 2, 3, 300])
 @pytest.mark.parametrize("level", [0.05, 0.01, 0.001, 0.3])
 @pytest.mark.parametrize("correction", ["none", "holm"])
-def test_as_many_resamples_as_are_said_would_do_and_one_fewer_would_not(comparisons, level, correction):
-    criterion = Criterion(correction=correction, level=level)
-    needed = criterion.least_resamples(comparisons)
-    assert criterion.least_p(resamples=needed, comparisons=comparisons) < level
-    assert criterion.least_p(resamples=needed - 1, comparisons=comparisons) >= level
+def test_as_many_resamples_as_are_said_would_do_and_one_fewer_would_not(level, correction):
+    criterion, few = Criterion(correction=correction, level=level), comparison()
+    needed = int(2 * (1 if correction == "none" else few.family) / level)
+    assert too_few_resamples(replace(few, resamples=needed), criterion) is None
+    assert too_few_resamples(replace(few, resamples=needed - 1), criterion).endswith(f"at least {needed}.")
 
 
 def test_other_tests_and_corrections_are_refused_with_those_that_exist():

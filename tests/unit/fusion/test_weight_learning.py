@@ -15,7 +15,7 @@ from termwise.errors import DataError, ParameterError, UnknownNameError, WeightE
 from termwise.evaluate import evaluate
 from termwise.fusion import fuse, interpolate, learn, objective_of
 from termwise.fusion.coordinate_ascent import ascent
-from termwise.fusion.line_search import grid, sweep
+from termwise.fusion.line_search import best_of_grid, best_share
 from termwise.fusion.objective import MeasuredObjective, RankedObjective
 
 MEASURES = (
@@ -112,7 +112,7 @@ def test_the_curve_of_some_queries():
 def test_the_sweep_is_never_below_the_grid_and_is_worth_what_it_says(drawn, measure, scaling, missing):
     runs, qrels = drawn
     options = {"scaling": scaling, "missing": missing}
-    choice = sweep(objective_of(runs, qrels, measure, **options))
+    choice = best_share(objective_of(runs, qrels, measure, **options), "sweep")
     name = objective_of(runs, qrels, measure, **options).measure
     at = {
         alpha: evaluate(interpolate(*runs, alpha=alpha, **options), qrels, [measure]).means[name]
@@ -128,7 +128,7 @@ def test_the_sweep_is_never_below_the_grid_and_is_worth_what_it_says(drawn, meas
 def test_no_alpha_is_better_than_that_of_the_sweep(measure, seed):
     runs, qrels = separate(seed)
     objective = objective_of(runs, qrels, measure, missing="drop")
-    choice = sweep(objective)
+    choice = best_share(objective, "sweep")
     tried = [objective.value((alpha, 1 - alpha)) for alpha in np.linspace(0, 1, 2001).tolist()]
     assert choice.value >= max(tried) - 1e-12
     inside = np.linspace(choice.low, choice.high, 9)[1:-1].tolist()
@@ -140,12 +140,12 @@ def test_ties_of_the_sweep_go_to_the_widest_interval():
     one = run_of("one", {"q": {"r": 3.0, "x": 1.0, "y": 2.0}})
     other = run_of("other", {"q": {"r": 1.0, "x": 0.0, "y": 0.0}})
     objective = objective_of([one, other], [Qrel("q", "r", 1)], "RR", scaling="raw", missing="drop")
-    assert sweep(objective).alpha == 0.5, "always first: the middle of everything"
+    assert best_share(objective, "sweep").alpha == 0.5, "always first: the middle of everything"
     one = run_of("one", {"p": {"x": 1.0, "r": 0.0}, "q": {"r": 1.0, "x": 0.0}})
     other = run_of("other", {"p": {"r": 1.0, "x": 0.0}, "q": {"x": 3.0, "r": 0.0}})
     qrels = [Qrel("p", "r", 1), Qrel("q", "r", 1)]
     # p is right below 1/2, q above 3/4: below 1/2 and above 3/4 one of the two, between them none.
-    choice = sweep(objective_of([one, other], qrels, "P@1", scaling="raw", missing="drop"))
+    choice = best_share(objective_of([one, other], qrels, "P@1", scaling="raw", missing="drop"), "sweep")
     assert (choice.low, choice.alpha, choice.high, choice.value, choice.ties) == (0.0, 0.25, 0.5, 0.5, 1)
 
 
@@ -154,9 +154,9 @@ def test_ties_of_the_grid_go_to_the_middle_of_the_longest_stretch():
     other = run_of("other", {"q": {"x": 1.0, "r": 0.0}})
     objective = objective_of([one, other], [Qrel("q", "r", 1)], "P@1", scaling="raw", missing="drop")
     # Right from 0.5 on, where both are equal and the first run decides: 0.5, 0.6, ..., 1.
-    choice = grid(objective)
+    choice = best_share(objective, "grid")
     assert (choice.alpha, choice.value, choice.ties) == (0.7, 1.0, 5)
-    assert grid(objective, [0.0, 0.9, 1.0]).alpha == 0.9
+    assert best_of_grid(objective, (1.0, 0.0), (0.0, 1.0), [0.0, 0.9, 1.0]).alpha == 0.9
 
 
 def test_an_end_that_is_better_than_all_between_is_found():
@@ -167,7 +167,7 @@ def test_an_end_that_is_better_than_all_between_is_found():
     objective = objective_of(
         [one, other], [Qrel("p", "r", 1), Qrel("q", "r", 1)], "P@1", scaling="raw", missing="drop"
     )
-    choice = sweep(objective)
+    choice = best_share(objective, "sweep")
     assert (choice.alpha, choice.low, choice.high, choice.value) == (1.0, 1.0, 1.0, 1.0)
 
 
@@ -190,13 +190,13 @@ def test_what_a_sweep_cannot_do():
 @given(runs_and_qrels(), st.sampled_from(["nDCG@3", "AP", "RR"]), RULES)
 def test_with_two_runs_the_ascent_reaches_the_sweep(drawn, measure, missing):
     objective = objective_of(*drawn, measure, missing=missing)
-    assert ascent(objective, restarts=1).value >= sweep(objective).value - 1e-9
+    assert ascent(objective, restarts=1).value >= best_share(objective, "sweep").value - 1e-9
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP"])
 def test_the_ascent_of_two_separate_runs_is_the_sweep(measure):
     objective = objective_of(*separate(5), measure, missing="drop")
-    found, best = ascent(objective), sweep(objective)
+    found, best = ascent(objective), best_share(objective, "sweep")
     assert found.value == pytest.approx(best.value, abs=1e-12)
     assert best.low < found.weights[0] < best.high
 
