@@ -258,9 +258,9 @@ def conventions(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
     first = evaluations[0]
     sizes = {len(evaluation.query_ids) for evaluation in evaluations}
     number = str(min(sizes)) if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)}"
-    order = "ranks as ranked, ties included"
+    order = "equal scores in the order of the ranking"
     if first.ties == "trec_eval":
-        order = "ranks as in trec_eval, by score and then by descending document id"
+        order = "documents sorted as in trec_eval, by score and then by descending document id"
     notes = [f"Averages over {_counted(number, 'query', 'queries')}; {order}."]
 
     def listed(key: str) -> str | None:
@@ -307,18 +307,18 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
     family = comparison.family
     few = len(comparison.query_ids) < 100
     baseline = legible_line(comparison.baseline)
-    against = "every pair of runs" if comparison.pairs == "all" else f"{baseline} as the baseline"
+    against = "for every pair of runs" if comparison.pairs == "all" else f"with {baseline} as the baseline"
     too_few = too_few_resamples(comparison, criterion)
     return (
         f"Differences are per query, {against}.",
         f"Intervals: {100 * comparison.confidence:g}% percentile bootstrap over queries, "
         f"{comparison.resamples} resamples, seed {comparison.seed}"
-        + ("; over fewer than 100 queries they come out somewhat narrow." if few else "."),
+        + ("; for fewer than 100 queries they are somewhat too narrow." if few else "."),
         f"p(t): paired t-test; p(perm): paired sign-flip permutation test, {comparison.resamples} resamples; "
         "both two-sided.",
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
-        "for each test apart.",
-        f"Called better or worse: {criterion.how}, p < {criterion.level:g}; otherwise a difference was not shown.",
+        "separately for each test.",
+        f"Verdict better or worse: {criterion.how}, p < {criterion.level:g}; otherwise not shown.",
         *([] if too_few is None else [too_few]),
     )
 

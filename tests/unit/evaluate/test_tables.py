@@ -143,7 +143,7 @@ def test_text_of_an_evaluation():
         "Run   RR@10  NumRet  queries  missing\n"
         "r    0.7500      18       12        0\n"
         "\n"
-        "Averages over 12 queries; ranks as ranked, ties included."
+        "Averages over 12 queries; equal scores in the order of the ranking."
     )
     assert "r    q11    0.5000       2" in evaluation_text([evaluation], per_query=True)
 
@@ -167,8 +167,8 @@ def test_text_of_a_comparison():
 def test_a_text_says_what_decides_and_what_is_decided():
     strict = Criterion(test="t", correction="bonferroni", level=1e-9)
     usual, text = comparison_text(comparison()), comparison_text(comparison(), criterion=strict)
-    assert "Called better or worse: paired sign-flip permutation test, Holm correction, p < 0.05;" in usual
-    assert "Called better or worse: paired t-test, Bonferroni correction, p < 1e-09;" in text
+    assert "Verdict better or worse: paired sign-flip permutation test, Holm correction, p < 0.05;" in usual
+    assert "Verdict better or worse: paired t-test, Bonferroni correction, p < 1e-09;" in text
     last = [
         [line.rsplit("  ", 1)[1] for line in one.split("\n") if line.startswith("bad")][1:]
         for one in (usual, text)
@@ -199,7 +199,7 @@ def test_latex_between_all_pairs():
 def test_latex_of_an_evaluation():
     text = evaluation_latex([evaluate(run_at("r", [1] * 12), QREL, ["RR", "AP(rel=2)"])])
     assert r"  r & 1.0000 & 0.0000 \\" in text  # nothing to be best of
-    assert r"\caption{Averages over 12 queries; ranks as ranked, ties included.}" in text
+    assert r"\caption{Averages over 12 queries; equal scores in the order of the ranking.}" in text
 
 
 def test_latex_escapes_every_special_character():
