@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
-from termwise.kernels import reference
+from termwise.kernels.reference import retrieval as reference
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 

@@ -18,7 +18,7 @@ cost time and add noise. The settings are static, need no network, and apply to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -128,10 +128,6 @@ class WeighedQueryEncoder:
     def analyzer(self) -> Analyzer:
         """Analyzer of queries."""
         return self.encoder.analyzer
-
-    def of_example(self, ordinal: int) -> WeighedQueryEncoder:
-        """Return the encoder for queries that are the text of a document."""
-        return replace(self, example=ordinal)
 
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""

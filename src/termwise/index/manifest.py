@@ -109,14 +109,14 @@ class QuantiserRecord:
     """
 
     kind: str
-    scale: float
-    bias_bits: int
-    largest: float
-    max_error: float
-    mean_error: float
-    bias_error: float
-    raised: int
-    dropped: int
+    scale: float = 1.0
+    bias_bits: int = 0
+    largest: float = 0.0
+    max_error: float = 0.0
+    mean_error: float = 0.0
+    bias_error: float = 0.0
+    raised: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True)

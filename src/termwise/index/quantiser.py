@@ -58,10 +58,10 @@ class Quantiser:
         self.bias_bits = MAX_BIAS_BITS
         while self.bias_bits > 0 and not self.bias_fits:
             self.bias_bits -= 1
-        self._total = 0.0
+        self._sum_of_errors = 0.0
         self._count = 0
-        self._worst = 0.0
-        self._worst_bias = 0.0
+        self._max_error = 0.0
+        self._bias_error = 0.0
         self._raised = 0
 
     @property
@@ -70,15 +70,15 @@ class Quantiser:
         return bool(self._range.largest_bias <= BIAS_LEVELS * self.scale / 2**self.bias_bits)
 
     def impacts(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint8]:
-        """Quantise positive term weights; agrees with `kernels.reference.quantise`."""
+        """Quantise positive term weights; agrees with `kernels.reference.retrieval.quantise`."""
         exact = weights.astype(np.float64)
         units = np.rint(exact / self.scale)
         self._raised += int((units < 1).sum())
         units = np.clip(units, 1, LEVELS)
         errors = np.abs(exact - units * self.scale)
-        self._total += float(errors.sum())
+        self._sum_of_errors += float(errors.sum())
         self._count += len(errors)
-        self._worst = max(self._worst, float(errors.max(initial=0.0)))
+        self._max_error = max(self._max_error, float(errors.max(initial=0.0)))
         return units.astype(np.uint8)
 
     def biases(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
@@ -86,7 +86,7 @@ class Quantiser:
         exact = weights.astype(np.float64)
         unit = self.scale / 2**self.bias_bits
         units: npt.NDArray[np.float64] = np.minimum(np.rint(exact / unit), BIAS_LEVELS)
-        self._worst_bias = max(self._worst_bias, float(np.abs(exact - units * unit).max(initial=0.0)))
+        self._bias_error = max(self._bias_error, float(np.abs(exact - units * unit).max(initial=0.0)))
         return units.astype(np.uint16)
 
     def record(self) -> QuantiserRecord:
@@ -96,9 +96,9 @@ class Quantiser:
             scale=self.scale,
             bias_bits=self.bias_bits,
             largest=self._range.largest,
-            max_error=self._worst,
-            mean_error=self._total / self._count if self._count else 0.0,
-            bias_error=self._worst_bias,
+            max_error=self._max_error,
+            mean_error=self._sum_of_errors / self._count if self._count else 0.0,
+            bias_error=self._bias_error,
             raised=self._raised,
             dropped=self._range.dropped,
         )
@@ -108,18 +108,3 @@ def _rounded_up(value: float) -> float:
     """Round a positive number up to `SCALE_BITS` significant bits."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(math.ceil(math.ldexp(mantissa, SCALE_BITS)), exponent - SCALE_BITS)
-
-
-def float_record(weights: WeightRange) -> QuantiserRecord:
-    """Return the record of an index with unchanged weights."""
-    return QuantiserRecord(
-        kind="float32",
-        scale=1.0,
-        bias_bits=0,
-        largest=weights.largest,
-        max_error=0.0,
-        mean_error=0.0,
-        bias_error=0.0,
-        raised=0,
-        dropped=weights.dropped,
-    )

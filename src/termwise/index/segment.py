@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -132,12 +131,12 @@ def _write_inverted(
     entry_counts = np.zeros(plan.n_terms, dtype=np.int64)
     room = max(LEAST_ROOM, plan.memory // _INVERTED_BYTES)
 
-    types: dict[str, np.dtype[Any]] = {
-        "entry.block": np.dtype("<u2"),
-        "entry.count": np.dtype("u1"),
-        "entry.max": np.dtype("u1"),
-        "posting.offset": np.dtype("u1"),
-        "posting.impact": np.dtype("u1"),
+    types = {
+        "entry.block": "<u2",
+        "entry.count": "u1",
+        "entry.max": "u1",
+        "posting.offset": "u1",
+        "posting.impact": "u1",
     }
     with ExitStack() as resources:
         parts = {

@@ -34,11 +34,12 @@ from termwise.index.manifest import (
     MAX_DOCUMENTS,
     MAX_POSTINGS,
     Manifest,
+    QuantiserRecord,
     SegmentRecord,
     json_copy,
     publish,
 )
-from termwise.index.quantiser import Quantiser, WeightRange, float_record
+from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, write_segment
 from termwise.index.spill import RowSpill
 from termwise.index.strings import SECTIONS, write_strings
@@ -300,7 +301,9 @@ class IndexWriter:
             vocabulary=vocabulary.id,
             background=vocabulary.background is not None,
             encoder=description,
-            quantiser=float_record(self._range) if quantiser is None else quantiser.record(),
+            quantiser=QuantiserRecord("float32", largest=self._range.largest, dropped=self._range.dropped)
+            if quantiser is None
+            else quantiser.record(),
             terms_file=terms_file,
             segments=tuple(segments),
             attachments={name: self._attach(data) for name, data in sorted((attachments or {}).items())},

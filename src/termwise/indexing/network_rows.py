@@ -18,7 +18,7 @@ from termwise.engine.query_encoder import encoder_description
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
-from termwise.indexing.context import BuildContext, empty_collection
+from termwise.indexing.context import BuildContext
 from termwise.models import NetworkModel
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress
@@ -74,8 +74,6 @@ def build_network(
                     writer.add_weights(rows)
                 else:
                     two_pass.add(rows)
-            if writer.documents == 0:
-                raise empty_collection()
             floors = encoder.floors
             if two_pass is not None:
                 floors = two_pass.floors

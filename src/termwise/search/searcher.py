@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
@@ -146,7 +147,7 @@ class Searcher:
         ordinal = self.index.ordinal(doc_id)
         if not isinstance(self.encoder, WeighedQueryEncoder):
             return self
-        return Searcher(self.index, self.encoder.of_example(ordinal))
+        return Searcher(self.index, replace(self.encoder, example=ordinal))
 
     def rank(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -47,22 +47,14 @@ def timed_run(
     """Call `rank` for each query and collect the rankings in the order of the queries."""
     rankings: list[Ranking] = []
     seconds: list[tuple[float, float]] = []
-    for ranking, encoding, scoring in _ranked(queries, rank, threads):
-        rankings.append(ranking)
-        seconds.append((encoding, scoring))
-        progress(stage, len(rankings), len(queries))
+    with ThreadPoolExecutor(threads) as pool:
+        results = map(rank, queries) if threads == 1 else pool.map(rank, queries)
+        for ranking, encoding, scoring in results:
+            rankings.append(ranking)
+            seconds.append((encoding, scoring))
+            progress(stage, len(rankings), len(queries))
     times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
     return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
-
-
-def _ranked(
-    queries: Sequence[Query], rank: Callable[[Query], TimedRanking], threads: int
-) -> Iterator[TimedRanking]:
-    if threads == 1:
-        yield from map(rank, queries)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(rank, queries)
 
 
 def query_text(query: str | Query) -> str:

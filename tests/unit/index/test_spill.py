@@ -78,8 +78,8 @@ def test_a_full_disk_is_reported_once_and_closing_is_quiet(tmp_path: Path) -> No
             raise OSError(errno.ENOSPC, "No space left on device")
 
     spill = RowSpill(tmp_path, "rows")
-    spill._terms.close()
-    spill._terms = FullDisk()  # type: ignore[assignment]
+    spill._terms._file.close()
+    spill._terms._file = FullDisk()  # type: ignore[assignment]
     with pytest.raises(StorageError) as caught:
         fill(spill, [[1]], 1)
     assert dict(caught.value.facts) == {

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.kernels import forward, reference
+from termwise.kernels import forward
 from termwise.kernels.forward import CORRUPT, OK
+from termwise.kernels.reference import retrieval as reference
 
 N_TERMS = 8
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.kernels import reference, translation
+from termwise.kernels import translation
+from termwise.kernels.reference import translation as reference
 
 TERMS = 12
 CHANCE = st.floats(0.0078125, 1.0, width=32)

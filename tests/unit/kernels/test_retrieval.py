@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.kernels import reference
+from termwise.kernels.reference import retrieval as reference
 from termwise.kernels.retrieval import (
     CORRUPT,
     GIVE_UP,

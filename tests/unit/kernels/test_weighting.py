@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.kernels import reference, weighting
+from termwise.kernels import weighting
+from termwise.kernels.reference import weighting as reference
 
 NAMES = [
     "atire_idf",

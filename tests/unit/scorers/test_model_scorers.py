@@ -13,7 +13,8 @@ from termwise import Document, build_index
 from termwise.collection import CollectionStatistics, OpenStatistics
 from termwise.errors import EmptyCollectionError, ParameterError, UsageError, VocabularyMismatchError
 from termwise.index import Index
-from termwise.kernels import pairs, reference
+from termwise.kernels import pairs
+from termwise.kernels.reference import pairs as reference
 from termwise.models import BM25, make_model
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, CountWeigher, RowScorer, TokenStatistics, index_scorer, model_scorer

@@ -25,7 +25,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.kernels import reference
+from termwise.kernels.reference import translation as reference
 from termwise.models import Model1
 from termwise.search import TranslationScorer
 from termwise.search import translation_scorer as module

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
-from termwise.kernels import reference
+from termwise.kernels.reference import translation as reference
 from termwise.translation import Bitext, Estimate, em, estimate
 
 from .conftest import bitext_of
