@@ -1,30 +1,28 @@
-r"""How fast documents are encoded: onnxruntime beside torch, and batches by length beside batches as they come.
+r"""Speed of document encoding: onnxruntime in comparison with torch, and two ways to form batches.
 
     pip install -e '.[train]'
     python benchmarks/encoding.py --base ENCODER --work SCRATCH
 
-The network is made from an encoder in the layout of transformers, with the head of ``--kind``; weights do not matter
-for speed. It is exported in float32 and in int8 as ``termwise train`` does it, into an encoder folder in SCRATCH, and
-torch runs the very same network. ``--encoder FOLDER`` takes the networks of an encoder folder instead.
+The network is made from an encoder in the layout of transformers, with the head of ``--kind``; the values of the
+weights do not affect the speed. It is exported in float32 and in int8 as by ``termwise train``, into an encoder
+folder in SCRATCH, and torch runs the same network. ``--encoder FOLDER`` uses the networks of an encoder folder instead.
 
-Passages are those of ``python:stdlib``, which every reader has, or of a collection named with ``--data``; longer ones
-are cut. How much padding there is depends on where: ``--length``, once or several times, or else the window that the
-encoder has, and 256. With ``--base`` it is the window of the encoder of that kind that ships.
+Passages are those of ``python:stdlib`` or of a collection named with ``--data``; longer ones are cut at ``--length``
+(repeatable), by default at the window of the encoder and at 256 pieces. With ``--base``, the window is that of the
+shipped encoder of this kind. The length determines the share of padding.
 
 ==========  ==========================================================================================================
-by length   batches as termwise makes them: sorted by length, so many that pieces and padding together stay below a
-            limit
-as come     as many passages as ``--batch`` says, in the order of the collection, padded to the longest of the batch
-whole way   `DocumentEncoder.encode_documents`, from texts to rows: tokenising, windows, the network by length, pooling
+by length   batches of termwise: sorted by length, limited by the number of pieces with padding
+as come     ``--batch`` passages per batch in the order of the collection, padded to the longest of the batch
+whole way   `DocumentEncoder.encode_documents`, from texts to rows: tokenising, windows, network by length, pooling
 ==========  ==========================================================================================================
 
-Contestants take turns, one pass over all passages each, for several rounds, with a pause before each in which threads
-of the one before come to rest; shared machines drift, ratios within a round do not. Except for the whole way, the clock
-runs around batching and the network, not around tokenising and what is made of the outputs.
+In each round, each contestant makes one pass over all passages, after a pause in which the threads of the contestant
+before stop. Except for the whole way, the clock covers batching and the network only.
 
-To be reached, by the median ratio: with the same batches, never slower than torch in float32; batches by length, at
-least 1.6 times as fast as torch in float32 with batches as they come. Before the clock runs, all batches are compared
-with torch: float32 has to agree to 1e-4, or there is no result. Results are printed and appended, one JSON object, to
+Targets, by the median ratio: with the same batches at least the speed of torch in float32; batches by length at least
+1.6 times the speed of torch in float32 with batches as they come. Before timing, all batches are compared with torch:
+float32 outputs must agree to 1e-4. Results are printed and appended as one JSON object to
 ``benchmarks/results/encoding.jsonl``.
 """
 
@@ -40,18 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
-from measuring import (  # noqa: E402
-    RESULTS,
-    about,
-    append,
-    passes,
-    say,
-    show_rates,
-    speedup,
-    version,
-)
+from record import parser, script  # noqa: E402
+from timing import RESULTS, about, append, passes, say, show_rates, speedup  # noqa: E402
 
 from termwise.collection import open_collection  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder, shipped_encoders  # noqa: E402
@@ -60,7 +50,7 @@ from termwise.encode.cpu_features import processor_class  # noqa: E402
 from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision  # noqa: E402
 from termwise.encode.network_inputs import framed, padded  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
-from termwise.errors import CheckFailedError, ParameterError, TermwiseError  # noqa: E402
+from termwise.errors import CheckFailedError, ParameterError  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.text import Analyzer  # noqa: E402
 
@@ -76,52 +66,45 @@ TORCH = f"torch float32, {BY_LENGTH}"
 TORCH_AS_COME = f"torch float32, {AS_COME}"
 
 TARGETS = {TORCH: 1.0, TORCH_AS_COME: 1.6}
-"""How many times as fast as that batches by length in onnxruntime were to be."""
+"""Target ratios of batches by length in onnxruntime to these contestants."""
 
 TOLERANCE = 1e-4
-"""Largest difference in float32, relative to the output where that is above 1."""
+"""Largest difference in float32, relative to outputs above 1."""
 
 LONGER = 256
 PAUSE = 0.05
-"""Seconds before each pass, in which threads that wait for more work give up."""
+"""Seconds before each pass, in which idle threads of the contestant before stop."""
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    source = parser.add_mutually_exclusive_group(required=True)
+    command = parser(__doc__, "work")
+    source = command.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--base", type=Path, help="an encoder in the layout of transformers, such as all-MiniLM-L6-v2"
     )
     source.add_argument(
         "--encoder", type=Path, help="an encoder folder with a float32 network made by termwise train"
     )
-    parser.add_argument("--kind", choices=sorted(KINDS), default="tildev2")
-    parser.add_argument("--work", type=Path, required=True, help="folder for the exported networks; kept")
-    parser.add_argument("--data", default="python:stdlib", help="a collection, as termwise index takes it")
-    parser.add_argument("--passages", type=int, default=512)
-    parser.add_argument(
+    command.add_argument("--kind", choices=sorted(KINDS), default="tildev2")
+    command.add_argument("--data", default="python:stdlib", help="a collection, as for termwise index")
+    command.add_argument("--passages", type=int, default=512)
+    command.add_argument(
         "--length",
         type=int,
         action="append",
-        help="most pieces of a passage, special ones included; may be repeated",
+        help="maximum pieces of a passage with special pieces; repeatable",
     )
-    parser.add_argument("--batch", type=int, default=32, help="passages of a batch as they come")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args(given)
+    command.add_argument("--batch", type=int, default=32, help="passages per batch as they come")
+    command.add_argument("--threads", type=int, default=2)
+    command.add_argument("--rounds", type=int, default=5)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--out", type=Path, default=RESULTS)
+    arguments = command.parse_args(given)
 
     torch_network, folder = networks(arguments)
     precisions = folder.manifest.networks()
     report: dict[str, Any] = {
-        "about": about()
-        | {
-            "class": processor_class(),
-            "packages": {name: version(name) for name in ("numpy", "onnxruntime", "torch", "transformers")},
-        },
+        "about": about(("numpy", "onnxruntime", "torch", "transformers")) | {"class": processor_class()},
         "settings": {
             "kind": folder.manifest.kind,
             "network": str((arguments.base or arguments.encoder).name),
@@ -141,14 +124,14 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def windows(folder: EncoderFolder) -> list[int]:
-    """Return where passages are cut: at the window of the encoder, and later where it can read more."""
+    """Return the default lengths of passages: the window of the encoder, and `LONGER` if the network allows it."""
     return [folder.manifest.length, min(LONGER, folder.manifest.positions)]
 
 
 def measure(
     torch_network: Network, folder: EncoderFolder, length: int, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """Compare and time all contestants on passages that are cut at one length."""
+    """Compare and time all contestants on passages of one maximum length."""
     kind = folder.manifest.kind
     texts = passages(folder.analyzer, length, arguments)
     special = folder.manifest.special
@@ -195,26 +178,25 @@ def measure(
     say("\nspeed of one over that of the other: median, least and most of the rounds")
     for name, found in report["ratios"].items():
         verdict = report["verdicts"].get(name)
-        said = "" if verdict is None else f"   wanted {verdict['wanted']}: {_said(verdict)}"
+        reached = {None: "", True: "reached", False: "NOT REACHED"}[verdict and verdict["reached"]]
+        said = "" if verdict is None else f"   wanted {verdict['wanted']}: {reached}"
         say(f"  {name:74}{found['median']:6.2f}{found['least']:7.2f}{found['most']:6.2f}{said}")
     return report
 
 
 def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the comparisons that are wanted: ours over torch on the same batches, and over its usual ones."""
+    """Return the pairs of contestants to compare."""
     ours = [name for name in names if name.startswith("onnxruntime")]
     found = [(name, TORCH) for name in ours if name.endswith(BY_LENGTH)]
     found += [(name, TORCH_AS_COME) for name in ours]
-    found += [
-        (name, name.replace(WHOLE, BY_LENGTH)) for name in ours if name.endswith(WHOLE)
-    ]  # what is not the network
+    found += [(name, name.replace(WHOLE, BY_LENGTH)) for name in ours if name.endswith(WHOLE)]
     int8 = f"onnxruntime int8, {BY_LENGTH}"
     float32 = f"onnxruntime float32, {BY_LENGTH}"
     return found + ([(int8, float32)] if int8 in names and float32 in names else [])
 
 
 def verdicts(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Hold the ratios of batches by length against what was to be reached."""
+    """Compare the ratios of batches by length with their targets."""
     found = {}
     for name, row in ratios.items():
         one, other = name.split(" / ")
@@ -223,15 +205,11 @@ def verdicts(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     return found
 
 
-def _said(verdict: Mapping[str, Any]) -> str:
-    return "reached" if verdict["reached"] else "NOT REACHED"
-
-
 # --- the networks -----------------------------------------------------------------------------------------------
 
 
 def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
-    """Return the network in torch, and the encoder folder with what was exported of it."""
+    """Return the network in torch, and the encoder folder with its exports."""
     import onnx
     import torch
 
@@ -248,7 +226,7 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
             raise ParameterError(
                 "the encoder has no network in float32, which torch needs",
                 facts=[("encoder", arguments.encoder)],
-                fixes=["name the folder that termwise train wrote", "--base ENCODER"],
+                fixes=["name a folder written by termwise train", "--base ENCODER"],
             )
         model = onnx.load(folder.path(files["float32"]))
         return torch_runner(network_of(model, initialisers(model)).eval()), folder
@@ -274,7 +252,7 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
 
 
 def torch_runner(network: Any) -> Network:
-    """Run a network of torch on arrays, as transformers runs it where nothing is said: scaled dot-product attention."""
+    """Run a network of torch on arrays with scaled dot-product attention, the default of transformers."""
     import torch
 
     network.pretrained.set_attn_implementation("sdpa")
@@ -294,11 +272,11 @@ def whole_way(
     texts: Sequence[str],
     arguments: argparse.Namespace,
 ) -> Contestant:
-    """Return what encodes the texts as ``termwise index`` does."""
+    """Encode the texts as ``termwise index`` does."""
     kind = folder.manifest.kind
     settings = {"encoder": str(folder.folder), "length": str(length)}
     if kind == "tildev2":
-        settings["expansion_encoder"] = "none"  # one network, as for the other contestants
+        settings["expansion_encoder"] = "none"  # one network, as for other contestants
     model = make_model(kind, settings)
     assert isinstance(model, NetworkModel)
     encoder = open_document_encoder(model, threads=arguments.threads, precision=precision)
@@ -309,7 +287,7 @@ def whole_way(
 
 
 def passages(analyzer: Analyzer, length: int, arguments: argparse.Namespace) -> list[str]:
-    """Return real passages, cut after so many pieces, in an order drawn by the seed, as mixed collections come."""
+    """Return passages of a collection in random order, cut at a number of pieces."""
     texts = [document.text for document in open_collection(arguments.data).documents()]
     random = np.random.default_rng(arguments.seed)
     chosen = random.permutation(len(texts))[: arguments.passages]
@@ -321,7 +299,7 @@ def passages(analyzer: Analyzer, length: int, arguments: argparse.Namespace) -> 
 
 
 def filled(batches: Batches, lengths: Sequence[int]) -> int:
-    """Return the pieces that a network reads, padding included."""
+    """Return the number of pieces in batches, padding included."""
     return sum(len(batch) * max(lengths[place] for place in batch.tolist()) for batch in batches)
 
 
@@ -334,9 +312,9 @@ def run(network: Network, batches: Batches, inputs: Sequence[Ids], pad: int) -> 
 def difference(
     one: Network, other: Network, batches: Batches, inputs: Sequence[Ids], pad: int
 ) -> dict[str, float]:
-    """Return how far two networks are apart over all batches, where there are pieces.
+    """Return the differences of two networks over all batches, without padding.
 
-    The largest difference is relative to the output of the second where that is above 1.
+    The largest difference is relative to outputs of the second network above 1.
     """
     largest, apart, size, outputs = 0.0, 0.0, 0.0, 0
     for batch in batches:
@@ -345,14 +323,16 @@ def difference(
         if first.shape == mask.shape:
             first, second = first[mask != 0], second[mask != 0]
         between = np.abs(first - second)
-        largest = float(np.maximum(largest, (between / np.maximum(1, np.abs(second))).max()))  # keeps NaN
+        largest = float(
+            np.maximum(largest, (between / np.maximum(1, np.abs(second))).max())
+        )  # maximum() keeps NaN
         apart, size = apart + float(between.sum()), size + float(np.abs(second).sum())
         outputs += between.size
     return {"largest": largest, "mean": apart / outputs, "mean of torch": size / outputs}
 
 
 def check(agreement: Mapping[str, Mapping[str, float]]) -> None:
-    """Refuse to time a float32 network that does not compute what torch computes.
+    """Check that the float32 network computes the outputs of torch.
 
     Raises
     ------
@@ -362,15 +342,11 @@ def check(agreement: Mapping[str, Mapping[str, float]]) -> None:
     seen = agreement["float32"]["largest"]
     if not seen <= TOLERANCE:
         raise CheckFailedError(
-            "onnxruntime does not compute what torch computes",
+            "onnxruntime does not compute the outputs of torch",
             facts=[("largest difference", f"{seen:.3g}"), ("allowed", TOLERANCE)],
             fixes=["remove the exported network and run again"],
         )
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except TermwiseError as error:
-        say(error.render())
-        sys.exit(error.exit_code)
+    script(main)

@@ -1,22 +1,20 @@
-r"""Neural Model 1: the export of all pairs of pieces to a translation table.
+r"""Speed of the export of neural Model 1: all pairs of pieces to a translation table.
 
     pip install -e '.[train]' -r benchmarks/requirements.txt
     python benchmarks/neural_export.py
 
-How long does it take to compute T(t|u) for every pair of the 30,522 pieces of BERT's vocabulary, on two threads? And
-how much of that is saved by factoring the first layer, beside the same network written as its formula stands: for each
-pair the two projected vectors and their product side by side, through all layers?
+How long does it take to compute T(t|u) for every pair of the 30,522 pieces of BERT's vocabulary on two threads? And
+how much time does the factored first layer save, in comparison with the network as its formula is written: for each
+pair the two projected vectors and their product, concatenated, through all layers?
 
-The network has the default widths and weights as training begins with, drawn with a seed: what it says does not change
-the number of operations. Of each row the likeliest 256 are kept, so that the table has the size of a real one. The
-other way is timed on ``--rows`` rows, ours on the same ones beside it, in turns, on one thread each; all pairs are
-computed once, by `export_table`, as ``termwise train neural-model1`` calls it. Results are printed and appended, one
-JSON object, to ``benchmarks/results/neural_export.jsonl``.
+The network has the default widths and random initial weights; the number of operations does not depend on the weights.
+The likeliest 256 of each row are kept, so that the table has a realistic size. ``--rows`` rows are computed in both
+ways, in turns, on one thread; `export_table` computes all pairs once, as in ``termwise train neural-model1``. Results
+are printed and appended as one JSON object to ``benchmarks/results/neural_export.jsonl``.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -27,9 +25,10 @@ import numpy as np
 import torch
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
-from measuring import RESULTS, about, append, passes, say, show_rates, speedup, version  # noqa: E402
+from record import parser  # noqa: E402
+from timing import RESULTS, about, append, passes, say, show_rates, speedup  # noqa: E402
 
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train.neural_model1.network import PairNetwork, TranslationNetwork, make_network  # noqa: E402
@@ -39,21 +38,19 @@ from termwise.train.neural_model1.table_export import export_table  # noqa: E402
 
 KEPT = 256
 LIMIT = 15 * 60.0
-"""Seconds that all pairs may take."""
+"""Limit for all pairs, seconds."""
 
 TOLERANCE = 1e-5
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=64, help="rows that the plain way computes too")
-    parser.add_argument("--pieces", type=int, default=0, help="pieces of the vocabulary; 0 for all")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args(given)
+    command = parser(__doc__)
+    command.add_argument("--rows", type=int, default=64, help="rows that are computed in both ways")
+    command.add_argument("--pieces", type=int, default=0, help="pieces of the vocabulary; 0 for all")
+    command.add_argument("--rounds", type=int, default=5)
+    command.add_argument("--threads", type=int, default=2)
+    command.add_argument("--out", type=Path, default=RESULTS)
+    arguments = command.parse_args(given)
     torch.set_num_threads(1)
     analyzer = WordPieceAnalyzer.shipped()
     settings = NeuralModel1Settings()
@@ -61,7 +58,7 @@ def main(given: Sequence[str] | None = None) -> None:
     pieces = np.arange(arguments.pieces or len(analyzer.vocabulary), dtype=np.int64)
     few = pieces[: arguments.rows]
     report: dict[str, Any] = {
-        "about": about() | {"packages": {name: version(name) for name in ("torch", "numpy")}},
+        "about": about(("torch", "numpy")),
         "settings": {"pieces": len(pieces), "rows": len(few), "rounds": arguments.rounds, "kept": KEPT},
         "rows": of_rows(network, few, pieces, arguments.rounds),
     }
@@ -110,7 +107,7 @@ def made(terms: int, settings: NeuralModel1Settings) -> TranslationNetwork:
 
 @torch.no_grad()
 def of_rows(network: TranslationNetwork, few: Any, pieces: Any, rounds: int) -> dict[str, Any]:
-    """Compare the factored rows with the plain ones: what they say, and how fast."""
+    """Compare values and speed of the factored rows and the plain ones."""
     pair = network.pair
     assert isinstance(pair, PairNetwork)
     queries, documents = vectors_of(network, pieces, query=True), vectors_of(network, few, query=False)
@@ -133,7 +130,7 @@ def of_rows(network: TranslationNetwork, few: Any, pieces: Any, rounds: int) -> 
 
 @torch.no_grad()
 def plain(pair: PairNetwork, queries: torch.Tensor, documents: torch.Tensor) -> torch.Tensor:
-    """Compute T of all pairs as the formula stands."""
+    """Compute T of all pairs by the formula."""
     rows = []
     for document in documents:
         beside = document.expand_as(queries)

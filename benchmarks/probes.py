@@ -1,30 +1,27 @@
-r"""How fast texts that no index holds are scored, pair by pair, as probes ask for them.
+r"""Speed of pair scores for texts that no index contains, as probes need them.
 
     pip install -e .
     python benchmarks/probes.py
 
-Queries are the questions that ship, texts what BM25 ranks first for each in ``python:stdlib``, which every reader has;
-``--judged FOLDER`` takes the queries and documents of a collection in BEIR layout instead. Every pair is scored by each
-model in one call, on one thread:
+Queries are the shipped questions, and texts the best of BM25 for each in ``python:stdlib``; ``--judged FOLDER`` takes
+queries and documents of a collection in BEIR layout instead. Each model scores all pairs in one call on one thread:
 
 ==========  ==========================================================================================================
-whole way   from texts to scores: texts and queries cut into terms, weighed, and multiplied. A text that several queries
-            have is cut once
-opened      the same with the time to open the model, which a table of translations takes
-plain       the same formula as it stands, in Python: tokens of every text counted once, a loop over the query's terms
-known       texts were cut or read before, as when several probes have them; for networks beside scipy's product of the
-            same sparse rows
+whole way   from texts to scores: analysis, weights and products. A text of several queries is analysed once
+opened      the same with the time to open the model, such as its translation table
+plain       the same formula in plain Python: token counts of each text, and a loop over the terms of the query
+known       texts are analysed or encoded before, as for several probes with the same texts; for networks in comparison
+            with scipy's product of the same sparse rows
 ==========  ==========================================================================================================
 
-What reading the texts costs with a network is told apart, beside the network alone: onnxruntime on the same texts in
-batches by length, each cut at the window. To be reached: 50,000 pairs a second, of networks where texts are known.
-Before the clock runs, both ways have to give the same scores. Results are printed and appended, one JSON object, to
+The time of networks to encode the texts is measured separately, in comparison with onnxruntime alone on the same texts
+in batches by length, cut at the window. The target is 50,000 pairs a second, for networks with known texts. Before
+timing, both ways must compute the same scores. Results are printed and appended as one JSON object to
 ``benchmarks/results/probes.jsonl``.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections import Counter
@@ -37,10 +34,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
 from encoding import run  # noqa: E402
-from measuring import RESULTS, about, append, passes, say, show_rates, speedup, version  # noqa: E402
+from record import parser  # noqa: E402
+from timing import RESULTS, about, append, passes, say, show_rates, speedup  # noqa: E402
 
 from termwise.collection import open_collection, read_queries  # noqa: E402
 from termwise.encode import EncoderFolder, open_document_encoder  # noqa: E402
@@ -54,30 +52,28 @@ from termwise.scorers import Background, TokenStatistics, model_scorer  # noqa: 
 from termwise.text import make_analyzer  # noqa: E402
 
 WANTED = 50_000
-"""Pairs a second."""
+"""Target rate, pairs a second."""
 
 K1, B, LAMBDA, MU = 0.9, 0.4, 0.1, 2000.0
 COUNTED = ("bm25", "jm", "dirichlet", "model1")
 NETWORKS = ("tilde", "tildev2")
 TOLERANCE = 1e-4
 
-READ, READING_ROUNDS = 300, 3
-"""Texts that are read with the clock running, and how often: networks are slow."""
+ENCODED_TEXTS, ENCODING_ROUNDS = 300, 3
+"""Texts and rounds of the timing of encoders, which are slow."""
 
 Pairs = tuple[list[str], list[str]]
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--judged", type=Path, help="a collection in BEIR layout")
-    parser.add_argument("--depth", type=int, default=100, help="texts of each query")
-    parser.add_argument("--queries", type=int, default=0, help="queries; 0 for all")
-    parser.add_argument("--models", nargs="+", default=[*COUNTED, *NETWORKS])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args(given)
+    command = parser(__doc__)
+    command.add_argument("--judged", type=Path, help="a collection in BEIR layout")
+    command.add_argument("--depth", type=int, default=100, help="texts per query")
+    command.add_argument("--queries", type=int, default=0, help="number of queries; 0 for all")
+    command.add_argument("--models", nargs="+", default=[*COUNTED, *NETWORKS])
+    command.add_argument("--rounds", type=int, default=5)
+    command.add_argument("--out", type=Path, default=RESULTS)
+    arguments = command.parse_args(given)
     collection = open_collection(arguments.judged or "python:stdlib")
     queries = (
         {query.query_id: query.text for query in read_queries(arguments.judged)}
@@ -94,7 +90,7 @@ def main(given: Sequence[str] | None = None) -> None:
     background = Background(collection.documents)
     words = sum(len(text.split()) for text in set(pairs[1])) / len(set(pairs[1]))
     report: dict[str, Any] = {
-        "about": about() | {"packages": {name: version(name) for name in ("numpy", "scipy", "onnxruntime")}},
+        "about": about(("numpy", "scipy", "onnxruntime")),
         "pairs": {
             "pairs": len(pairs[0]),
             "queries": len(lists.queries),
@@ -113,7 +109,9 @@ def main(given: Sequence[str] | None = None) -> None:
 
 def _counted(model: str, background: Background, pairs: Pairs, rounds: int) -> dict[str, Any]:
     scorer = model_scorer(model, background)
-    unread = iter([model_scorer(model, background) for _ in range(rounds + 1)])  # one is for warming up
+    unread = iter(
+        [model_scorer(model, background) for _ in range(rounds + 1)]
+    )  # one more for the untimed pass
     contestants: dict[str, Callable[[], object]] = {
         "termwise, whole way": lambda: next(unread).score_pairs(*pairs),
         "termwise, whole way, opened": lambda: model_scorer(model, background).score_pairs(*pairs),
@@ -129,7 +127,7 @@ def _counted(model: str, background: Background, pairs: Pairs, rounds: int) -> d
 
 def _network(model: str, background: Background, pairs: Pairs, rounds: int) -> dict[str, Any]:
     scorer = model_scorer(model, background)
-    reading = _reading(model, sorted(set(pairs[1]))[:READ])
+    rates = _encoding_rates(model, sorted(set(pairs[1]))[:ENCODED_TEXTS])
     expected = scorer.score_pairs(*pairs)
     weighed = scorer._weigher.weigh(pairs[0], pairs[1])
     rows, asked = (
@@ -152,11 +150,11 @@ def _network(model: str, background: Background, pairs: Pairs, rounds: int) -> d
         pairs,
         rounds,
     )
-    return {**found, "reading": reading}
+    return {**found, "reading": rates}
 
 
-def _reading(model: str, texts: list[str]) -> dict[str, Any]:
-    """Measure texts a second of the encoder, beside its network alone, in the precision that it takes here."""
+def _encoding_rates(model: str, texts: list[str]) -> dict[str, Any]:
+    """Time the encoder of a model, and its network alone in the same precision, in texts a second."""
     encoder = open_document_encoder(make_model(model, {}))
     folder = EncoderFolder.open(model)
     special = folder.manifest.special
@@ -169,7 +167,7 @@ def _reading(model: str, texts: list[str]) -> dict[str, Any]:
             "termwise, from texts to rows": lambda: encoder.encode_documents(texts),
             "onnxruntime, the network alone": lambda: run(session.run, batches, inputs, special.pad),
         },
-        READING_ROUNDS,
+        ENCODING_ROUNDS,
     )
     return show_rates(f"texts a second, one thread, {model}", seconds, len(texts))
 
@@ -199,7 +197,7 @@ def _compare(ours: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -> 
 
 
 class _Plain:
-    """A formula over counts, as it stands; tokens of every distinct text are counted once."""
+    """A formula over counts in plain Python; the tokens of each distinct text are counted once."""
 
     def __init__(self, term: Callable[..., float], background: Callable[..., float] = lambda *_: 0.0) -> None:
         self._term, self._background = term, background

@@ -1,30 +1,31 @@
-r"""What a query costs: encoding it, re-ranking 1,000 candidates, and the first stage over 100,000 documents.
+r"""Cost of a query: encoding, re-ranking of 1,000 candidates, and first stage over 100,000 documents.
 
     pip install -e . -r benchmarks/requirements.txt
     python benchmarks/query_side.py --work SCRATCH [--index tilde=FOLDER] [--index tildev2=FOLDER]
 
-Each beside the same work in its plainest form, on one thread:
+Each part is compared with a plain form of the same work, on one thread:
 
 =================  ===============================================================================================
-query encoding     ours: text to a row of term weights. Beside: ``tokenizers`` alone, text to numbers of pieces
-re-ranking         ours: scores of 1,000 given documents. Beside: numpy, a dense query vector and a product for each
-                   document in turn; and numpy without a loop, gathering all postings at once
-first stage        ours: the best k. Beside: ``bm25s`` over the very same impacts, and numpy, adding up the posting
-                   lists and partitioning
+query encoding     termwise: text to a row of term weights. Plain: ``tokenizers`` alone, text to piece numbers
+re-ranking         termwise: scores of 1,000 given documents. Plain: numpy, a dense query vector and one product per
+                   document; and numpy without a loop, which gathers all postings at once
+first stage        termwise: the best k. Plain: ``bm25s`` over the same impacts, and numpy, which adds the posting
+                   lists and partitions
 =================  ===============================================================================================
 
-Documents have the weights of trained networks: ``tilde`` and ``tildev2`` as they ship, over the documentation of
-Python's standard library, whose weights ship as well, or the rows of an index that ``--index`` names. Where there are
-fewer documents than are wanted, further ones are mixed from pairs of rows that share a term; every weight is one that a
-network gave to its term.
+Documents have weights of trained networks: those of the shipped ``tilde`` and ``tildev2`` over the documentation of
+Python's standard library, whose weights are part of the package, or the rows of an index named with ``--index``. If
+there are fewer than ``--documents``, further ones are mixed from pairs of rows that share a term; every weight is one
+that a network gave to its term.
 
-Two sets of queries: ``short``, the questions that ship and first sentences of documents, and ``long``, the first 150
-tokens of documents, as in query by example. Both are held against what was to be reached. Then the first stage alone,
-for queries of 5 to 200 distinct terms that documents begin with, the longest held against 5 ms.
+There are two sets of queries: ``short``, the shipped questions and first sentences of documents, and ``long``, the
+first 150 tokens of documents, as in query by example. The medians of both are compared with limits. Then the first
+stage alone is timed for queries of 5 to 200 distinct terms from the beginnings of documents; the limit of the longest
+is 5 ms.
 
-The process stays on one processor. Engines take turns, round after round; shown are the mean, the median and the 99th
-percentile of the queries, over the median round, and verdicts go by the median. Results are printed and appended, one
-JSON object, to ``benchmarks/results/query_side.jsonl``.
+The process is bound to one processor. Engines take turns, round after round. Shown are mean, median and 99th percentile
+over the queries of the median round. Results are printed and appended as one JSON object to
+``benchmarks/results/query_side.jsonl``.
 """
 
 from __future__ import annotations
@@ -44,19 +45,22 @@ import numpy as np
 import numpy.typing as npt
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
-from measuring import (  # noqa: E402
+from record import named_folders, parser, script  # noqa: E402
+from timing import (  # noqa: E402
     RESULTS,
     Timer,
     about,
     append,
     each,
+    gather_places,
     held,
     pinned,
     say,
     show_verdicts,
     timed,
+    with_random,
 )
 
 from termwise.cli.try_ import shipped_weights  # noqa: E402
@@ -79,40 +83,37 @@ DEPTHS = (10, 1000)
 CANDIDATES = 1000
 CHUNK = 4096
 TRIES = 40
-"""Other rows that a document takes terms from, at most."""
+"""Maximum number of other rows in a mixed document."""
 
 KEPT = 0.6
-"""Share of the terms that a mixture has of its first row."""
+"""Share of the first row in the terms of a mixed document."""
 
 LIMITS = {"query encoding": 0.1, "re-ranking": 0.5, "first stage, k = 10": 2.0, "first stage, k = 1000": 2.0}
-"""Milliseconds that were to be reached by the median, over 100,000 documents."""
+"""Limits of the medians in milliseconds, over 100,000 documents."""
 
 LONG = 150
 """Tokens of a long query."""
 
 LENGTHS = (5, 10, 25, 50, 100, 200)
-"""Distinct terms of the queries by which the first stage is timed against their length."""
+"""Numbers of distinct terms of the queries in the timing by length."""
 
 LONGEST_LIMIT = 5.0
-"""Milliseconds that were to be reached by the median with the longest of these, over 100,000 documents, k = 10."""
+"""Limit of the median for the longest of these in milliseconds, over 100,000 documents, k = 10."""
 
 Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
-    parser.add_argument("--index", action="append", default=[], metavar="KIND=FOLDER", help="take its rows")
-    parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=500, help="short ones")
-    parser.add_argument("--long-queries", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args(given)
-    named = dict(pair.split("=", 1) for pair in arguments.index)
+    command = parser(__doc__, "work")
+    command.add_argument("--index", action="append", default=[], metavar="KIND=FOLDER", help="source of rows")
+    command.add_argument("--documents", type=int, default=100_000)
+    command.add_argument("--queries", type=int, default=500, help="number of short queries")
+    command.add_argument("--long-queries", type=int, default=200)
+    command.add_argument("--rounds", type=int, default=5)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--out", type=Path, default=RESULTS)
+    arguments = command.parse_args(given)
+    named = named_folders(arguments.index)
     searchers = {kind: made(kind, named.get(kind), arguments) for kind in KINDS}
     report: dict[str, Any] = {
         "about": about() | {"processor": pinned()},
@@ -140,7 +141,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def queries(analyzer: Analyzer, arguments: argparse.Namespace) -> dict[str, list[str]]:
-    """Return short and long queries; the texts are those of the documentation, whatever the index holds."""
+    """Return short and long queries from the documentation, whatever the index contains."""
     texts = [document.text for document in open_collection(DATA).documents()]
     random = np.random.default_rng(arguments.seed)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
@@ -159,7 +160,7 @@ def queries(analyzer: Analyzer, arguments: argparse.Namespace) -> dict[str, list
 
 
 def whole_documents(searcher: Searcher, arguments: argparse.Namespace) -> list[str]:
-    """Return documents that hold as many terms as the longest queries, the first ones in random order."""
+    """Return documents with as many terms as the longest queries, in random order."""
     texts = [document.text for document in open_collection(DATA).documents()]
     random = np.random.default_rng(arguments.seed)
     found = (texts[place] for place in random.permutation(len(texts)).tolist())
@@ -168,7 +169,7 @@ def whole_documents(searcher: Searcher, arguments: argparse.Namespace) -> list[s
 
 
 def verdicts(parts: dict[str, Any]) -> dict[str, Any]:
-    """Hold our medians against what was to be reached."""
+    """Compare the medians of termwise with their limits."""
     return {name: held(parts[name]["termwise"]["ms"], limit) for name, limit in LIMITS.items()}
 
 
@@ -214,8 +215,7 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
     candidates = []
     for vector in vectors:
         best, _ = first_stage(index, vector, CANDIDATES)
-        others = random.permutation(len(index))[: CANDIDATES + len(best)]
-        candidates.append(np.concatenate([best, np.setdiff1d(others, best)])[:CANDIDATES])
+        candidates.append(with_random(best, len(index), CANDIDATES, random))
     identifiers = [index.doc_ids(chosen) for chosen in candidates]
     asked = list(zip(rows, vectors, candidates, identifiers, texts, strict=True))
     report["re-ranking"] = timed(
@@ -263,7 +263,7 @@ def first_stages(
 
 
 def by_length(kind: str, searcher: Searcher, texts: Sequence[str], rounds: int) -> dict[str, Any]:
-    """Time the first stage for queries of more and more terms, cut from the same texts."""
+    """Time the first stage for queries of increasing length, cut from the same texts."""
     index = searcher.index
     postings = Impacts.of(index).postings(index.manifest.terms)
     peer = bm25s_engine(postings)
@@ -278,7 +278,7 @@ def by_length(kind: str, searcher: Searcher, texts: Sequence[str], rounds: int) 
 
 
 def beginning(searcher: Searcher, text: str, terms: int) -> str | None:
-    """Return as much of a text as holds so many terms of the index; None where it holds fewer."""
+    """Return the beginning of a text with a number of distinct terms of the index; None if it has fewer."""
     analysis = searcher.encoder.analyzer.analyze(text)
     seen: set[str] = set()
     for token, (_, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
@@ -290,7 +290,7 @@ def beginning(searcher: Searcher, text: str, terms: int) -> str | None:
 
 
 def scored(index: Index, vector: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return our sums in units of the impacts."""
+    """Return the scores of termwise as sums of impacts."""
     scores, _ = score_documents(index, vector, chosen)
     sums: npt.NDArray[np.float64] = (scores - vector.constant) / vector.unit
     return sums
@@ -299,7 +299,7 @@ def scored(index: Index, vector: Any, chosen: npt.NDArray[np.int64]) -> npt.NDAr
 def agreement(
     index: Index, vectors: Sequence[Any], postings: Postings, k: int, *, queries: int = 50
 ) -> float:
-    """Return the share of queries for which ours and numpy find the same scores."""
+    """Return the share of queries with the same scores in termwise and numpy."""
     same = []
     for vector in vectors[:queries]:
         _, scores = first_stage(index, vector, k)
@@ -313,7 +313,7 @@ def agreement(
 
 @dataclass(frozen=True)
 class Postings:
-    """Impacts by term, as compressed sparse columns: boundaries, documents, impacts."""
+    """Impacts by term as compressed sparse columns: column pointers, documents, impacts."""
 
     indptr: npt.NDArray[np.int64]
     documents: npt.NDArray[np.int32]
@@ -321,7 +321,7 @@ class Postings:
     count: int
 
     def search(self, query: Any, k: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float32]]:
-        """Add up the posting lists of the query, and take the best."""
+        """Add the posting lists of the query, and select the best documents."""
         scores = np.zeros(self.count, dtype=np.float32)
         for term, weight in zip(query.terms.tolist(), query.weights.tolist(), strict=True):
             first, last = self.indptr[term], self.indptr[term + 1]
@@ -334,7 +334,7 @@ class Postings:
 
 @dataclass(frozen=True)
 class Impacts:
-    """Impacts by document, as compressed sparse rows, and the plain ways to score documents with them."""
+    """Impacts by document as compressed sparse rows, with plain scoring of documents."""
 
     indptr: npt.NDArray[np.int64]
     terms: npt.NDArray[np.int32]
@@ -353,7 +353,7 @@ class Impacts:
         )
 
     def postings(self, terms: int) -> Postings:
-        """Return the same by term."""
+        """Return the impacts by term."""
         order = np.argsort(self.terms, kind="stable")
         documents = np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
         counts = np.bincount(self.terms, minlength=terms)
@@ -370,7 +370,7 @@ class Impacts:
         return dense
 
     def one_by_one(self, query: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Score each document by a product of its row with the dense query."""
+        """Score each document by the product of its row and the dense query."""
         dense = self._dense(query)
         scores = np.empty(len(chosen))
         for place, document in enumerate(chosen.tolist()):
@@ -379,19 +379,15 @@ class Impacts:
         return scores
 
     def gathered(self, query: Any, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Score all documents at once: gather their postings, multiply, add up by document."""
+        """Score all documents at once: gather their postings, multiply, and add by document."""
         dense = self._dense(query)
-        firsts = self.indptr[chosen]
-        lengths = self.indptr[chosen + 1] - firsts
-        ends = np.cumsum(lengths)
-        places = np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-        rows = np.repeat(np.arange(len(chosen)), lengths)
+        rows, places = gather_places(self.indptr, chosen)
         weights = dense[self.terms[places]] * self.impacts[places]
         return np.bincount(rows, weights=weights, minlength=len(chosen))
 
 
 def bm25s_engine(postings: Postings) -> Any | None:
-    """Give the impacts to bm25s, whose index is scores by token and document; None where it is not installed."""
+    """Return an engine of bm25s with the impacts as its scores; None if bm25s is not installed."""
     try:
         import bm25s
     except ImportError:
@@ -411,12 +407,12 @@ def bm25s_engine(postings: Postings) -> Any | None:
 
 
 def bm25s_search(engine: Any, k: int, terms: list[int]) -> Any:
-    """Search for the best `k`; bm25s refuses a query without terms."""
+    """Return the best `k` of bm25s, which refuses a query without terms."""
     return engine.retrieve([terms], k=k, show_progress=False, n_threads=1) if terms else None
 
 
 def tokenizer(analyzer: Analyzer) -> Any:
-    """Make the tokenizer of the package ``tokenizers`` with the same vocabulary."""
+    """Return a tokenizer of the package ``tokenizers`` with the same vocabulary."""
     import tokenizers
 
     vocabulary = {token: number for number, token in enumerate(analyzer.vocabulary or ())}
@@ -427,7 +423,7 @@ def tokenizer(analyzer: Analyzer) -> Any:
 
 
 def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Searcher:
-    """Return an index of as many documents as are wanted, made once."""
+    """Build or open the index of a kind with ``--documents`` documents."""
     origin = "stdlib" if source is None else Path(source).resolve().name
     path = arguments.work / f"{kind}-{origin}-{arguments.documents}-{arguments.seed}"
     if (path / "manifest.json").is_file():
@@ -442,7 +438,7 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
     ]
     vocabulary = analyzer.vocabulary
     if vocabulary is None:
-        raise SystemExit("the index has no closed vocabulary; it was not made by a network")
+        raise SystemExit("the index has no closed vocabulary: its model is not a network")
     say(f"{kind}: indexing {arguments.documents:,} documents from {len(rows):,} of {origin}")
     begin = time.perf_counter()
     with IndexWriter(path) as writer:
@@ -468,11 +464,11 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
 
 
 def shipped(kind: str, work: Path) -> Searcher:
-    """Index the documentation of the standard library with the weights that ship; no network runs."""
+    """Index the documentation of the standard library with the shipped weights, without a network."""
     weights = shipped_weights(kind)
     model = make_model(kind, {})
     if weights is None or not isinstance(model, NetworkModel):
-        raise SystemExit(f"no weights of {kind} ship with the package; name an index: --index {kind}=FOLDER")
+        raise SystemExit(f"the package has no weights of {kind}; name an index: --index {kind}=FOLDER")
     encoder = open_precomputed_encoder(model, weights)
     documents = list(open_collection(DATA).documents())
     unknown = set(encoder.missing([document.text for document in documents]))
@@ -481,7 +477,7 @@ def shipped(kind: str, work: Path) -> Searcher:
 
 
 def grown(rows: Sequence[Row], documents: int, random: np.random.Generator) -> Iterator[Row]:
-    """Yield documents: the rows themselves first, then mixtures of rows that share a term, as long as the first."""
+    """Yield documents: first the rows, then mixtures of rows that share a term, of the length of their first row."""
     rows = [row for row in rows if len(row[0])]
     lists: dict[int, list[int]] = {}
     for place, (terms, _) in enumerate(rows):
@@ -511,4 +507,4 @@ def grown(rows: Sequence[Row], documents: int, random: np.random.Generator) -> I
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    script(main)

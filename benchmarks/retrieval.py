@@ -1,11 +1,11 @@
-"""How fast exact top-k is, beside other engines, in one interleaved run.
+"""Speed of exact top-k retrieval in comparison with other engines.
 
     pip install -e . -r benchmarks/requirements.txt
     python benchmarks/retrieval.py --data FOLDER --work SCRATCH
 
-Engines take turns, one pass over all queries each, for several rounds; shared machines drift, ratios within a round
-do not. Every engine searches with one thread, one query a call; see `peers` for what the clock covers. Results are
-printed and appended, one JSON object, to ``benchmarks/results/retrieval.jsonl``.
+In each round, every engine makes one pass over all queries; the speed of shared machines drifts, so that only ratios
+within a round are compared. Every engine searches with one thread, one query per call; `peers` describes what the
+clock covers. Results are printed and appended as one JSON object to ``benchmarks/results/retrieval.jsonl``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
 from anserini import fetch_jar  # noqa: E402
-from measuring import about, apart, append, say, show, summary  # noqa: E402
-from ours import Termwise, TermwiseBM25  # noqa: E402
+from indexes import view_bytes  # noqa: E402
 from peers import BM25S, BruteForce, Hits, Lucene, Peer, Pisa, Seismic, Tantivy, recall  # noqa: E402
+from record import parser, script  # noqa: E402
+from termwise_engine import Termwise, TermwiseBM25  # noqa: E402
+from timing import about, append, say, separate_process, show, summary  # noqa: E402
 from workload import Workload, load, load_texts  # noqa: E402
 
 DEPTHS = (10, 1000)
@@ -37,19 +39,16 @@ LENGTHS = (2, 5, 10, 20, 50, 100, 200)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "bench")
-    parser.add_argument("--work", type=Path, required=True, help="folder for indexes; kept between runs")
-    parser.add_argument("--jar", type=Path, help="Anserini's jar; taken from PyPI where it is not given")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
+    command = parser(__doc__, "work")
+    command.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data" / "bench")
+    command.add_argument("--jar", type=Path, help="jar of Anserini (default: fetched from PyPI)")
+    command.add_argument("--rounds", type=int, default=5)
+    command.add_argument(
         "--skip", nargs="*", default=[], help="parts: build, peers, lucene, scaling, length, text"
     )
-    arguments = parser.parse_args()
+    arguments = command.parse_args()
     if not arguments.data.is_dir():
-        parser.error(f"no workload at {arguments.data}; name its folder with --data")
+        command.error(f"no workload at {arguments.data}; name its folder with --data")
     arguments.work.mkdir(parents=True, exist_ok=True)
 
     workload = load(arguments.data)
@@ -60,7 +59,7 @@ def main() -> None:
         built(Termwise(), workload.matrix, arguments.work / "ours")
     engine = Termwise()
     engine.open(arguments.work / "ours")
-    report["views"] = engine.view_bytes()
+    report["views"] = view_bytes(engine.index)
     say(f"views: {report['views']}")
     if "peers" not in arguments.skip:
         report["retrieval"] = compare_peers(workload, engine, arguments)
@@ -78,7 +77,7 @@ def main() -> None:
 def interleaved(
     engines: dict[str, Peer], queries: dict[str, Sequence[Any]], k: int, rounds: int
 ) -> tuple[dict[str, npt.NDArray[np.float64]], dict[str, list[Hits]]]:
-    """Let every engine answer all queries in turn, round after round."""
+    """Time engines in turn, one pass over all queries per round."""
     seconds: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in engines}
     hits: dict[str, list[Hits]] = {}
     for name, engine in engines.items():
@@ -91,7 +90,7 @@ def interleaved(
 
 
 def built(engine: Peer, data: Any, folder: Path) -> float | None:
-    """Build an index where there is none yet; return the seconds it took."""
+    """Build an index if there is none yet, and return the seconds of the build."""
     if (folder / "done").exists():
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,10 +103,10 @@ def built(engine: Peer, data: Any, folder: Path) -> float | None:
 
 
 def build_report(workload: Workload, work: Path) -> dict[str, Any]:
-    """Build ours in a process of its own, kernels compiled before: seconds and peak memory above the input."""
+    """Build the index of termwise in a new process with compiled kernels: seconds and peak memory above the input."""
     folder = work / "ours"
     folder.mkdir(parents=True, exist_ok=True)
-    cost = apart(
+    cost = separate_process(
         lambda: Termwise().build(workload.matrix, folder),
         before=lambda: Termwise().build(workload.head(100).matrix, folder),
     )
@@ -118,7 +117,7 @@ def build_report(workload: Workload, work: Path) -> dict[str, Any]:
 
 
 def compare_peers(workload: Workload, engine: Termwise, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Compare with PISA in both orders, Lucene and Seismic."""
+    """Compare with PISA in both document orders, Lucene and Seismic."""
     inverted = engine.index.segments[0].inverted
     assert inverted is not None
     order = inverted.order.astype(np.int64)
@@ -161,7 +160,7 @@ def compare_peers(workload: Workload, engine: Termwise, arguments: argparse.Name
 
 
 def check_exactness(workload: Workload, engine: Termwise, *, queries: int = 50) -> float:
-    """Return the share of queries whose 1,000 best scores are those of exhaustive scoring with numpy."""
+    """Return the share of queries whose 1,000 best scores equal those of exhaustive scoring with numpy."""
     brute = BruteForce()
     folder = Path(tempfile.mkdtemp())
     brute.build(workload.matrix, folder)
@@ -179,7 +178,7 @@ def same_scores(ours: Sequence[Hits], theirs: Sequence[Hits]) -> float:
 
 
 def rerank_report(workload: Workload, engine: Termwise) -> dict[str, Any]:
-    """Score 1,000 given documents: the best of each query, and random ones."""
+    """Time scoring of 1,000 candidates: the best of each query, and random ones."""
     generator = np.random.default_rng(0)
     best = [hits[0] for hits in engine.search(workload.queries, 1000)[0]]
     random = [generator.integers(0, workload.documents, 1000) for _ in workload.queries]
@@ -194,7 +193,7 @@ def rerank_report(workload: Workload, engine: Termwise) -> dict[str, Any]:
 
 
 def scaling_report(workload: Workload, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Measure cost against the size of the collection."""
+    """Time the first stage for collections of several sizes."""
     report: dict[str, Any] = {}
     engines: dict[str, Peer] = {}
     for size in (*SIZES, workload.documents):
@@ -213,7 +212,7 @@ def scaling_report(workload: Workload, arguments: argparse.Namespace) -> dict[st
 
 
 def length_report(workload: Workload, engine: Termwise) -> dict[str, Any]:
-    """Measure cost against the number of terms of a query, at full size and at 100,000 documents."""
+    """Time the first stage for queries of several lengths."""
     report: dict[str, Any] = {}
     for length in LENGTHS:
         queries = workload.long_queries(length, count=200, seed=length)
@@ -227,7 +226,7 @@ def length_report(workload: Workload, engine: Termwise) -> dict[str, Any]:
 
 
 def text_report(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Compare BM25 on the passages that come as text, from query text to documents."""
+    """Compare BM25 on text, from the text of a query to documents."""
     passages, queries = load_texts(arguments.data)
     engines: dict[str, Peer] = {"termwise BM25": TermwiseBM25(), "bm25s": BM25S(), "tantivy": Tantivy()}
     report: dict[str, Any] = {"documents": len(passages), "build seconds": {}, "bytes": {}}
@@ -246,4 +245,4 @@ def text_report(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

@@ -1,34 +1,32 @@
-r"""Lexical translation (IBM Model 1): training, scoring given passages, and the first stage.
+r"""Speed of lexical translation (IBM Model 1): training, scoring of given passages, and the first stage.
 
     pip install -e . -r benchmarks/requirements.txt
     python benchmarks/translation.py --work SCRATCH --pairs FOLDER
 
-Three questions:
-
 ==============  ======================================================================================================
-training        cell updates a second of expectation maximisation, on one thread and on two, beside ``nltk`` on a small
-                bitext; on a larger one ours alone, with its memory beside the bytes of the cells
-scoring         1,000 given passages for a query: columns of the table gathered when the query comes, and indexes that
-                the table is compiled into, with all weights and with 256 a passage. Beside: the peers of
-                `translation_peers`, among them what pyserini 0.22.1 still carries
-first stage     the best k of all passages from the compiled indexes, beside BM25 on the same passages; bytes a posting,
-                time to build
+training        cell updates a second of expectation maximisation, on one thread and on two, in comparison with ``nltk``
+                on a small bitext; on a larger one termwise alone, with its memory beside the bytes of the cells
+scoring         1,000 given passages per query: columns of the table gathered at query time, and indexes compiled from
+                the table, with all weights and with 256 per passage. In comparison with the rankers of
+                `translation_peers`, pyserini 0.22.1 among them
+first stage     the best k of all passages from the compiled indexes, in comparison with BM25 on the same passages;
+                bytes a posting, time to build
 ==============  ======================================================================================================
 
-A cell update is a source token, or NULL, seen with a target token: the sum of (source tokens + 1) x target tokens over
-all pairs, swapped ones included, for each iteration. Both are given the same pairs. Ours is timed from the bitext to
-the counts, finding the cells included; of nltk only ``IBMModel1.train`` is, not its preparations nor its alignments.
+A cell update is one source token or NULL with one target token: the sum of (source tokens + 1) x target tokens over
+all pairs, swapped ones included, in each iteration. Both programs train on the same pairs. The time of termwise is
+from the bitext to the counts, including the search for cells; that of nltk is ``IBMModel1.train`` alone, without its
+preparation and its alignments.
 
-``--pairs`` are training pairs as ``termwise train model1`` takes them. Where none are named, they are the names of the
-entries of Python's standard library, each with its documentation. All pairs train the table; ``--documents`` of their
-passages, drawn at random, are indexed, and ``--queries`` of their queries asked. Candidates are the best of BM25, and
-random passages where those are fewer than 1,000.
+``--pairs`` are training pairs as for ``termwise train model1``; by default the names of the entries of Python's
+standard library, each with its documentation. All pairs train the table. ``--documents`` of their passages, drawn at
+random, are indexed, and ``--queries`` of their queries searched. Candidates are the best of BM25, filled up with random
+passages to 1,000.
 
-Training may use two processors. Scoring and the first stage stay on one, the Java virtual machine included. Contestants
-take turns, round after round; shown are the mean, the median and the 99th percentile of the queries over the median
-round, and verdicts go by the median. Before scoring is timed, scores are compared with the gathered ones: who computes
-the same has to agree to 1e-3, or there is no result. Results are printed and appended, one JSON object, to
-``benchmarks/results/translation.jsonl``.
+Training may use two processors. Scoring and the first stage are bound to one, including the Java virtual machine.
+Contestants take turns, round after round; shown are mean, median and 99th percentile over the queries of the median
+round. Before timing, scores are compared with the gathered ones: rankers with the same formula must agree to 1e-3.
+Results are printed and appended as one JSON object to ``benchmarks/results/translation.jsonl``.
 """
 
 from __future__ import annotations
@@ -47,26 +45,27 @@ import numpy as np
 import numpy.typing as npt
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
-from measuring import (  # noqa: E402
+from indexes import view_bytes  # noqa: E402
+from record import parser, script  # noqa: E402
+from timing import (  # noqa: E402
     RESULTS,
     Timer,
     about,
-    apart,
     append,
     each,
     held,
     passes,
     pinned,
     say,
+    separate_process,
     show_rates,
     show_verdicts,
     speedup,
     timed,
-    version,
+    with_random,
 )
-from ours import view_bytes  # noqa: E402
 from translation_peers import (  # noqa: E402
     LAMBDA,
     LEAST,
@@ -105,7 +104,7 @@ PARTS = ("training", "pyserini", "first stage")
 DEPTHS = (10, 1000)
 CANDIDATES = 1000
 COMPARED = 10
-"""Queries whose scores are compared before the clock runs."""
+"""Queries whose scores are compared before timing."""
 
 FORM: Mapping[str, Any] = {
     "least": LEAST,
@@ -113,43 +112,42 @@ FORM: Mapping[str, Any] = {
     "renormalise": False,
     "background": "collection",
 }
-"""The form of the model that the peers compute."""
+"""Form of the model in the other rankers."""
 
 TOLERANCE = 1e-3
-"""Largest difference of a score between ours, gathered in float64, and theirs, some of it in float32."""
+"""Largest difference between scores gathered in float64 and those of other rankers, partly in float32."""
 
 ITERATIONS = 3
 RATE = 20e6
-"""Cell updates a second that were to be reached on two threads."""
+"""Target rate on two threads, cell updates a second."""
 
 KEPT = 256
 GATHERED, ALL, SOME = "termwise, gathered", "termwise, compiled", f"termwise, compiled, {KEPT} a passage"
 LIMITS = {GATHERED: 2.0, ALL: 0.5, SOME: 0.5}
-"""Milliseconds for 1,000 passages that were to be reached by the median."""
+"""Limits of the medians in milliseconds, for 1,000 passages."""
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    command = parser(__doc__, "work")
+    command.add_argument("--pairs", type=Path, help="training pairs (default: of the standard library)")
+    command.add_argument("--table", type=Path, help="a table trained on the pairs (default: train one)")
+    command.add_argument("--documents", type=int, default=20_000)
+    command.add_argument("--queries", type=int, default=100)
+    command.add_argument("--small", type=int, default=1000, help="pairs of the bitext for nltk")
+    command.add_argument("--large", type=int, default=100_000, help="maximum pairs of the larger bitext")
+    command.add_argument("--rounds", type=int, default=5)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument(
+        "--skip", nargs="*", default=[], choices=PARTS, metavar="PART", help=", ".join(PARTS)
     )
-    parser.add_argument("--work", type=Path, required=True, help="folder for table and indexes; kept")
-    parser.add_argument("--pairs", type=Path, help="training pairs; the standard library's without it")
-    parser.add_argument("--table", type=Path, help="a table that was trained on them; trained without it")
-    parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--small", type=int, default=1000, help="pairs of the bitext that nltk reads too")
-    parser.add_argument("--large", type=int, default=100_000, help="pairs of the other one, at most")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--skip", nargs="*", default=[], choices=PARTS, metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args(given)
+    command.add_argument("--out", type=Path, default=RESULTS)
+    arguments = command.parse_args(given)
     arguments.work.mkdir(parents=True, exist_ok=True)
 
     pairs = arguments.pairs or stdlib_pairs(arguments.work / "stdlib.jsonl")
     sources = read_sources(pairs)
     report: dict[str, Any] = {
-        "about": about() | {"packages": {name: version(name) for name in ("numpy", "numba", "nltk")}},
+        "about": about(("numpy", "numba", "nltk")),
         "settings": {
             "pairs": pairs.name,
             "rounds": arguments.rounds,
@@ -174,7 +172,7 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def stdlib_pairs(path: Path) -> Path:
-    """Write what the entries of the standard library are called, each with its documentation, and return the file."""
+    """Write names of entries of the standard library with their documentation as training pairs; return the file."""
     with path.open("w", encoding="utf-8") as file:
         for document in open_collection("python:stdlib").documents():
             name, _, text = document.text.partition("\n")
@@ -198,7 +196,7 @@ def training_report(sources: Sequence[PairSource], arguments: argparse.Namespace
     def ours(bitext: Bitext, threads: int) -> Callable[[], object]:
         return partial(estimate, bitext, iterations=ITERATIONS, tolerance=0, threads=threads)
 
-    cost = apart(ours(large, 2), before=ours(small, 2))
+    cost = separate_process(ours(large, 2), before=ours(small, 2))
     report: dict[str, Any] = {}
     for name, bitext, rounds in (
         ("small", small, arguments.rounds),
@@ -250,7 +248,7 @@ def drawn(sources: Sequence[PairSource], count: int, seed: int) -> list[PairSour
 
 
 def sentences(bitext: Bitext) -> list[tuple[list[str], list[str]]]:
-    """Return the target and the source of each pair of a bitext, swapped ones included."""
+    """Return the target and the source of each pair of a bitext, including swapped pairs."""
     token = bitext.vocabulary.token
     found = []
     for row in range(len(bitext.queries.first)):
@@ -269,7 +267,7 @@ def _words(side: Any, piece: int, token: Callable[[int], str]) -> list[str]:
 
 
 def nltk_pass(bitext: Bitext) -> Callable[[], object] | None:
-    """Return what trains a model of nltk on a bitext; None where nltk is not installed."""
+    """Return a function that trains a model of nltk on a bitext; None if nltk is not installed."""
     try:
         from nltk.translate import AlignedSent, IBMModel1
     except ImportError:
@@ -289,21 +287,21 @@ def nltk_pass(bitext: Bitext) -> Callable[[], object] | None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The passages, the queries, the table and the indexes.
+    """Passages, queries, table and indexes.
 
     Attributes
     ----------
     folder : Path
-        What was made for these passages lies here.
+        Work folder of these passages.
     passages, queries : list of str
-        None is without a token.
+        Texts with one token or more.
     table : TranslationTable
     analyzer : Analyzer
-        Of the table.
+        Analyzer of the table.
     documents : Index
-        The passages with the model ``ml``.
+        Index of the passages with the model ``ml``.
     searchers : mapping of str to Searcher
-        ``BM25``, and the table compiled, `ALL` and `SOME`.
+        ``BM25``, and the compiled tables `ALL` and `SOME`.
     """
 
     folder: Path
@@ -316,7 +314,7 @@ class Prepared:
 
     @classmethod
     def of(cls, pairs: Path, sources: Sequence[PairSource], arguments: argparse.Namespace) -> Prepared:
-        """Train and index what is not there yet."""
+        """Train and index, except for what the work folder contains."""
         trained = arguments.table or arguments.work / f"table-{pairs.stem}"
         if not trained.is_dir():
             say(f"training on {sum(map(len, sources)):,} pairs")
@@ -344,7 +342,7 @@ class Prepared:
         return cls(folder, passages, queries, table, analyzer, plain.index, searchers)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the indexes are like, and print it."""
+        """Return and print sizes and build times of the indexes."""
         say(
             f"\n{len(self.passages):,} passages{'':24}{'postings each':>14}{'bytes a posting':>17}{'built in, s':>13}"
         )
@@ -355,8 +353,8 @@ class Prepared:
             views = view_bytes(index)
             row = {
                 "postings a passage": postings / len(index),
-                "bytes a posting": {view: size / postings for view, size in views.items()},
-                "bytes": sum(file.length for file in index.manifest.files()),
+                "bytes a posting": {view: size / postings for view, size in views.items() if view != "all"},
+                "bytes": views["all"],
                 "build seconds": float(seconds_of(index.path).read_text()),
             }
             report[name] = row
@@ -370,7 +368,7 @@ class Prepared:
 def chosen(
     sources: Sequence[PairSource], analyzer: Analyzer, arguments: argparse.Namespace
 ) -> tuple[list[str], list[str]]:
-    """Draw passages and queries, none twice and none without a token."""
+    """Draw distinct passages and queries with one token or more."""
     random = np.random.default_rng(arguments.seed)
     found = []
     for column, count in ((1, arguments.documents), (0, arguments.queries)):
@@ -391,12 +389,12 @@ def chosen(
 
 
 def seconds_of(path: Path) -> Path:
-    """Return the file beside an index that says how long it took to build."""
+    """Return the file beside an index with the seconds of its build."""
     return path.with_suffix(".seconds")
 
 
 def made(passages: Sequence[str], path: Path, **settings: Any) -> Searcher:
-    """Return an index of the passages, built once."""
+    """Build or open an index of the passages."""
     seconds = seconds_of(path)
     if not seconds.exists():
         say(f"indexing {len(passages):,} passages: {path.name}")
@@ -411,7 +409,7 @@ def made(passages: Sequence[str], path: Path, **settings: Any) -> Searcher:
 
 
 def scoring_report(collection: Prepared, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Compare and time all ways to score given passages."""
+    """Compare and time all rankers on given passages."""
     scorer = TranslationScorer(
         collection.documents, collection.table, self_translation=SELF_TRANSLATION, lambda_=LAMBDA, **FORM
     )
@@ -475,38 +473,37 @@ def scoring_report(collection: Prepared, arguments: argparse.Namespace) -> dict[
 
 
 def candidates_of(searcher: Searcher, query: str) -> npt.NDArray[np.int64]:
-    """Return the numbers of the best passages of BM25, and of random ones where those are too few."""
+    """Return the numbers of the best passages of BM25, filled up with random ones."""
     best = np.array([int(name) for name in searcher.rank(query, k=CANDIDATES).doc_ids], dtype=np.int64)
-    others = np.random.default_rng(0).permutation(len(searcher.index))[: CANDIDATES + len(best)]
-    return np.concatenate([best, np.setdiff1d(others, best)])[:CANDIDATES]
+    return with_random(best, len(searcher.index), CANDIDATES, np.random.default_rng(0))
 
 
 def compiled_scores(index: Index, prepared: tuple[Any, npt.NDArray[np.int64]]) -> npt.NDArray[np.float64]:
-    """Score given documents by a compiled index."""
+    """Return the scores of given documents in a compiled index."""
     row, numbers = prepared
     scores, _ = score_documents(index, query_vector(index, row), numbers)
     return scores
 
 
 def ranked(searcher: Searcher, one: tuple[str, Sequence[str]]) -> object:
-    """Re-rank given documents."""
+    """Return the ranking of given documents."""
     return searcher.rank(one[0], candidates=one[1], k=CANDIDATES)
 
 
 def agreement(
     expected: Sequence[npt.NDArray[np.float64]], found: Sequence[npt.NDArray[np.float64]]
 ) -> dict[str, float]:
-    """Return how far scores are apart at the most, and the mean share of the best ten that are the same."""
+    """Return the largest difference of scores, and the mean share of common documents among the best ten."""
     same = []
     for one, other in zip(expected, found, strict=True):
         best, theirs = (set(np.argsort(-scores, kind="stable")[:10].tolist()) for scores in (one, other))
         same.append(len(best & theirs) / len(best))
-    apart_by = max(float(np.abs(one - other).max()) for one, other in zip(expected, found, strict=True))
-    return {"largest difference": apart_by, "same best 10": float(np.mean(same))}
+    largest = max(float(np.abs(one - other).max()) for one, other in zip(expected, found, strict=True))
+    return {"largest difference": largest, "same best 10": float(np.mean(same))}
 
 
 def check(name: str, found: Mapping[str, float]) -> None:
-    """Refuse to time what does not compute our scores.
+    """Check that another ranker computes the scores of termwise.
 
     Raises
     ------
@@ -515,18 +512,18 @@ def check(name: str, found: Mapping[str, float]) -> None:
     """
     if not found["largest difference"] <= TOLERANCE:
         raise CheckFailedError(
-            "the scores are not those of our columns",
+            "the scores differ from those of the gathered columns",
             facts=[
                 ("scored by", name),
                 ("largest difference", found["largest difference"]),
                 ("allowed", TOLERANCE),
             ],
-            fixes=["begin again with an empty folder: --work FOLDER"],
+            fixes=["use an empty work folder: --work FOLDER"],
         )
 
 
 def peers(task: Task, folder: Path, *, packages: Path, skip: bool) -> tuple[list[Reranker], dict[str, str]]:
-    """Return the others, and why some are left out."""
+    """Return the other rankers, and the reasons of those that are left out."""
     found: list[Reranker] = [PlainPython(task), PlainNumpy(task)]
     left_out: dict[str, str] = {}
     if skip:
@@ -550,7 +547,7 @@ def peers(task: Task, folder: Path, *, packages: Path, skip: bool) -> tuple[list
 
 
 def first_stage_report(collection: Prepared, rounds: int) -> dict[str, Any]:
-    """Time the best k of all passages, rows of the queries made before."""
+    """Time the best k of all passages, with query rows made before."""
     rows = {
         name: (searcher.index, [searcher.encode(query) for query in collection.queries])
         for name, searcher in collection.searchers.items()
@@ -572,8 +569,4 @@ def best(index: Index, k: int, row: Any) -> object:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except TermwiseError as error:
-        say(error.render())
-        sys.exit(error.exit_code)
+    script(main)

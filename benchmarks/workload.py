@@ -1,6 +1,6 @@
-"""The reference workload: 616,387 passages, 29 million postings, 994 queries as term ids.
+"""Reference workload: 616,387 passages, 29 million postings, 994 queries of term ids.
 
-The folder holds ``postings.npz.xz``, ``queries_terms.jsonl``, ``passages.txt.xz`` and ``queries_text.jsonl``.
+The folder contains ``postings.npz.xz``, ``queries_terms.jsonl``, ``passages.txt.xz`` and ``queries_text.jsonl``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ N_TERMS = 30_522
 
 @dataclass(frozen=True)
 class Workload:
-    """Postings by document, and queries as lists of term ids (a repeated id counts twice)."""
+    """Impacts by document, and queries as lists of term ids, in which repeated ids count."""
 
     matrix: Matrix
     queries: list[list[int]]
@@ -31,13 +31,13 @@ class Workload:
         return len(self.matrix[0]) - 1
 
     def head(self, documents: int) -> Workload:
-        """Return the first passages with the same queries."""
+        """Return the workload with the first passages only."""
         indptr, terms, impacts = self.matrix
         end = int(indptr[documents])
         return Workload((indptr[: documents + 1], terms[:end], impacts[:end]), self.queries)
 
     def permuted(self, order: npt.NDArray[np.integer]) -> Workload:
-        """Return the same passages in another order."""
+        """Return the workload with the passages in another order."""
         indptr, terms, impacts = self.matrix
         lengths = np.diff(indptr)[order]
         boundaries = np.concatenate([[0], np.cumsum(lengths)])
@@ -45,7 +45,7 @@ class Workload:
         return Workload((boundaries, terms[positions], impacts[positions]), self.queries)
 
     def long_queries(self, length: int, *, count: int, seed: int) -> list[list[int]]:
-        """Return queries of exactly `length` distinct terms, taken from whole rows, joined where one is short."""
+        """Return queries of exactly `length` distinct terms, taken from one row or from several."""
         indptr, terms, _ = self.matrix
         generator = np.random.default_rng(seed)
         queries = []
@@ -73,7 +73,7 @@ def load(folder: Path) -> Workload:
 
 
 def load_texts(folder: Path) -> tuple[list[str], list[str]]:
-    """Read the passages that come as text, and the queries for them."""
+    """Read the passages with texts, and their queries."""
     with lzma.open(folder / "passages.txt.xz", "rt", encoding="utf-8") as file:
         passages = file.read().split("\n")
     if passages[-1] == "":

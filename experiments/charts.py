@@ -1,4 +1,4 @@
-"""Line charts as SVG, written by hand: no library, and a file that is readable as text."""
+"""Line charts as SVG text, without a drawing library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-"""Okabe and Ito's, which colour-blind readers can tell apart."""
+"""Palette of Okabe and Ito, which colour-blind readers can distinguish."""
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 190, 40, 55
@@ -29,11 +29,11 @@ def line_chart(
     lines : mapping of str to sequence of (float, float)
         Points of each line, left to right.
     title, x, y : str
-        Headline and what the axes show.
+        Title of the chart, and labels of the axes.
     logarithmic : bool
-        Whether the horizontal axis has equal steps for equal ratios.
+        Whether the horizontal axis is logarithmic.
     levels : mapping of str to float, optional
-        Horizontal rules, broken, such as the value that is to be reached.
+        Dashed horizontal lines, such as the value of a baseline.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _apart(points: Sequence[float], place: Callable[[float, float], tuple[float, float]]) -> list[float]:
-    """Leave out ticks whose labels would overlap."""
+    """Return the ticks without those whose labels would overlap."""
     kept: list[float] = []
     last = -math.inf
     for point in points:

@@ -1,7 +1,7 @@
-"""Cross-encoders of experiments, trained by the Trainer of sentence-transformers.
+"""Training of cross-encoders with the Trainer of sentence-transformers.
 
-BERT over query and passage, one number out. Each query has its passage, passages that BM25 ranks high for it, and those
-of other queries of the batch; the loss is the cross-entropy of the right one among them.
+The network is BERT over query and passage with one output. The candidates of a query are its passage, passages that
+BM25 ranks high for it, and passages of other queries of the batch; the loss is the cross-entropy of the right one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from termwise.indexing import build_index
 from termwise.records import Document, Query
 
 FIRST_RANK, LAST_RANK = 2, 30
-"""Ranks of BM25 that negatives are drawn from: the first is often as good as what is judged."""
+"""Ranks of BM25 from which negatives are drawn; the first rank is often relevant."""
 
 SEED = 0
 
 CHECKPOINT = 50
-"""Steps after which the state of the training is kept; one that was interrupted goes on there."""
+"""Steps between two checkpoints, from which an interrupted training resumes."""
 
 
 def train_cross_encoder(
@@ -36,7 +36,7 @@ def train_cross_encoder(
     threads: int,
     seed: int = SEED,
 ) -> None:
-    """Train a cross-encoder; one whose training was interrupted goes on.
+    """Train a cross-encoder, or resume its training.
 
     Parameters
     ----------
@@ -44,33 +44,33 @@ def train_cross_encoder(
         ``length`` of query and passage together, ``batch``, ``negatives`` of BM25, ``others`` of the batch,
         ``max_steps``, ``learning_rate`` and ``warm_up``, a share of the steps.
     sources : sequence of PairSource
-        The pairs.
+        Training pairs.
     base : str
-        Folder of the encoder that a new head is put on.
+        Folder of the encoder, which gets a new head.
     out : Path
-        The new folder.
+        Folder of the cross-encoder.
     work : Path
-        Folder for the indexes of the passages.
+        Folder of the indexes of the passages.
     threads : int
     seed : int, optional
-        Of the head, the queries and their negatives.
+        Seed of the head, the queries and their negatives.
     """
     import torch
 
     datasets = record.need("datasets", "datasets", "training a cross-encoder")
-    of_cross_encoders = record.need(
+    module = record.need(
         "sentence_transformers.cross_encoder", "sentence-transformers", "training a cross-encoder"
     )
     losses = record.need("sentence_transformers.cross_encoder.losses", "sentence-transformers", "its losses")
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
-    rows = list(contrasts(sources, entry, work, seed))
+    rows = list(training_rows(sources, entry, work, seed))
     record.say(f"{len(rows):,} queries with {entry['negatives']} negatives each")
-    network = of_cross_encoders.CrossEncoder(
+    network = module.CrossEncoder(
         base, num_labels=1, max_length=entry["length"], device="cpu", activation_fn=torch.nn.Identity()
     )
     training = out.with_name(out.name + ".training")
-    settings = of_cross_encoders.CrossEncoderTrainingArguments(
+    settings = module.CrossEncoderTrainingArguments(
         output_dir=str(training),
         per_device_train_batch_size=entry["batch"],
         max_steps=entry["max_steps"],
@@ -84,7 +84,7 @@ def train_cross_encoder(
         bf16=True,
         use_cpu=True,
     )
-    of_cross_encoders.CrossEncoderTrainer(
+    module.CrossEncoderTrainer(
         model=network,
         args=settings,
         train_dataset=datasets.Dataset.from_list(rows),
@@ -93,10 +93,10 @@ def train_cross_encoder(
     network.save_pretrained(str(out))
 
 
-def contrasts(
+def training_rows(
     sources: Sequence[PairSource], entry: Mapping[str, Any], work: Path, seed: int = SEED
 ) -> Iterator[dict[str, str]]:
-    """Yield as many queries as are needed, each with its passage and negatives of its source, in random order."""
+    """Yield the queries of all steps in random order, each with its passage and negatives of its source."""
     random = np.random.default_rng(seed)
     wanted = entry["batch"] * entry["max_steps"]
     owners = np.concatenate([np.full(len(source), number) for number, source in enumerate(sources)])

@@ -31,8 +31,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -47,7 +45,7 @@ import record
 
 sys.path.append(str(record.ROOT / "benchmarks"))
 
-from anserini import JAR, SOURCE, fetch_jar
+from anserini import JAR, SOURCE, fetch_jar, java_classes, open_reader, query_builder, run_java
 
 from termwise import Document, Qrel, Query, Ranking, Run, build_index
 from termwise.collection import open_collection, read_qrels, read_queries, read_run
@@ -139,24 +137,18 @@ class Lucene:
     java_home: Path
 
     def command(self, name: str, *arguments: str, makes: Path) -> None:
-        """Run one of Anserini's commands.
+        """Run a command of Anserini.
 
         Raises
         ------
         CheckFailedError
-            If it does not make what it should, whatever its exit status; with the end of what it said.
+            If it fails or does not write its output, which can happen with exit status 0.
         """
-        java = str(self.java_home / "bin" / "java")
-        done = subprocess.run(
-            [java, "-Xmx2g", "-cp", str(self.jar), f"io.anserini.{name}", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0 or not makes.exists():
+        log = makes.with_name(f"{makes.name}.log")
+        run_java(self.java_home, self.jar, log, [f"io.anserini.{name}", *arguments], options=["-Xmx2g"])
+        if not makes.exists():
             raise CheckFailedError(
-                "a command of Anserini failed",
-                facts=[("command", name), ("said", (done.stdout + done.stderr).strip()[-1500:])],
+                "a command of Anserini failed", facts=[("command", name), ("said", log.read_text()[-1500:])]
             )
 
     def index(self, data: Input, folder: Path, *, accurate: bool) -> Path:
@@ -192,12 +184,8 @@ class Lucene:
 
     def start(self) -> Any:
         """Start Java in this process and return the function that finds classes."""
-        os.environ["JAVA_HOME"] = str(self.java_home)
-        config = record.need("jnius_config", "pyjnius", "calling Lucene")
-        if not config.vm_running:
-            config.set_classpath(str(self.jar))
-            config.add_options("-Xmx1g", "--enable-native-access=ALL-UNNAMED")
-        return record.need("jnius", "pyjnius", "calling Lucene").autoclass
+        record.need("jnius_config", "pyjnius", "calling Lucene")
+        return java_classes(self.java_home, self.jar, ("-Xmx1g", "--enable-native-access=ALL-UNNAMED"))
 
     def version(self) -> str:
         """Return the version of Lucene in the jar."""
@@ -206,10 +194,7 @@ class Lucene:
     def scores(self, data: Input, index: Path, *, accurate: bool) -> Run:
         """Search with ``IndexSearcher``: every document that matches, with the scores Lucene gives."""
         find = self.start()
-        store = find("org.apache.lucene.store.FSDirectory")
-        reader = find("org.apache.lucene.index.DirectoryReader").open(
-            store.open(find("java.nio.file.Paths").get(str(index)))
-        )
+        reader = open_reader(find, index)
         try:
             return self._scores(data, reader, find, accurate=accurate)
         finally:
@@ -230,17 +215,10 @@ class Lucene:
                 "Lucene does not hold the documents in their order",
                 facts=[("Lucene", len(doc_ids)), ("documents", len(data.documents))],
             )
-        builder = find("org.apache.lucene.search.BooleanQuery$Builder")
-        term, term_query = find("org.apache.lucene.index.Term"), find("org.apache.lucene.search.TermQuery")
-        boost = find("org.apache.lucene.search.BoostQuery")
-        should = find("org.apache.lucene.search.BooleanClause$Occur").SHOULD
+        query_of = query_builder(find)
         rankings = []
         for query in data.queries:
-            clauses = builder()
-            # A repeated token is one clause with its count as boost, as Anserini makes it.
-            for token, count in Counter(query.text.split()).items():
-                clauses.add(boost(term_query(term("contents", token)), float(count)), should)
-            hits = searcher.search(clauses.build(), len(doc_ids)).scoreDocs
+            hits = searcher.search(query_of(Counter(query.text.split())), len(doc_ids)).scoreDocs
             pairs = [(doc_ids[hit.doc], hit.score) for hit in hits]
             rankings.append(
                 Ranking([doc_id for doc_id, _ in pairs], [score for _, score in pairs], query.query_id)

@@ -1,4 +1,4 @@
-"""Means over collections, and their ratios: with intervals by bootstrap over the queries within each collection."""
+"""Means over collections and their ratios, with bootstrap intervals over the queries within each collection."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def macro_ratios(
 ) -> dict[str, Any]:
     """Return macro means and their ratios to a baseline.
 
-    Queries are drawn anew within each collection, the same for all systems; collections are fixed.
+    Each draw resamples the queries within each collection, the same for all systems; collections are fixed.
 
     Parameters
     ----------
     values : mapping of str to mapping of str to ndarray
-        For each collection and system, one value a query.
+        One value per query, by collection and system.
     names : sequence of str
-        The systems, the baseline among them.
+        Systems, including the baseline.
     baseline : str
-        What the others are divided by.
+        System of the denominator.
     counted : sequence of str
-        The collections that the macro mean is over.
+        Collections of the macro mean.
     without : sequence of str, optional
-        Beside it, the mean without these.
+        Collections that a second mean leaves out.
     contrasts : sequence of (str, str), optional
-        Systems that are held against each other; pairs of which one is not among `names` are passed over.
+        Pairs of systems to compare; pairs with a system that is not in `names` are ignored.
 
     Returns
     -------
     dict
-        JSON-like: ``collections`` that count; ``systems``, of each the ratio on ``each`` collection and, where
-        collections count, ``mean``, ``interval`` and ``ratio``; ``contrasts``, each with ``difference``, ``interval``
+        JSON object: ``collections`` of the mean; for each of ``systems`` the ratio on ``each`` collection and, if any
+        collection counts, ``mean``, ``interval`` and ``ratio``; for each of ``contrasts`` ``difference``, ``interval``
         and ``ratio``.
     """
     place = {name: number for number, name in enumerate(names)}
@@ -109,7 +109,7 @@ def _contrast(
 
 
 def _over(values: Mapping[str, Floats], counted: Sequence[str]) -> Floats:
-    """Return the mean over the collections that count."""
+    """Return the mean over the collections of the macro mean."""
     mean: Floats = np.mean([values[name] for name in counted], axis=0)
     return mean
 

@@ -1,24 +1,31 @@
-"""What every result file says: the code, the packages, the data and the machine; and how it is written."""
+"""Shared parts of experiments and benchmarks: command line, provenance, intervals, tables and result files."""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import MissingExtraError, MissingFileError, TermwiseError
+from termwise.errors import (
+    MissingExtraError,
+    MissingFileError,
+    ParameterError,
+    TermwiseError,
+    UnknownNameError,
+)
 from termwise.evaluate import Contrast
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +37,64 @@ SEED = 0
 PERCENTILES = [2.5, 97.5]
 
 AT_ONCE = 1 << 22
-"""Values that are drawn at a time: 50 MB."""
+"""Values that are drawn at a time, 50 MB."""
+
+BEGIN = time.perf_counter()
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "work": {"type": Path, "required": True, "help": "work folder, kept between runs"},
+    "collections": {"type": Path, "default": COLLECTIONS, "help": "folder of the judged collections"},
+    "only": {"metavar": "A,B", "help": "names of collections (default: all of the plan)"},
+    "out": {"type": Path, "default": RESULTS, "help": "folder of the result files"},
+    "precision": {"choices": ("float32", "int8"), "help": "number format of networks"},
+    "threads": {"type": int, "default": len(os.sched_getaffinity(0))},
+}
+"""Options that several scripts share."""
+
+
+def parser(doc: str | None, *options: str) -> argparse.ArgumentParser:
+    """Return a command-line parser with some of `OPTIONS`, whose help is the docstring of a script."""
+    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in options:
+        made.add_argument(f"--{name}", **OPTIONS[name])
+    return made
+
+
+def selected(kind: str, given: str | None, known: Collection[str]) -> list[str]:
+    """Return the names of a list with commas, or all known ones if there is no list.
+
+    Raises
+    ------
+    UnknownNameError
+        If a name is not known.
+    """
+    names = given.split(",") if given else list(known)
+    for name in names:
+        if name not in known:
+            raise UnknownNameError.of(kind, name, known)
+    return names
+
+
+def named_folders(pairs: Iterable[str]) -> dict[str, str]:
+    """Read the values of a repeatable option ``NAME=FOLDER``.
+
+    Raises
+    ------
+    ParameterError
+        If a value has another form.
+    """
+    found = {}
+    for pair in pairs:
+        name, equals, folder = pair.partition("=")
+        if not equals:
+            raise ParameterError("NAME=FOLDER is expected", facts=[("given", pair)])
+        found[name] = folder
+    return found
+
+
+def seconds() -> int:
+    """Return the seconds since the start of the script."""
+    return round(time.perf_counter() - BEGIN)
 
 
 def collection_folder(root: Path, name: str) -> Path:
@@ -39,7 +103,7 @@ def collection_folder(root: Path, name: str) -> Path:
     Raises
     ------
     MissingFileError
-        If it is not there; names what is expected where.
+        If it is not there.
     """
     folder = root / name
     if not (folder / "corpus.jsonl.gz").is_file():
@@ -49,13 +113,13 @@ def collection_folder(root: Path, name: str) -> Path:
                 ("looked for", folder / "corpus.jsonl.gz"),
                 ("expected", "BEIR folders: corpus.jsonl.gz, queries.jsonl, qrels/SPLIT.tsv"),
             ],
-            fixes=["--collections FOLDER, the folder that holds one folder a collection"],
+            fixes=["--collections FOLDER, with one folder per collection"],
         )
     return folder
 
 
 def check_splits(folder: Path, splits: Iterable[str]) -> None:
-    """Check that queries and judgments are there before anything long is started."""
+    """Check that the queries and judgments of a collection exist."""
     needed = [folder / "queries.jsonl", *(folder / "qrels" / f"{split}.tsv" for split in splits)]
     missing = [path for path in needed if not path.is_file()]
     if missing:
@@ -65,28 +129,27 @@ def check_splits(folder: Path, splits: Iterable[str]) -> None:
 
 
 def provenance(packages: Sequence[str]) -> dict[str, Any]:
-    """Say on what code, with which packages, on what machine and when a result is made; ask at the start.
+    """Return code, packages, machine and date of a run; called at its start.
 
     Parameters
     ----------
     packages : sequence of str
-        Distributions whose versions matter.
+        Distributions whose versions are recorded.
 
     Returns
     -------
     dict
-        ``sources`` is the SHA-256 over the package and the experiments as they were run: with uncommitted
-        changes it says what the commit cannot.
+        ``sources`` is the SHA-256 of the sources of the package and the experiments, uncommitted changes included.
     """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted": _git("status", "--porcelain", "--", "src", "experiments").splitlines(),
+        "commit": git("rev-parse", "HEAD"),
+        "uncommitted": git("status", "--porcelain", "--", "src", "experiments").splitlines(),
         "sources": tree_hash([*(ROOT / "src").rglob("*.py"), *(ROOT / "experiments").rglob("*.py")], ROOT),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in packages},
+        "packages": {name: version(name) for name in packages},
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": processor(),
         "processors": os.cpu_count(),
     }
 
@@ -98,7 +161,7 @@ def file_hash(path: Path) -> str:
 
 
 def tree_hash(paths: Iterable[Path], root: Path) -> str:
-    """Return one SHA-256 over names and contents of files, whatever order they are given in."""
+    """Return one SHA-256 over names and contents of files, in the order of their paths."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(f"{path.relative_to(root).as_posix()} {file_hash(path)}\n".encode())
@@ -106,7 +169,7 @@ def tree_hash(paths: Iterable[Path], root: Path) -> str:
 
 
 def data_hash(folder: Path, splits: Sequence[str]) -> dict[str, str]:
-    """Return the SHA-256 of each file of a collection that an experiment reads."""
+    """Return the SHA-256 of each file that an experiment reads of a collection."""
     names = ["corpus.jsonl.gz", "queries.jsonl", "seeds.tsv", *(f"qrels/{split}.tsv" for split in splits)]
     return {name: file_hash(folder / name) for name in names if (folder / name).is_file()}
 
@@ -114,7 +177,7 @@ def data_hash(folder: Path, splits: Sequence[str]) -> dict[str, str]:
 def mean_interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     """Return the 95 % percentile interval of a mean, by bootstrap over the queries.
 
-    The differences between runs have theirs from `termwise.evaluate.compare`, made in the same way.
+    `termwise.evaluate.compare` computes the intervals of differences between runs in the same way.
     """
     low, high = np.percentile(resampled_means(values[None]), PERCENTILES)
     return float(low), float(high)
@@ -128,14 +191,12 @@ def resampled_means(
     Parameters
     ----------
     values : ndarray of shape (systems, queries), float64
-        What is averaged.
     seed : int or sequence of int, optional
-        Of the draws.
 
     Returns
     -------
     ndarray of shape (resamples, systems), float64
-        One row a draw. However many queries there are, only some draws are held at a time; that changes none of them.
+        One row per draw. Draws are made in parts of bounded size; the result does not depend on the size.
     """
     generator = np.random.default_rng(seed)
     systems, queries = values.shape
@@ -150,7 +211,7 @@ def resampled_means(
 
 
 def contrast_record(contrast: Contrast) -> dict[str, Any]:
-    """Return what a result file keeps of a contrast."""
+    """Return a contrast as result files store it."""
     return {
         "baseline": contrast.baseline,
         "run": contrast.run,
@@ -166,7 +227,7 @@ def contrast_record(contrast: Contrast) -> dict[str, Any]:
 
 
 def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str:
-    """Write a number for a table: ``.476``, ``+.004``, an en dash where there is none."""
+    """Format a number for a table: ``.476``, ``+.004``, an en dash for None."""
     if value is None:
         return "–"
     text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
@@ -178,26 +239,57 @@ def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str
 
 
 def interval(bounds: Sequence[float | None], *, digits: int = 3, signed: bool = False) -> str:
-    """Write an interval for a table."""
+    """Format an interval for a table."""
     low, high = (number(bound, digits=digits, signed=signed) for bound in bounds)
     return "–" if bounds[0] is None else f"{low} to {high}"
 
 
 def p_value(p: float | None) -> str:
-    """Write a p-value for a table."""
+    """Format a p-value for a table."""
     if p is None:
         return "–"
     return "<.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
 
 
+def percent(share: float | None) -> str:
+    """Format a signed share for a table, in percent."""
+    return "–" if share is None else f"{share:+.2%}".replace("-", "−")
+
+
+def paired_cells(contrast: Mapping[str, Any], p: str = "p_permutation") -> list[str]:
+    """Format difference, interval and p-value of a contrast for a table."""
+    return [
+        number(contrast["difference"], signed=True),
+        interval(contrast["interval"], signed=True),
+        p_value(contrast[p]),
+    ]
+
+
+def outcomes(contrast: Mapping[str, Any]) -> str:
+    """Format the numbers of better, equal and worse queries of a contrast for a table."""
+    return f"{contrast['wins']} / {contrast['ties']} / {contrast['losses']}"
+
+
+def excludes_zero(bounds: Sequence[float | None]) -> bool:
+    """Return whether an interval excludes 0."""
+    low, high = bounds
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def skipped_section(skipped: Mapping[str, str]) -> str:
+    """Return the section of a page that lists the systems that were not run, with reasons."""
+    lines = "".join(f"\n- {name}: {reason}" for name, reason in skipped.items())
+    return f"## Not run\n{lines}" if skipped else ""
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
-    """Write a Markdown table; the first `left` columns are set left, the others right."""
+    """Return a Markdown table, whose first `left` columns are left-aligned and the others right-aligned."""
     ruler = ["---"] * left + ["--:"] * (len(head) - left)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ruler, *rows))
 
 
 def about(record: dict[str, Any]) -> str:
-    """Write the provenance as the last paragraph of a Markdown result."""
+    """Return the provenance as the last paragraph of a Markdown page."""
     made = record["provenance"]
     packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
     changed = len(made["uncommitted"])
@@ -212,31 +304,32 @@ def about(record: dict[str, Any]) -> str:
 
 
 def save(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
-    """Write ``NAME.json``, numbers to six significant digits, and ``NAME.md``, and say so."""
+    """Write ``NAME.json``, with numbers of six significant digits, and ``NAME.md``."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path, text in (
-        (folder / f"{name}.json", json.dumps(short(record), indent=1, ensure_ascii=False)),
-        (folder / f"{name}.md", page.rstrip()),
-    ):
-        partial = path.with_name(path.name + ".part")
-        partial.write_text(text + "\n", encoding="utf-8")
-        partial.replace(path)
-        say(f"wrote {path}")
+    text = json.dumps(short(record), indent=1, ensure_ascii=False)
+    write_whole(folder / f"{name}.json", text + "\n")
+    write_whole(folder / f"{name}.md", page.rstrip() + "\n")
 
 
 def append(record: dict[str, Any], page: str, folder: Path, name: str) -> None:
-    """Add a line to ``NAME.jsonl``, numbers to six significant digits, write ``NAME.md`` anew, and say so."""
+    """Append a line to ``NAME.jsonl``, with numbers of six significant digits, and write ``NAME.md``."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(short(record), ensure_ascii=False) + "\n")
-    partial = folder / f"{name}.md.part"
-    partial.write_text(page.rstrip() + "\n", encoding="utf-8")
-    partial.replace(folder / f"{name}.md")
-    say(f"added a line to {folder / f'{name}.jsonl'} and wrote {folder / f'{name}.md'}")
+    say(f"appended to {folder / f'{name}.jsonl'}")
+    write_whole(folder / f"{name}.md", page.rstrip() + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file by way of a partial one, so that an interrupted run leaves no half of it."""
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+    say(f"wrote {path}")
 
 
 def short(value: Any) -> Any:
-    """Return the same with numbers to six significant digits."""
+    """Return a JSON value with numbers rounded to six significant digits."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
@@ -250,7 +343,7 @@ def need(module: str, package: str, why: str) -> Any:
     Raises
     ------
     MissingExtraError
-        If it is not installed; says how to install it.
+        If it is not installed.
     """
     try:
         return import_module(module)
@@ -261,8 +354,8 @@ def need(module: str, package: str, why: str) -> Any:
         ) from error
 
 
-def script(main: Callable[[], None]) -> None:
-    """Run an experiment; an error made on purpose is shown without a traceback and gives its exit status."""
+def script(main: Callable[[], object]) -> None:
+    """Run the main function of a script; errors of termwise end it with their message and exit status."""
     try:
         main()
     except TermwiseError as error:
@@ -271,25 +364,28 @@ def script(main: Callable[[], None]) -> None:
 
 
 def say(text: str) -> None:
-    """Tell progress, on stderr."""
+    """Print progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
-def _git(*words: str) -> str:
+def git(*words: str) -> str:
+    """Return the output of a git command in the repository, or ``unknown`` if it fails."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.strip("\n") if done.returncode == 0 else "unknown"
 
 
-def _version(name: str) -> str:
+def version(name: str) -> str:
+    """Return the version of an installed package, or ``not installed``."""
     try:
-        return version(name)
-    except PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         from termwise import __version__
 
         return __version__ if name == "termwise" else "not installed"
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

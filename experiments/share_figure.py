@@ -1,7 +1,6 @@
 """Figures of interpolated runs: the value of every share of the first run, and the best share of each query.
 
-Figures are drawn with matplotlib, the extra ``plot``. Equal results give equal files: no date and no setting of the
-machine goes into them.
+Figures need matplotlib, the extra ``plot``. Equal results give equal files, without dates and settings of the machine.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ def _draw_best(axes: Axes, curve: ShareCurve) -> None:
 
 
 def _plain(text: str) -> str:
-    """Escape a name for a figure, in which a dollar sign begins a formula."""
+    """Escape dollar signs, which begin formulas in matplotlib."""
     return legible_line(text).replace("$", r"\$")
 
 

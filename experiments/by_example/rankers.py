@@ -1,19 +1,18 @@
-"""The systems of the study on one collection: each as a run of its candidates."""
+"""Systems of the study on one collection, and the split of its queries into parts."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import record
-from dividing import Part, by_paper
-from encoded import index_counts, index_encoded
-from judged import Judged, documents_folder, with_tail
+from indexes import index_counts, index_encoded
+from judged_collection import Judged, documents_folder, with_tail
 from study_plan import Data, Plan, System
 
 from termwise.collection import read_run, write_run
@@ -25,21 +24,52 @@ from termwise.records import Qrel, Ranking, Run
 from termwise.search import Searcher
 
 WEIGH = "weigh"
-"""In a variant: how the terms of queries weigh. All else are settings of the model."""
+"""Key of the settings of query terms in a variant; all other keys are settings of the model."""
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Reported queries, and other queries on which choices for them are made."""
+
+    reported: tuple[str, ...]
+    choosing: tuple[str, ...]
+
+
+def folds_by_paper(query_ids: Sequence[str], folds: int, separator: str) -> list[Part]:
+    """Split queries into folds of similar size; queries of one paper are in one fold.
+
+    Examples
+    --------
+    >>> [part.reported for part in folds_by_paper(["a_x", "b_x", "a_y", "c_x"], 2, "_")]
+    [('b_x', 'c_x'), ('a_x', 'a_y')]
+    """
+    papers = [query_id.partition(separator)[0] if separator else query_id for query_id in query_ids]
+    names = sorted(set(papers))
+    order = np.random.default_rng(SEED).permutation(len(names))
+    fold_of = {names[place]: number % folds for number, place in enumerate(order.tolist())}
+    parts = []
+    for fold in range(folds):
+        inside = [fold_of[paper] == fold for paper in papers]
+        reported = tuple(one for one, here in zip(query_ids, inside, strict=True) if here)
+        choosing = tuple(one for one, here in zip(query_ids, inside, strict=True) if not here)
+        parts.append(Part(reported, choosing))
+    return [part for part in parts if part.reported]
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What systems are made with.
+    """Networks, files and folders of the systems.
 
     Attributes
     ----------
     networks : mapping of str to str
-        Folder or shipped name of each encoder and cross-encoder, by the name that the plan calls it.
+        Folder or shipped name of each encoder and cross-encoder, by its name in the plan.
     files : mapping of str to str
-        Other files by name, such as a vocabulary: ``{name}`` in an analyzer of the plan stands for its path.
+        Other files by name, such as a vocabulary: ``{name}`` in an analyzer of the plan is replaced by its path.
     work : Path
-        Folder for indexes, runs, and what networks have read.
+        Work folder of indexes, runs and encoded documents.
     threads : int
     """
 
@@ -49,7 +79,7 @@ class Tools:
     threads: int = 1
 
     def lacking(self, plan: Plan, name: str) -> str | None:
-        """Return why a system cannot be run, or None."""
+        """Return the reason why a system cannot run, or None."""
         system = plan.systems[name]
         for network in system.needs:
             if network not in self.networks:
@@ -61,7 +91,7 @@ class Tools:
         return next((reason for one in system.mix if (reason := self.lacking(plan, one))), None)
 
     def identities(self, names: Iterable[str]) -> dict[str, str]:
-        """Return what tells the networks from others."""
+        """Return the identifier of each network."""
         found = {}
         for name in names:
             place = self.networks.get(name)
@@ -76,16 +106,13 @@ class Tools:
 
 
 class Bench:
-    """One collection, the queries that are reported and those that choose, and the systems on it.
+    """One collection with its reported queries, the queries of choices, and the systems.
 
     Parameters
     ----------
     data : Data
-        What is ranked.
     plan : Plan
-        The declarative file.
     tools : Tools
-        Networks and folders.
     collections : Path
         Folder of the collections.
     """
@@ -106,22 +133,22 @@ class Bench:
 
     @property
     def measures(self) -> list[str]:
-        """The measures; the graded ones only where a judgment says more than relevant."""
+        """The measures, with the graded ones if judgments have grades above 1."""
         graded = any(qrel.relevance > 1 for qrel in self.reported.qrels)
         return [*self.plan.measures, *(self.plan.graded if graded else ())]
 
     @property
     def qrels(self) -> list[Qrel]:
-        """The judgments that are reported, without those of the documents that queries are made of."""
-        return _without_seeds(self.reported)
+        """Judgments of the reported queries, without the documents that are queries."""
+        return self.reported.qrels_without_seeds
 
     @property
     def all_qrels(self) -> list[Qrel]:
-        """The same with those that choose."""
-        return _without_seeds(self.judged)
+        """Judgments of all queries, without the documents that are queries."""
+        return self.judged.qrels_without_seeds
 
     def run(self, system: System, variant: Mapping[str, Any]) -> Run:
-        """Rank with a variant of a system: for all queries, those that choose included, seeds left out."""
+        """Rank all queries with a variant of a system, without seeds."""
         key = _digest(system.name, json.dumps(variant, sort_keys=True))
         if key not in self._runs:
             run = self._crossed(system) if system.cross_encoder else self._ranked(system, variant)
@@ -129,7 +156,7 @@ class Bench:
         return self._runs[key]
 
     def searcher(self, system: System, variant: Mapping[str, Any]) -> Searcher:
-        """Index with a variant of a system, or open what is there."""
+        """Build or open the index of a variant of a system."""
         model = system.model or self._kind(system)
         settings = {**system.settings, **{key: str(value) for key, value in variant.items() if key != WEIGH}}
         expanding = settings.get("expansion_encoder", "none")
@@ -148,7 +175,9 @@ class Bench:
             if system.encoder:
                 network = make_model(model, settings)
                 if not isinstance(network, NetworkModel):
-                    raise ParameterError("an encoder goes with a network", facts=[("system", system.name)])
+                    raise ParameterError(
+                        "the model of an encoder is not a network", facts=[("system", system.name)]
+                    )
                 built = index_encoded(
                     documents, folder, model=network, threads=self.tools.threads, reuse=True
                 )
@@ -183,11 +212,10 @@ class Bench:
         return self.judged.without_seeds(timed.run, self.plan.depth)
 
     def _pool(self) -> Run:
-        """Return the judged documents of each query, in an order that says nothing of their relevance."""
+        """Return the judged documents of each query, in an order independent of their relevance."""
         pools: dict[str, list[str]] = {}
-        for qrel in self.judged.qrels:
-            if qrel.doc_id not in self.judged.seeds.get(qrel.query_id, ()):
-                pools.setdefault(qrel.query_id, []).append(qrel.doc_id)
+        for qrel in self.all_qrels:
+            pools.setdefault(qrel.query_id, []).append(qrel.doc_id)
         rankings = []
         for query_id, doc_ids in pools.items():
             order = sorted(set(doc_ids), key=lambda doc_id: _digest(query_id, doc_id))
@@ -195,9 +223,9 @@ class Bench:
         return Run(rankings, "judged")
 
     def _crossed(self, system: System) -> Run:
-        """Score the head of the first stage by a cross-encoder; the tail follows in its order.
+        """Score the head of the first stage with a cross-encoder; the tail keeps its order.
 
-        Nothing is chosen for it, so that it reads the queries that are reported alone.
+        It has no choices, so that only the reported queries are ranked.
         """
         from termwise.yardsticks.cross_encoder import CrossEncoderScorer
 
@@ -222,10 +250,10 @@ class Bench:
             scorer = CrossEncoderScorer.open(place, length=system.length)
             texts = self.texts()
             rankings = []
-            asked = {query.query_id: query.text for query in self.judged.queries}
+            query_texts = {query.query_id: query.text for query in self.judged.queries}
             for number, ranking in enumerate(first):
                 scored = scorer.score(
-                    asked[ranking.query_id], [texts[one] for one in ranking.doc_ids[: system.depth]]
+                    query_texts[ranking.query_id], [texts[one] for one in ranking.doc_ids[: system.depth]]
                 )
                 order = np.argsort(-scored, kind="stable")
                 rankings.append(
@@ -237,12 +265,12 @@ class Bench:
         return with_tail(read_run(file), first)
 
     def _check(self, folder: Path) -> None:
-        """See that there is something to report and to choose by, before anything is ranked.
+        """Check the queries and judgments before any ranking.
 
         Raises
         ------
         DataError
-            If a judged query has no text, a part no query to choose by, or no judged document but its seeds.
+            If a judged query has no text or no judged document beside its seeds, or a part has no query for choices.
         """
         texts = {query.query_id for query in self.judged.queries}
         without = sorted({qrel.query_id for qrel in self.judged.qrels} - texts)
@@ -253,7 +281,7 @@ class Bench:
             )
         if not self.parts or any(not part.reported or not part.choosing for part in self.parts):
             raise DataError(
-                "there are no other queries to choose by",
+                "no other queries are left for choices",
                 facts=[
                     ("collection", folder),
                     ("queries", len(self.reported.queries)),
@@ -262,17 +290,17 @@ class Bench:
             )
         if self.data.candidates == "judged":
             ranked = {qrel.query_id for qrel in self.all_qrels}
-            seedy = sorted(texts - ranked)
-            if seedy:
+            unjudged = sorted(texts - ranked)
+            if unjudged:
                 raise DataError(
-                    "nothing is judged for a query but its own document",
-                    facts=[("collection", folder), ("query", ", ".join(seedy[:5]))],
+                    "a query has no judgment beside its own document",
+                    facts=[("collection", folder), ("query", ", ".join(unjudged[:5]))],
                 )
 
     def _parts(self, choosing: Judged | None) -> list[Part]:
         asked = tuple(query.query_id for query in self.reported.queries)
         if choosing is None:
-            return by_paper(asked, self.data.folds, self.data.paper)
+            return folds_by_paper(asked, self.data.folds, self.data.paper)
         return [Part(asked, tuple(query.query_id for query in choosing.queries))]
 
     def _with_choosing(self, other: Judged | None) -> Judged:
@@ -284,7 +312,7 @@ class Bench:
         }
         if both:
             raise ParameterError(
-                "a query is both reported and chosen by",
+                "a query is in both the reported split and that of choices",
                 facts=[("collection", self.data.name), ("query", min(both))],
             )
         return replace(
@@ -293,10 +321,6 @@ class Bench:
             qrels=[*self.reported.qrels, *other.qrels],
             data=self.reported.data | other.data,
         )
-
-
-def _without_seeds(judged: Judged) -> list[Qrel]:
-    return [qrel for qrel in judged.qrels if qrel.doc_id not in judged.seeds.get(qrel.query_id, ())]
 
 
 def _digest(*parts: str) -> str:

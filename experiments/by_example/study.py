@@ -1,26 +1,26 @@
-r"""The study of queries by example: the tables and the figure of the paper, on any judged collection.
+r"""Queries by example: the tables and the figure of the paper on any judged collection.
 
 Question
-    When the query is a document, how do BM25, query likelihood, TILDE, TILDEv2 and a cross-encoder rank, what do they
-    gain by being mixed with BM25, and what would the best share for each query gain?
-Declared
-    ``study.toml``, ``scidocs.toml``: collections, systems, the rows of each table, targets.
+    If the query is a document, how do BM25, query likelihood, TILDE, TILDEv2 and a cross-encoder rank, how much does
+    interpolation with BM25 gain, and how much would the best share of each query gain?
+Plan
+    ``study.toml``: collections, systems, the rows of each table, targets.
 Run
-    ``python experiments/by_example/study.py PLAN --work WORK --models MODELS``. Networks are folders of MODELS, those
-    that ship, or named with ``--network NAME=FOLDER``; a row without its network stays blank and says so. Indexes, and
-    what networks have read, stay in WORK. For SciDocs, ``scidocs.py`` writes the collections first.
-Tuned
-    Whatever is chosen - k1 and b, lambda, the weights of query terms, the share of BM25 - is chosen on other queries
-    than those it is reported for: on a split of its own or, where there is none, in folds by paper.
+    ``python experiments/by_example/study.py PLAN --work WORK --models MODELS``. Networks are folders of MODELS, shipped
+    encoders, or named with ``--network NAME=FOLDER``; the row of a missing network stays blank with a note. Indexes and
+    encoded documents stay in WORK.
+Choices
+    k1 and b, lambda, the weights of query terms and the share of BM25 are chosen on other queries than the reported
+    ones: on a separate split or, without one, in folds by paper.
 Letters
-    A value carries the letters of the rows that it is significantly better than: paired t-tests with Bonferroni's
-    correction over all pairs of rows, as in the paper. The sign-flip test and intervals stand in the JSON.
+    The letters of a value are those of the rows that it exceeds significantly: paired t-tests with Bonferroni's
+    correction over all pairs of rows, as in the paper. The JSON also has the sign-flip test and intervals.
 Oracle
-    The best share for each query and measure among 0, 0.1, ..., 1, with the smallest of equal ones, which is what the
-    paper's counts imply, and with the nearest to the one for all.
+    The best share of each query and measure among 0, 0.1, ..., 1: the smallest of equal ones, which the counts of the
+    paper imply, and the nearest to the share for all queries.
 Result
-    ``results/NAME.md``, ``.json``, ``NAME_COLLECTION.svg``; numbers only. ``WORK/NAME.html`` is the report with texts:
-    the tables, the curves, each query, and those that gain and lose most with what their scores are made of.
+    ``results/NAME.md``, ``.json``, ``NAME_COLLECTION.svg``, without texts. ``WORK/NAME.html`` is the report with texts:
+    tables, curves, each query, and the queries with the largest gains and losses with explanations of their scores.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -40,12 +39,12 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
+from fold_choices import MIXED, FoldChoices, curves_of  # noqa: E402
 from rankers import Bench, Tools  # noqa: E402
 from study_plan import LETTERS, Plan, System  # noqa: E402
-from tuned import MIXED, Choosing, curves_of  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
-from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
+from termwise.errors import MissingFileError  # noqa: E402
 from termwise.fusion import objective_of, oracle  # noqa: E402
 from termwise.fusion.line_search import TENTHS  # noqa: E402
 from termwise.records import Run  # noqa: E402
@@ -55,9 +54,9 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
-    """Rank, choose and measure all systems on one collection."""
-    choosing = Choosing(bench)
+def measure_all(bench: Bench, plan: Plan) -> dict[str, Any]:
+    """Rank, choose and evaluate all systems on one collection."""
+    choices = FoldChoices(bench)
     rows: dict[str, Any] = {}
     runs: dict[str, Run] = {}
     for name, system in plan.systems.items():
@@ -66,7 +65,7 @@ def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
             record.say(f"not run: {name}: {lacking}")
             rows[name] = {"title": system.title, "not run": lacking}
             continue
-        chosen = choosing.chosen(name)
+        chosen = choices.chosen(name)
         runs[name] = Run(list(chosen.run), name)
         rows[name] = {"title": system.title, "chosen": chosen.choices}
         record.say(f"  {bench.data.name}: {name}")
@@ -94,14 +93,14 @@ def measured(bench: Bench, plan: Plan) -> dict[str, Any]:
         "rows": rows,
         "letters": tables,
         "shares": {
-            name: of_shares(bench, choosing, plan.systems[name]) for name in runs if plan.systems[name].mix
+            name: share_values(bench, choices, plan.systems[name]) for name in runs if plan.systems[name].mix
         },
         "data": bench.judged.data,
     }
 
 
 def lettered(bench: Bench, runs: Sequence[Run], level: float) -> dict[str, dict[str, str]]:
-    """Return for each measure and run the letters of the runs that it is significantly better than."""
+    """Return for each measure and run the letters of the runs that it exceeds significantly."""
     comparison = bench.reported.compare(runs, bench.measures, runs[0].name, pairs="all")
     letters = dict(zip((run.name for run in runs), LETTERS, strict=False))
     found: dict[str, dict[str, str]] = {}
@@ -119,7 +118,7 @@ def lettered(bench: Bench, runs: Sequence[Run], level: float) -> dict[str, dict[
 
 
 def contrasts(bench: Bench, runs: Sequence[Run], baseline: str) -> dict[str, Any]:
-    """Hold every run against the first stage: difference, interval, p, and the ratio of the means."""
+    """Compare every run with the first stage: difference, interval, p, and ratio of the means."""
     comparison = bench.reported.compare(runs, bench.measures, baseline)
     base = next(one for one in comparison.evaluations if one.run == baseline)
     found: dict[str, Any] = {}
@@ -141,9 +140,9 @@ def contrasts(bench: Bench, runs: Sequence[Run], baseline: str) -> dict[str, Any
     return found
 
 
-def of_shares(bench: Bench, choosing: Choosing, system: System) -> dict[str, Any]:
-    """Return what each share of the first system is worth, and the best one for each query."""
-    chosen = choosing.chosen(system.name)
+def share_values(bench: Bench, choices: FoldChoices, system: System) -> dict[str, Any]:
+    """Return the measures at each share of the first system, and the best share of each query."""
+    chosen = choices.chosen(system.name)
     one, other = (
         Run([ranking for pair in chosen.parts for ranking in pair[place]], name)
         for place, name in enumerate(system.mix)
@@ -172,14 +171,14 @@ def of_shares(bench: Bench, choosing: Choosing, system: System) -> dict[str, Any
 
 
 def targets(plan: Plan, results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Say what was reached."""
+    """Return the targets with their results."""
     found = []
     for target in plan.targets:
         rows = results.get(target.collection, {}).get("rows", {})
         for name in target.systems:
             for measure in target.measures:
                 entry = rows.get(name, {}).get("against", {}).get(measure)
-                if entry is None:  # of a system that was not run
+                if entry is None:  # the system was not run
                     continue
                 found.append(
                     {
@@ -200,60 +199,45 @@ def targets(plan: Plan, results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def networks(arguments: argparse.Namespace) -> tuple[dict[str, str], dict[str, str]]:
-    """Return networks and other files by name."""
+    """Return networks and vocabulary files by name."""
     found = {name: name for name in shipped_encoders()}
     files: dict[str, str] = {}
     if arguments.models is not None:
         if not arguments.models.is_dir():
             raise MissingFileError(
-                "there is no such folder of networks", facts=[("folder", arguments.models)]
+                "the folder of networks does not exist", facts=[("folder", arguments.models)]
             )
         for folder in sorted(arguments.models.iterdir()):
             if (folder / "encoder.json").is_file() or (folder / "model.safetensors").is_file():
                 found[folder.name] = str(folder)
             if folder.suffix == ".txt":
                 files[folder.stem] = str(folder)
-    for pair in arguments.network:
-        name, equals, folder = pair.partition("=")
-        if not equals:
-            raise ParameterError("a network is named as NAME=FOLDER", facts=[("given", pair)])
-        found[name] = folder
-    return found, files
+    return found | record.named_folders(arguments.network), files
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "work", "collections", "only", "out", "threads")
     parser.add_argument("plan", type=Path)
-    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
-    parser.add_argument("--models", type=Path, metavar="FOLDER", help="what train.py made")
+    parser.add_argument("--models", type=Path, metavar="FOLDER", help="output of train.py")
     parser.add_argument("--network", action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
-    parser.add_argument("--only", action="append", metavar="COLLECTION")
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args(given)
     from study_page import figure_of, page
     from study_report import write_report
 
     plan = Plan.read(arguments.plan)
-    for name in arguments.only or ():
-        if name not in {data.name for data in plan.collections}:
-            raise UnknownNameError.of(
-                "collection of the plan", name, [data.name for data in plan.collections]
-            )
-    begin = time.perf_counter()
+    chosen = record.selected(
+        "collection of the plan", arguments.only, [data.name for data in plan.collections]
+    )
     provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
     found, files = networks(arguments)
     tools = Tools(found, files, arguments.work, arguments.threads)
     benches, results = {}, {}
     for data in plan.collections:
-        if arguments.only and data.name not in arguments.only:
+        if data.name not in chosen:
             continue
         benches[data.name] = Bench(data, plan, tools, arguments.collections)
-        results[data.name] = measured(benches[data.name], plan)
-        record.say(f"{data.name}: {time.perf_counter() - begin:.0f} s")
+        results[data.name] = measure_all(benches[data.name], plan)
+        record.say(f"{data.name}: {record.seconds()} s")
     needed = sorted({one for system in plan.systems.values() for one in system.needs})
     result = {
         "experiment": plan.name,
@@ -261,7 +245,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "networks": tools.identities(needed),
         "collections": results,
         "targets": targets(plan, results),
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     record.save(result, page(plan, result), arguments.out, plan.name)
     for name, entry in results.items():

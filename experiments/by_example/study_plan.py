@@ -1,46 +1,44 @@
-"""The declarative file of the study: collections, systems, tables, targets."""
+"""Plan of the study: collections, systems, tables, targets."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from plan_parts import part
+from plan_parts import named_parts, part, read_toml
 
-from termwise.errors import MalformedRecordError, MissingFileError, ParameterError, UnknownNameError
+from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-"""Those of the rows of a table."""
+"""Letters of the rows of a table."""
 
 NO_VARIANT: tuple[Mapping[str, Any], ...] = ({},)
 
 
 @dataclass(frozen=True)
 class Data:
-    """A collection with the queries that are reported, and how what is tuned is kept from them.
+    """A collection with its reported queries and the queries of choices.
 
     Attributes
     ----------
     name : str
-        What tables call it.
+        Name in tables.
     split : str
-        The judgments that are reported.
+        Split of the reported judgments.
     choose : str
-        The split that choices are made on. Empty where there is none: then the queries of `split` are dealt out to
-        `folds`, and each fold gets what the others choose.
+        Split of choices. Without one, the queries of `split` are divided into `folds`, and choices for a fold are made
+        on the others.
     folds : int
-        How many.
+        Number of folds.
     paper : str
-        Queries whose identifiers are the same up to here are of one paper, and in one fold.
+        Separator after the paper in query identifiers; queries of one paper are in one fold.
     folder : str
-        Where it lies, if not under its name.
+        Folder of the collection, by default its name.
     candidates : {"first", "judged"}
-        What is ranked: all documents by a first stage, re-ranked by networks; or for each query those that are judged,
-        as in SciDocs.
+        Ranked documents: all by a first stage, re-ranked by networks; or the judged documents of each query.
     """
 
     name: str
@@ -54,7 +52,7 @@ class Data:
     def __post_init__(self) -> None:
         if bool(self.choose) == bool(self.folds) or not isinstance(self.folds, int) or self.folds in (1, -1):
             raise ParameterError(
-                "choices are made on a split of their own, or in folds",
+                "a collection needs either a split for choices or a number of folds",
                 facts=[("collection", self.name), ("choose", self.choose), ("folds", self.folds)],
             )
 
@@ -66,29 +64,29 @@ class System:
     Attributes
     ----------
     name, title : str
-        In the plan, and in tables.
+        Names in the plan and in tables.
     model : str
-        Name of the model of its index.
+        Model of its index.
     analyzer : str
-        For models of counts.
+        Analyzer of a count model.
     encoder : str
-        For networks: the name of an encoder, a key of ``--encoder`` or a folder of ``--models``.
+        Encoder of a network model: a name of ``--network`` or a folder of ``--models``.
     settings : mapping of str to str
-        Of the model.
+        Settings of the model.
     variants : tuple of mapping
-        What is chosen among, the first where nothing can be chosen: further settings of the model and, under ``weigh``,
-        how the terms of queries weigh (`termwise.engine.query_settings`).
+        Variants to choose from: further settings of the model and, under ``weigh``, the weights of query terms
+        (`termwise.engine.query_settings`).
     cross_encoder : str
-        Name of a cross-encoder, instead of a model.
+        Name of a cross-encoder, in place of a model.
     length, depth : int
-        Of the cross-encoder: pieces that it reads, and documents of the first stage that it scores; the others follow
+        For the cross-encoder: pieces that it reads, and documents of the first stage that it scores; the others follow
         in their order.
     mix : tuple of str
-        Two systems whose scores are interpolated, instead of a model.
+        Two systems whose scores are interpolated, in place of a model.
     by : str
-        The measure that choices are made by; the first of the plan unless given.
+        Measure of choices, by default the first of the plan.
     published : str
-        The row of the paper.
+        Row of the paper.
     """
 
     name: str
@@ -107,21 +105,14 @@ class System:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Networks by name."""
+        """Names of the networks that the system needs."""
         named = (self.encoder, self.settings.get("expansion_encoder", ""), self.cross_encoder)
         return tuple(name for name in named if name and name != "none")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of systems, each with a letter.
-
-    Attributes
-    ----------
-    name, title : str
-    rows : tuple of str
-        Systems, in their order.
-    """
+    """A table of systems, whose rows have letters."""
 
     name: str
     title: str
@@ -130,7 +121,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Target:
-    """What was to be reached: so many times the mean of another system."""
+    """Target: a ratio of the mean to that of another system."""
 
     collection: str
     systems: tuple[str, ...]
@@ -141,26 +132,25 @@ class Target:
 
 @dataclass(frozen=True)
 class Plan:
-    """The study.
+    """The plan of a study.
 
     Attributes
     ----------
     name, title, source : str
-        Of the results; the paper.
+        Name and title of the results; the paper.
     measures : tuple of str
-        The first is what choices are made by.
+        Measures; the first is that of choices.
     graded : tuple of str
-        Further ones, where a judgment says more than relevant.
+        Further measures for judgments with grades above 1.
     depth : int
-        Documents of a first stage.
+        Number of candidates of a first stage.
     first : str
-        The system whose documents networks re-rank, and the baseline of differences.
+        First stage of all networks, and baseline of differences.
     shares : int
-        Shares of BM25 that are tried, from 0 to 1.
+        Number of shares of BM25 to try, from 0 to 1.
     level : float
-        Of the tests.
+        Significance level of the tests.
     collections, systems, tables, targets
-        Their parts.
     """
 
     name: str
@@ -184,10 +174,10 @@ class Plan:
         Raises
         ------
         ParameterError, UnknownNameError
-            If a part is not understood, or names a system that is not there.
+            If a part is not valid, or names an unknown system.
         """
         given = _loaded(path)
-        systems = {name: part(System, entry, name=name) for name, entry in given.pop("systems").items()}
+        systems = named_parts(System, given.pop("systems"))
         plan: Plan = part(
             cls,
             given
@@ -205,24 +195,28 @@ class Plan:
         return plan
 
     def check(self, path: Path) -> None:
-        """See that the parts go together.
+        """Check that the parts are consistent.
 
         Raises
         ------
         ParameterError, UnknownNameError
-            If they do not; the first that is found is named.
+            With the first inconsistency.
         """
         names = [data.name for data in self.collections]
         for holds, what, seen in (
             (
                 _plain(self.name),
-                "the name of a plan is that of its files: letters, digits, - and _",
+                "the name of a plan, used for its files, has only letters, digits, - and _",
                 self.name,
             ),
-            (all(_plain(name.replace(" ", "_")) for name in names), "collections have plain names", names),
-            (len(set(names)) == len(names), "two collections have one name", names),
+            (
+                all(_plain(name.replace(" ", "_")) for name in names),
+                "collections have names of letters, digits, -, _ and blanks",
+                names,
+            ),
+            (len(set(names)) == len(names), "two collections have the same name", names),
             (_whole(self.depth), "depth is a number of documents, 1 or more", self.depth),
-            (_whole(self.shares, 2), "shares is how many shares of BM25 are tried, 2 or more", self.shares),
+            (_whole(self.shares, 2), "shares is a number of shares of BM25, 2 or more", self.shares),
             (
                 isinstance(self.level, float) and 0 < self.level < 1,
                 "level is a number from 0 to 1",
@@ -230,13 +224,13 @@ class Plan:
             ),
             (
                 isinstance(self.measures, tuple) and self.measures,
-                "measures are named in a list",
+                "measures is a list",
                 self.measures,
             ),
-            (isinstance(self.graded, tuple), "graded measures are named in a list", self.graded),
+            (isinstance(self.graded, tuple), "graded is a list", self.graded),
             (
                 self.first not in (*self._mixes, ""),
-                "the first stage is one system, and no mixture",
+                "the first stage is not a mixture",
                 self.first,
             ),
         ):
@@ -250,7 +244,7 @@ class Plan:
         for table in self.tables:
             if len(table.rows) > len(LETTERS):
                 raise ParameterError(
-                    "a table has as many rows as there are letters",
+                    f"a table has at most {len(LETTERS)} rows",
                     facts=[("plan", path), ("table", table.name)],
                 )
         for target in self.targets:
@@ -261,7 +255,7 @@ class Plan:
                     raise UnknownNameError.of("measure of the plan", measure, (*self.measures, *self.graded))
             if target.over != self.first:
                 raise ParameterError(
-                    "a target is held against the first stage",
+                    "a target is a ratio to the first stage",
                     facts=[("plan", path), ("over", target.over), ("first", self.first)],
                 )
 
@@ -281,12 +275,12 @@ class Plan:
             raise UnknownNameError.of("measure of the plan", system.by, (*self.measures, *self.graded))
         if system.mix and (len(system.mix) != 2 or set(system.mix) & set(self._mixes)):
             raise ParameterError(
-                "two systems are mixed, neither of them a mixture",
+                "a mix has two systems, neither of them a mixture",
                 facts=[("plan", path), ("system", system.name), ("mix", ", ".join(system.mix))],
             )
 
     def named(self) -> Iterator[str]:
-        """Yield the systems that other parts name."""
+        """Yield the names of systems in other parts."""
         yield self.first
         for system in self.systems.values():
             yield from system.mix
@@ -297,21 +291,14 @@ class Plan:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
-    """Read a file of TOML with all that a plan needs."""
-    if not path.is_file():
-        raise MissingFileError("there is no such plan", facts=[("file", path)])
-    try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # not TOML, or not UTF-8
-        raise MalformedRecordError(
-            "the plan cannot be read", facts=[("file", path), ("reason", error)]
-        ) from error
+    """Read the file, and check that it has the main parts."""
+    given = read_toml(path)
     for name, kind in (("systems", dict), ("collections", list), ("tables", list)):
         if not isinstance(given.get(name), kind) or not given[name]:
             raise MalformedRecordError(f"the plan has no {name}", facts=[("file", path)])
     for name, entry in given["systems"].items():
         if not isinstance(entry, dict):
-            raise MalformedRecordError("a system is a table", facts=[("file", path), ("system", name)])
+            raise MalformedRecordError("a system is not a table", facts=[("file", path), ("system", name)])
     return given
 
 

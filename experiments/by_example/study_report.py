@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import record
+from fold_choices import FoldChoices
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rankers import Bench
 from share_figure import figure_bytes, shares_figure
 from study_page import curve_of
 from study_plan import LETTERS, Plan, System
-from tuned import Choosing
 
 from termwise.explain.explanation import Explanation
 from termwise.records import Ranking
@@ -102,7 +102,7 @@ def _target(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _section(plan: Plan, name: str, entry: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
-    choosing = Choosing(bench)
+    choices = FoldChoices(bench)
     texts = bench.texts()
     asked = {query.query_id: query.text for query in bench.reported.queries}
     main = entry["measures"][0]
@@ -119,7 +119,7 @@ def _section(plan: Plan, name: str, entry: Mapping[str, Any], bench: Bench) -> d
                 "chosen": ", ".join(f"{alpha:.2f}" for alpha in found["chosen"]),
                 "drawing": drawing[drawing.index("<svg") :],
                 "points": _points(entry["query_ids"], before, after, asked),
-                "cases": _cases(bench, choosing, system, entry["query_ids"], before, after, asked, texts),
+                "cases": _cases(bench, choices, system, entry["query_ids"], before, after, asked, texts),
             }
         )
     return {
@@ -167,7 +167,7 @@ def _points(query_ids: Sequence[str], before: Any, after: Any, asked: Mapping[st
 
 def _cases(
     bench: Bench,
-    choosing: Choosing,
+    choices: FoldChoices,
     system: System,
     query_ids: Sequence[str],
     before: Any,
@@ -177,7 +177,7 @@ def _cases(
 ) -> list[Case]:
     order = np.argsort(after - before, kind="stable").tolist()
     picked = [place for place in (*order[::-1][:SHOWN], *order[:SHOWN]) if after[place] != before[place]]
-    chosen = choosing.chosen(system.name)
+    chosen = choices.chosen(system.name)
     part_of = {query_id: number for number, part in enumerate(bench.parts) for query_id in part.reported}
     cases = []
     for place in dict.fromkeys(picked):
@@ -189,7 +189,7 @@ def _cases(
             continue
         doc_id, grade, ranks = moved
         scores = []
-        variants = (choosing.variant(system.mix[0], number), chosen.choices[number]["variant"])
+        variants = (choices.variant(system.mix[0], number), chosen.choices[number]["variant"])
         for name, variant in zip(system.mix, variants, strict=True):
             searcher = bench.searcher(bench.plan.systems[name], variant)
             explained = searcher.explain(asked[query_id], doc_id)

@@ -1,15 +1,14 @@
-"""Train the networks of the study of queries by example, as ``recipe.toml`` says.
+"""Train the networks of the study of queries by example with the settings of ``recipe.toml``.
 
-    python experiments/by_example/halves.py --pairs WORK/prepared --out WORK/halves
-    python experiments/by_example/neighbours.py --pairs WORK/prepared --base BASE --out WORK/neighbours
+    python experiments/by_example/training_pairs.py halves --pairs WORK/prepared --out WORK/halves
+    python experiments/by_example/training_pairs.py neighbours --pairs WORK/prepared --base BASE --out WORK/neighbours
     python experiments/by_example/train.py --pairs WORK --base BASE --models MODELS --size cpu
 
-BASE is a folder with all-MiniLM-L6-v2. In MODELS there is then one folder a network, named as in the recipe; what is
-there is not trained again, and an encoder whose training was interrupted goes on where it stopped. ``--only NAME``
-trains one of them.
+BASE is a folder with all-MiniLM-L6-v2. MODELS gets one folder per network, named as in the recipe. Finished networks
+are not trained again, and interrupted trainings of encoders resume. ``--only NAME`` trains one network.
 
-The cross-encoder (``cross_encoders.py``) is trained to tell the other half of an abstract from passages that BM25 ranks
-high for the query and from those of other queries of the batch.
+The cross-encoder (``cross_encoders.py``) learns to rank the other half of an abstract above passages that BM25 ranks
+high for the query and above passages of other queries of the batch.
 """
 
 from __future__ import annotations
@@ -25,28 +24,24 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
-from by_verb import train_by_verb  # noqa: E402
 from cross_encoders import train_cross_encoder  # noqa: E402
+from train_command import run_train_command  # noqa: E402
 
 from termwise.collection.pairs import read_sources  # noqa: E402
 from termwise.errors import UnknownNameError  # noqa: E402
 
 ABOUT_TRAINING = {"kind", "base", "pairs", "expand-with", "expansion-terms"}
 BASE = "base"
-"""Stands in the recipe for the folder of the encoder that everything began with."""
+"""Name of the folder ``--base`` in the recipe."""
 
 HALVES = "halves"
-"""Folder of the pairs that networks learn from, where the recipe names no other."""
+"""Default folder of training pairs."""
 
 
 def main() -> None:
     recipe = tomllib.loads((HERE / "recipe.toml").read_text(encoding="utf-8"))
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--pairs", type=Path, required=True, help="folder with what halves.py and neighbours.py wrote"
-    )
+    parser = record.parser(__doc__)
+    parser.add_argument("--pairs", type=Path, required=True, help="folder of halves and neighbours")
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--models", type=Path, required=True, help="folder for the networks")
     parser.add_argument("--size", choices=sorted(recipe), default="cpu")
@@ -59,7 +54,7 @@ def main() -> None:
             raise UnknownNameError.of("network of the recipe", name, networks)
         out = given.models / name
         if (out / "encoder.json").is_file() or (out / "model.safetensors").is_file():
-            record.say(f"{name}: {out} is there")
+            record.say(f"{name}: {out} exists")
         elif networks[name]["kind"] == "vocabulary":
             make_vocabulary(networks[name], given, out.with_suffix(".txt"))
         elif networks[name]["kind"] == "cross-encoder":
@@ -73,11 +68,11 @@ def main() -> None:
 
 
 def make_vocabulary(entry: Mapping[str, Any], given: argparse.Namespace, out: Path) -> None:
-    """Learn word pieces from the texts: a vocabulary of their field, as SciBERT has one of its own."""
+    """Learn a vocabulary of word pieces from the training texts, as SciBERT did for its field."""
     from tokenizers.implementations import BertWordPieceTokenizer
 
     if out.is_file():
-        record.say(f"{out} is there")
+        record.say(f"{out} exists")
         return
     sources = read_sources(given.pairs / HALVES / "train")
     learned = BertWordPieceTokenizer(lowercase=True)
@@ -111,7 +106,7 @@ def train_encoder(entry: Mapping[str, Any], given: argparse.Namespace, out: Path
         for setting, value in entry.items()
         if setting not in ABOUT_TRAINING
     }
-    train_by_verb(entry["kind"], out, options=options, settings=settings)
+    run_train_command(entry["kind"], out, options=options, settings=settings)
 
 
 if __name__ == "__main__":

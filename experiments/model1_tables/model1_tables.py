@@ -1,34 +1,32 @@
-r"""The context-free rows of table 2 of the Model 1 paper: classic Model 1 beside BM25, both fused with BM25.
+r"""Context-free rows of table 2 of the Model 1 paper: classic Model 1 and BM25, both fused with BM25.
 
 Question
-    How much does a translation table add to BM25, beside what a second way to cut the same texts adds? Both are fused
-    with BM25 over lemmas, so that *BM25 + Model 1* is held against *BM25 + BM25* over the same tokens. Where pairs are
-    in domain, Model 1 was to be at least 2 % better in the mean over the collections.
-Declared
-    ``model1_tables.toml``: collections and splits, fields and their analyzers, the tables to choose among, systems,
-    contrasts, what was to be reached. ``neural_model1.toml``: neural tables beside them, on two of the collections.
-    ``msmarco.toml``: the same on MS MARCO, by the names of ir_datasets.
-Order
+    How much does a translation table add to BM25, in comparison with a second analyzer of the same texts? Both are
+    fused with BM25 over lemmas, so that *BM25 + Model 1* is compared with *BM25 + BM25* over the same tokens. With
+    in-domain pairs, the target of Model 1 is a gain of 2 % in the mean over the collections.
+Plans
+    ``model1_tables.toml``: collections and splits, fields and their analyzers, tables to choose from, systems,
+    contrasts, targets. ``neural_model1.toml``: neural tables on two of the collections. ``msmarco.toml``: the same on
+    MS MARCO, by the names of ir_datasets.
+Run
     ::
 
         python experiments/model1_tables/model1_tables.py choose --work WORK --pairs PAIRS
         python experiments/model1_tables/model1_tables.py report --work WORK --pairs PAIRS
 
-    ``choose`` trains the tables (general pairs are those of ``--pairs``, as ``shipped_models/prepare.py`` leaves them)
-    and chooses on dev queries only: for BM25 the weights, for Model 1 the table, p, lambda and the weights together.
-    Neural tables, trained beforehand with ``termwise train neural-model1``, are named with ``--neural
-    COLLECTION=FOLDER``; they are scored with the p and lambda they were made for, and without them the row stays blank
-    (``--plan neural_model1.toml``: the collections of the plan that have pairs enough to train one). The
-    choices are in a file beside the plan, written after each; what is chosen of the same queries and tables is not
-    chosen again. ``report`` applies them to the test queries. Tables and indexes stay in WORK; an interrupted training
-    goes on where it was.
+    ``choose`` trains the tables (``--pairs`` are general pairs, the output of ``shipped_models/prepare.py``) and makes
+    the choices on dev queries: for BM25 the weights, for Model 1 the table, p, lambda and the weights together.
+    Neural tables of ``termwise train neural-model1`` are named with ``--neural COLLECTION=FOLDER`` (``--plan
+    neural_model1.toml``); they are scored with the p and lambda of their training, and without them their row stays
+    blank. The choices are written to a file beside the plan; choices with the same queries and tables are not made
+    again. ``report`` applies them to the test queries. Tables and indexes stay in WORK, and training resumes.
 Candidates
-    Those of BM25 over lemmas, as in the paper, which all systems score. Scores are scaled by z per query and added.
+    All systems score the candidates of BM25 over lemmas, as in the paper. Scores are scaled by z per query and added.
 Departures
-    BM25 is not tuned; the analyzers are those of termwise, and word pieces are without stop words; what
-    `termwise train model1` and `termwise.models.Model1` do otherwise than the published code stands with them.
+    BM25 is not tuned; the analyzers are those of termwise, and word pieces have no stop words. `termwise train model1`
+    and `termwise.models.Model1` document their own departures from the published code.
 Result
-    ``results/model1_tables.md`` and ``.json``. With ``--collections`` it is called ``model1_tables_partial``.
+    ``results/model1_tables.md`` and ``.json``; with ``--collections``, ``model1_tables_partial``.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -46,11 +43,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
-from chosen import AGAIN, Choice, Choices, choose  # noqa: E402
-from declared import BASELINE, Entry, Plan, System  # noqa: E402
-from pages import collected, macro_of, page, targets  # noqa: E402
-from ranked import Bench, Scored  # noqa: E402
-from trained import Table, Tables, dev_of, judged_split  # noqa: E402
+from model1_choices import AGAIN, Choice, Choices, choose  # noqa: E402
+from model1_plan import BASELINE, Entry, Plan, System  # noqa: E402
+from model1_report import collected, macro_of, page, targets  # noqa: E402
+from model1_systems import Bench, Scored  # noqa: E402
+from translation_tables import Table, Tables, dev_of, judged_split  # noqa: E402
 
 from termwise.errors import CheckFailedError, MissingFileError, UnknownNameError  # noqa: E402
 
@@ -58,23 +55,21 @@ PACKAGES = ("termwise", "numpy", "numba", "tokenizers", "spacy", "simplemma", "i
 
 
 def run_choose(plan: Plan, tables: Tables, choices: Choices, arguments: argparse.Namespace) -> None:
-    """Choose on the dev queries and write the choices down."""
+    """Make the choices on the dev queries."""
     systems, _ = _systems(plan, tables)
     if tables.pairs is None:
-        record.say("tables of general pairs are not tried: none were named (--pairs FOLDER)")
+        record.say("tables of general pairs are not tried without --pairs FOLDER")
     for entry in plan.entries(arguments.collections):
         if entry.chosen_on:
             continue
-        begin = time.perf_counter()
         bench = Bench(dev_of(entry, tables.data, plan.seed), plan, tables.work, tables.threads)
         wanted = [system for system in systems if system.chosen]
         choose(bench, tables, choices, wanted, again=arguments.again)
-        record.say(f"{entry.name}: chosen, {time.perf_counter() - begin:.0f} s")
+        record.say(f"{entry.name}: chosen, {record.seconds()} s")
 
 
 def run_report(plan: Plan, tables: Tables, choices: Choices, arguments: argparse.Namespace) -> None:
     """Apply the choices to the test queries, and write the report."""
-    begin = time.perf_counter()
     provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
     systems, skipped = _systems(plan, tables)
     entries = plan.entries(arguments.collections)
@@ -86,9 +81,9 @@ def run_report(plan: Plan, tables: Tables, choices: Choices, arguments: argparse
         scored = {}
         for system in systems:
             scored[system.name] = _ranked(bench, system, *used[entry.name].get(system.name, (None, None)))
-            record.say(f"{entry.name}: {system.name}; {time.perf_counter() - begin:.0f} s")
+            record.say(f"{entry.name}: {system.name}; {record.seconds()} s")
         collections[entry.name], values[entry.name] = collected(plan, bench, scored)
-        collections[entry.name] |= {"split": entry.test, "chosen on": plan.choosing(entry.name)}
+        collections[entry.name] |= {"split": entry.test, "chosen on": plan.chosen_on(entry.name)}
     macro = macro_of(plan, values, [system.name for system in systems])
     partial = bool(arguments.collections)
     made = {choice.collection: {} for choice, _ in _all(used)}
@@ -112,7 +107,7 @@ def run_report(plan: Plan, tables: Tables, choices: Choices, arguments: argparse
         "targets": targets(plan, macro, partly=partial),
         "choices": made,
         "skipped": skipped,
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     record.save(result, page(result, plan), arguments.out, f"{plan.name}_partial" if partial else plan.name)
 
@@ -124,7 +119,7 @@ def _all(
 
 
 def _systems(plan: Plan, tables: Tables) -> tuple[list[System], dict[str, str]]:
-    """Return the systems that can be run, and why others cannot."""
+    """Return the systems that can run, and the reasons of the others."""
     reasons = {name: tables.lacking(system) for name, system in plan.systems.items()}
     skipped = {name: reason for name, reason in reasons.items() if reason is not None}
     for name, reason in skipped.items():
@@ -140,13 +135,13 @@ def _chosen(
     Raises
     ------
     MissingFileError, CheckFailedError
-        If something was not chosen, or its table cannot be had or is another one.
+        If a choice is missing, or its table is missing or another one.
     """
     found: dict[str, tuple[Choice, Table | None]] = {}
     for system in systems:
         if system.name == BASELINE:
             continue
-        collection = plan.choosing(entry.name)
+        collection = plan.chosen_on(entry.name)
         choice = choices.known(collection, system.index_of or system.name)
         table = None
         if choice.table:
@@ -154,7 +149,7 @@ def _chosen(
             facts = [("collection", collection), ("system", choice.system), ("table", choice.table)]
             if table is None:
                 raise MissingFileError(
-                    "the table that was chosen cannot be made", facts=facts, fixes=["--pairs PAIRS", AGAIN]
+                    "the chosen table is not available", facts=facts, fixes=["--pairs PAIRS", AGAIN]
                 )
             if table.id != choice.inputs["tables"][choice.table]:
                 raise CheckFailedError("the choices were made with another table", facts=facts, fixes=[AGAIN])
@@ -171,7 +166,7 @@ def _ranked(bench: Bench, system: System, choice: Choice | None, table: Table | 
 
 
 def _neural(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
-    """Read ``--neural``: folders by collection, that for all under the empty name."""
+    """Return the folders of ``--neural`` by collection; the default has the empty name."""
     folders = {}
     for pair in given:
         name, equals, folder = pair.partition("=")
@@ -183,28 +178,27 @@ def _neural(plan: Plan, given: Sequence[str]) -> dict[str, Path]:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "work", "out", "threads")
     parser.add_argument("what", choices=("choose", "report"))
-    parser.add_argument("--work", type=Path, required=True, help="folder for tables and indexes; kept")
     parser.add_argument("--pairs", type=Path, metavar="FOLDER", help="general training pairs")
     parser.add_argument(
         "--neural",
         action="append",
         default=[],
         metavar="[COLLECTION=]FOLDER",
-        help="an exported table of neural Model 1, for one collection or for all; may be repeated",
+        help="exported table of neural Model 1, for one collection or for all; repeatable",
     )
     parser.add_argument(
         "--data", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
     )
     parser.add_argument("--plan", type=Path, default=HERE / "model1_tables.toml")
-    parser.add_argument("--choices", type=Path, help="by default choices_NAME.json beside this file")
-    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the results")
-    parser.add_argument("--collections", metavar="A,B", help="only these")
-    parser.add_argument("--again", action="store_true", help="choose: choose anew what was chosen already")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument(
+        "--choices", type=Path, help="file of choices (default: choices_NAME.json beside this script)"
+    )
+    parser.add_argument(
+        "--collections", metavar="A,B", help="names of collections (default: all of the plan)"
+    )
+    parser.add_argument("--again", action="store_true", help="choose: make existing choices again")
     arguments = parser.parse_args(given)
     plan = Plan.read(arguments.plan)
     tables = Tables(

@@ -1,7 +1,7 @@
 """Do rankers of one kind lean the same way as in the ABNIRML paper? Rows of its tables, ours beside theirs.
 
     python experiments/probes/train_boosting.py --judged DL20 --out MODELS/boosting
-    python experiments/probes/t5_of_onnx.py …, then train_doc2query.py … --out MODELS/doc2query
+    python experiments/probes/onnx_to_t5.py …, then train_doc2query.py … --out MODELS/doc2query
     python experiments/probes/generate_queries.py --model MODELS/doc2query --judged DL19
         --kept WORK/expansions.sqlite --out WORK/queries.jsonl
     termwise probe bm25 wmd:GLOVE lightgbm=MODELS/boosting dense=BASE cross-encoder=MODELS/cross-encoder

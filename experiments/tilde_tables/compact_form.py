@@ -1,15 +1,15 @@
-r"""How small can an index of TILDE be? Bytes a document against nDCG@10, beside the exact form.
+r"""Compact form of TILDE: bytes per document and nDCG@10, in comparison with the exact form.
 
 Question
-    How many weights of a document must the compact form keep to lose at most a hundredth of the quality of the
-    exact form, both in re-ranking and as first stage, and is that within 1.5 KB a document, inverted and forward view
-    together? The published code stores 61 KB.
+    How many weights of a document must the compact form keep to lose at most 1 % of the quality of the exact form, in
+    re-ranking and as first stage, and is this within 1.5 KB a document, inverted and forward view together? The
+    published code stores 61 KB.
 Run
-    ``compact_form.py --work WORK --encoder FOLDER``. The network reads each document once for all sizes (`Trimmed`),
-    and once more for the exact form. What is encoded stays in WORK.
+    ``compact_form.py --work WORK --encoder FOLDER``. The network encodes each document once for all sizes
+    (`TrimmedEncoder`) and once for the exact form. Encoded documents stay in WORK.
 Quality
-    nDCG@10 on the dev splits: re-ranking BM25's candidates, and as first stage. Beside bytes, because expansions
-    beyond the `keep` largest count as if the document said nothing of them.
+    nDCG@10 on the dev splits: re-ranking the candidates of BM25, and as first stage. Expansion terms beyond the `keep`
+    largest count as absent from the document.
 Result
     ``results/tilde_compact_form.md``, ``.json``, ``.csv`` and the curve, ``.svg``.
 """
@@ -17,9 +17,7 @@ Result
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,13 +30,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
-from encoded import Built, index_encoded  # noqa: E402
-from judged import Judged, documents_folder  # noqa: E402
-from stage import Stage, dataset  # noqa: E402
+from indexes import Built, index_encoded  # noqa: E402
+from stage import Stage, open_stage  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.models import Tilde  # noqa: E402
-from termwise.records import Run  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures")
 PARTS = ("re-ranking", "first stage")
@@ -46,58 +42,51 @@ PARTS = ("re-ranking", "first stage")
 
 def measured(plan: Mapping[str, Any], stage: Stage, built: Built) -> dict[str, Any]:
     """Return bytes and quality of an index."""
-    candidates = stage.first("bm25").run
-    judged, depth = stage.judged, plan["depth"]
-    again = built.searcher.rank_many(judged.queries, k=depth, candidates=candidates).run
-    alone = built.searcher.rank_many(judged.queries, k=depth + judged.deepest).run
     sizes = {name: size / built.documents for name, size in built.sizes.items()}
+    means = (stage.mean(run, plan["measure"]) for run in stage.re_ranked_and_alone(built))
     return {
         "bytes a document": sizes["inverted"] + sizes["forward"],
         "parts": sizes,
-        "re-ranking": _mean(plan, judged, again),
-        "first stage": _mean(plan, judged, judged.without_seeds(alone, depth)),
+        **dict(zip(PARTS, means, strict=True)),
     }
-
-
-def _mean(plan: Mapping[str, Any], judged: Judged, run: Run) -> dict[str, Any]:
-    evaluation = judged.evaluate(run, [plan["measure"]])
-    values = evaluation.values[plan["measure"]]
-    return {"mean": float(values.mean()), "interval": record.mean_interval(values)}
 
 
 def curve(
     plan: Mapping[str, Any], name: str, entry: Mapping[str, Any], arguments: argparse.Namespace
 ) -> dict[str, Any]:
     """Measure every size on one collection."""
-    _, data = dataset(name, entry["split"], arguments.collections)
-    judged = Judged.read(name, data, entry["split"])
-    work = documents_folder(arguments.work, data)
-    stage = Stage(judged, work, depth=plan["depth"], threads=arguments.threads, precision=arguments.precision)
-    points = []
-    for keep in plan["keep"]:
+    stage = open_stage(
+        name,
+        entry["split"],
+        arguments.collections,
+        arguments.work,
+        depth=plan["depth"],
+        threads=arguments.threads,
+        precision=arguments.precision,
+    )
+    judged = stage.judged
+
+    def build(folder: str, **settings: Any) -> dict[str, Any]:
         built = index_encoded(
             judged.documents,
-            work / "compact",
-            model=Tilde(encoder=arguments.encoder, keep=keep),
+            stage.work / folder,
+            model=Tilde(encoder=arguments.encoder, **settings),
             threads=arguments.threads,
             precision=arguments.precision,
         )
-        points.append({"keep": keep, **measured(plan, stage, built)})
+        return measured(plan, stage, built)
+
+    points = []
+    for keep in plan["keep"]:
+        points.append({"keep": keep, **build("compact", keep=keep)})
         record.say(
             f"{name}: keep {keep}, {points[-1]['bytes a document']:.0f} bytes, {points[-1]['re-ranking']['mean']:.4f}"
         )
     exact = None
     if plan["exact"] and entry["exact"]:
-        built = index_encoded(
-            judged.documents,
-            work / "exact",
-            model=Tilde(encoder=arguments.encoder, form="exact"),
-            threads=arguments.threads,
-            precision=arguments.precision,
-        )
-        exact = measured(plan, stage, built)
+        exact = build("exact", form="exact")
         record.say(f"{name}: exact, {exact['bytes a document']:.0f} bytes, {exact['re-ranking']['mean']:.4f}")
-    bm25 = _mean(plan, judged, stage.first("bm25").run)
+    bm25 = stage.mean(stage.first("bm25").run, plan["measure"])
     return {
         "points": points,
         "exact": exact,
@@ -108,7 +97,7 @@ def curve(
 
 
 def summary(plan: Mapping[str, Any], collections: Mapping[str, Any]) -> dict[str, Any]:
-    """Return macro means over the collections that have the exact form, or over all where none has, and a choice."""
+    """Return macro means over the collections with the exact form, or over all if there is none, and a choice."""
     with_exact = [name for name in collections if collections[name]["exact"] is not None]
     counted = with_exact or list(collections)
     rows: list[dict[str, Any]] = []
@@ -160,7 +149,7 @@ def page(result: Mapping[str, Any], name: str) -> str:
             *(
                 cell
                 for part in PARTS
-                for cell in (record.number(row[part], digits=4), _percent(row["loss"][part]))
+                for cell in (record.number(row[part], digits=4), record.percent(row["loss"][part]))
             ),
             "yes" if all(row["within"].values()) else "no",
         ]
@@ -194,37 +183,23 @@ def page(result: Mapping[str, Any], name: str) -> str:
         said,
     ]
     for collection, entry in result["collections"].items():
+        sized = [(f"{point['keep']:,}", point) for point in entry["points"]]
         lines = [
             [
-                f"{point['keep']:,}",
+                keep,
                 f"{point['bytes a document']:,.0f}",
                 record.number(point["re-ranking"]["mean"]),
                 record.interval(point["re-ranking"]["interval"]),
                 record.number(point["first stage"]["mean"]),
             ]
-            for point in entry["points"]
+            for keep, point in [*sized, *([("exact", entry["exact"])] if entry["exact"] else [])]
         ]
-        if entry["exact"]:
-            point = entry["exact"]
-            lines.append(
-                [
-                    "exact",
-                    f"{point['bytes a document']:,.0f}",
-                    record.number(point["re-ranking"]["mean"]),
-                    record.interval(point["re-ranking"]["interval"]),
-                    record.number(point["first stage"]["mean"]),
-                ]
-            )
         lines.append(
             ["BM25", "", record.number(entry["bm25"]["mean"]), record.interval(entry["bm25"]["interval"]), ""]
         )
         head = ("keep", "bytes a document", "re-ranking", "95 %", "first stage")
         parts += [f"## {collection}", f"{entry['queries']} queries.", record.table(head, lines)]
     return "\n\n".join([*parts, record.about(dict(result))])
-
-
-def _percent(loss: float | None) -> str:
-    return "–" if loss is None else f"{loss:+.2%}".replace("-", "−")
 
 
 def _bytes(macro: Mapping[str, Any], keep: int) -> float:
@@ -234,22 +209,13 @@ def _bytes(macro: Mapping[str, Any], keep: int) -> float:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "work", "collections", "only", "out", "precision", "threads")
     parser.add_argument("--plan", type=Path, default=HERE / "compact_form.toml")
-    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
-    parser.add_argument("--encoder", default="tilde", help="a shipped encoder or a folder, of kind tilde")
-    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
-    parser.add_argument("--only", metavar="A,B", help="only these collections")
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
-    parser.add_argument("--precision", choices=("float32", "int8"))
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--encoder", default="tilde", help="shipped encoder or folder, of kind tilde")
     arguments = parser.parse_args(given)
-    begin = time.perf_counter()
     provenance = record.provenance(PACKAGES)
     plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
-    wanted = arguments.only.split(",") if arguments.only else list(plan["collections"])
+    wanted = record.selected("collection", arguments.only, plan["collections"])
     collections = {name: curve(plan, name, plan["collections"][name], arguments) for name in wanted}
     macro = summary(plan, collections)
     result = {
@@ -258,7 +224,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "encoder": EncoderFolder.open(arguments.encoder).id,
         "collections": collections,
         "macro": macro,
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     name = plan["name"] + ("_partial" if arguments.only else "")
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -1,16 +1,16 @@
-r"""How much do more training pairs bring? Quality on dev splits against the pairs a network has seen.
+r"""Learning curve: quality on dev splits by the number of training pairs seen.
 
 Question
-    Is the end of the curve flat, or would more training help?
+    Is the end of the curve flat, or would more training pairs help?
 Run
-    ``learning_curve.py --work WORK --encoders tilde=FOLDER``: FOLDER holds encoder folders, at any depth, made at
-    different times of one training or with different ``max_steps``; each says itself how many pairs it has seen.
-    ``--logs tilde=FOLDER`` adds the validations that a training run logged while it ran (its folder ``training``),
-    on its own held-out pairs.
-    ``tildev2`` expands with the TILDE encoder it was trained with, or with the one that ``--expand-with`` names.
+    ``learning_curve.py --work WORK --encoders tilde=FOLDER``: FOLDER contains encoder folders, at any depth, from
+    several steps of one training or with different ``max_steps``; each records the pairs it has seen.
+    ``--logs tilde=FOLDER`` adds the validations in the log of a training run (its folder ``training``), on its own
+    held-out pairs.
+    ``tildev2`` expands with the TILDE encoder of its training, or with the one named by ``--expand-with``.
 Quality
-    nDCG@10 on the dev splits, re-ranking BM25's candidates: by the network alone, and mixed with BM25 at the share
-    ``alpha`` of the plan, z-scores per query.
+    nDCG@10 on the dev splits, re-ranking the candidates of BM25: by the network alone, and interpolated with BM25 at
+    the share ``alpha`` of the plan, z-scores per query.
 Result
     ``results/learning_curve.md``, ``.json``, ``.csv`` and the curves, ``.svg``.
 """
@@ -19,9 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,26 +32,24 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
 from charts import line_chart  # noqa: E402
-from encoded import index_encoded  # noqa: E402
-from judged import Judged, documents_folder  # noqa: E402
-from stage import Stage, dataset  # noqa: E402
+from indexes import index_encoded  # noqa: E402
+from stage import Stage, open_stage  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
 from termwise.fusion import interpolate  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
-from termwise.records import Run  # noqa: E402
 
 PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures")
 
 
 def checkpoints(root: Path) -> list[tuple[int, Path]]:
-    """Return the encoder folders below a folder with the pairs they have seen, fewest first.
+    """Return the encoder folders below a folder with the pairs they have seen, in increasing order.
 
     Raises
     ------
     MissingFileError
-        If there is none that says so.
+        If no encoder records the pairs it has seen.
     """
     found = []
     for manifest in sorted(root.rglob("encoder.json")):
@@ -62,7 +58,7 @@ def checkpoints(root: Path) -> list[tuple[int, Path]]:
             found.append((seen, manifest.parent))
     if not found:
         raise MissingFileError(
-            "no encoder there says how many pairs it has seen",
+            "no encoder records how many pairs it has seen",
             facts=[("folder", root), ("expected", "encoder folders with trained.pairs_seen in encoder.json")],
         )
     return sorted(found)
@@ -91,14 +87,13 @@ def measured(
         settings["expansion_encoder"] = arguments.expand_with
     model = make_model(kind, settings)
     if not isinstance(model, NetworkModel):
-        raise ParameterError("only networks learn", facts=[("kind", kind)])
+        raise ParameterError("the model is not a network", facts=[("kind", kind)])
     means = {}
     mixed = {}
     for name, stage in stages.items():
-        _, data = dataset(name, plan["collections"][name]["split"], arguments.collections)
         built = index_encoded(
             stage.judged.documents,
-            documents_folder(arguments.work, data) / "learning-curve",
+            stage.work / "learning-curve",
             model=model,
             threads=arguments.threads,
             precision=arguments.precision,
@@ -106,18 +101,13 @@ def measured(
         first = stage.first("bm25").run
         run = built.searcher.rank_many(stage.judged.queries, k=plan["depth"], candidates=first).run
         both = interpolate(first, run, alpha=plan["alpha"], missing="drop", scaling="z", name="mixed")
-        means[name] = _mean(stage, run, plan["measure"])
-        mixed[name] = _mean(stage, both, plan["measure"])
+        means[name] = stage.mean(run, plan["measure"])
+        mixed[name] = stage.mean(both, plan["measure"])
     return {
         "collections": means,
         "macro": _macro(means),
         "mixed": {"collections": mixed, "macro": _macro(mixed)},
     }
-
-
-def _mean(stage: Stage, run: Run, measure: str) -> dict[str, Any]:
-    values = stage.judged.evaluate(run, [measure]).values[measure]
-    return {"mean": float(values.mean()), "interval": record.mean_interval(values)}
 
 
 def _macro(means: Mapping[str, Mapping[str, Any]]) -> float:
@@ -168,7 +158,7 @@ def _cells(means: Mapping[str, Any], collections: Sequence[str]) -> list[str]:
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
-    """Write the curves as a picture and as a table of comma-separated values, beside `path`."""
+    """Write the curves as SVG and CSV, beside `path`."""
     plan, bm25 = result["config"], result["bm25"]
     lines = ["curve,pairs,collection,value"]
     drawn: dict[str, list[tuple[float, float]]] = {}
@@ -199,47 +189,45 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "work", "collections", "out", "precision", "threads")
     parser.add_argument("--plan", type=Path, default=HERE / "learning_curve.toml")
-    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
     parser.add_argument("--encoders", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--logs", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument(
         "--expand-with", default="as-trained", help="for tildev2: a TILDE encoder, as-trained, or none"
     )
-    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
-    parser.add_argument("--precision", choices=("float32", "int8"))
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args(given)
-    begin = time.perf_counter()
     provenance = record.provenance(PACKAGES)
     plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
-    named = dict(_named(pair) for pair in arguments.encoders)
-    logs = {name: logged(folder, plan["measure"]) for name, folder in map(_named, arguments.logs)}
+    named = record.named_folders(arguments.encoders)
+    logs = {
+        name: logged(Path(folder), plan["measure"])
+        for name, folder in record.named_folders(arguments.logs).items()
+    }
     if not named and not logs:
-        raise ParameterError(
-            "there is no curve to draw", fixes=["--encoders tilde=FOLDER", "--logs tilde=FOLDER"]
+        raise ParameterError("no curve was named", fixes=["--encoders tilde=FOLDER", "--logs tilde=FOLDER"])
+    stages = {
+        name: open_stage(
+            name,
+            entry["split"],
+            arguments.collections,
+            arguments.work,
+            depth=plan["depth"],
+            threads=arguments.threads,
         )
-    stages = {}
-    if named:
-        for name, entry in plan["collections"].items():
-            _, data = dataset(name, entry["split"], arguments.collections)
-            judged = Judged.read(name, data, entry["split"])
-            work = documents_folder(arguments.work, data)
-            stages[name] = Stage(judged, work, depth=plan["depth"], threads=arguments.threads)
+        for name, entry in plan["collections"].items()
+        if named
+    }
     curves: dict[str, list[dict[str, Any]]] = {}
     for name, root in named.items():
-        for pairs, folder in checkpoints(root):
+        for pairs, folder in checkpoints(Path(root)):
             point = {"pairs": pairs, **measured(plan, stages, folder, arguments)}
             curves.setdefault(name, []).append(point)
             record.say(
                 f"{name}: {pairs:,} pairs, macro {point['macro']:.4f}, mixed {point['mixed']['macro']:.4f}"
             )
     bm25 = {
-        name: _mean(stage, stage.first("bm25").run, plan["measure"])["mean"] for name, stage in stages.items()
+        name: stage.mean(stage.first("bm25").run, plan["measure"])["mean"] for name, stage in stages.items()
     }
     result = {
         "experiment": plan["name"],
@@ -248,7 +236,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "logged": logs,
         "bm25": bm25,
         "data": {name: stage.judged.data for name, stage in stages.items()},
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     name = plan["name"]
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -257,17 +245,10 @@ def main(given: Sequence[str] | None = None) -> None:
 
 
 def _curves(kind: str, points: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    """Yield pairs seen, the name of the curve, and its means, for each point of a kind."""
+    """Yield pairs seen, name of the curve and means of each point of a kind, alone and mixed."""
     for point in points:
         yield point["pairs"], kind, point
         yield point["pairs"], f"BM25 and {kind}", point["mixed"]
-
-
-def _named(pair: str) -> tuple[str, Path]:
-    name, equals, folder = pair.partition("=")
-    if not equals:
-        raise ParameterError("NAME=FOLDER is expected", facts=[("given", pair)])
-    return name, Path(folder)
 
 
 if __name__ == "__main__":

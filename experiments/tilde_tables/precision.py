@@ -1,15 +1,15 @@
-r"""What does int8 cost? Quality of networks in int8 against the same networks in float32.
+r"""Loss of networks in int8 against the same networks in float32.
 
 Question
-    Networks ship in int8, a quarter of the size. Do they lose at most half a percent of nDCG@10?
+    Networks ship in int8, a quarter of the size. Do they lose at most 0.5 % of nDCG@10?
 Run
-    ``precision.py --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER``. Each folder holds both precisions, as
-    ``termwise train`` writes it; what ships has int8 only. Both read all documents; what they made stays in WORK.
-    Without a ``tilde``, ``tildev2`` expands with the encoder it was trained with, which may have int8 alone.
+    ``precision.py --work WORK --encoder tilde=FOLDER --encoder tildev2=FOLDER``. Each folder contains both precisions,
+    as written by ``termwise train``; shipped encoders have int8 only. Both networks encode all documents; the indexes
+    stay in WORK. Without a ``tilde``, ``tildev2`` expands with the encoder of its training, which may have int8 only.
 Quality
-    nDCG@10 on the dev splits, re-ranking BM25's candidates and as first stage. Loss: 1 − int8 / float32, of each
-    collection and of the macro mean, with an interval by bootstrap: queries are drawn anew within each collection, the
-    same for both precisions.
+    nDCG@10 on the dev splits, re-ranking the candidates of BM25 and as first stage. Loss: 1 − int8 / float32 of each
+    collection and of the macro mean, with a bootstrap interval: queries are drawn within each collection, the same for
+    both precisions.
 Result
     ``results/precision.md``, ``.json``.
 """
@@ -17,9 +17,7 @@ Result
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,9 +30,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
-from encoded import index_encoded  # noqa: E402
-from judged import Judged, documents_folder  # noqa: E402
-from stage import Precision, Stage, dataset  # noqa: E402
+from indexes import index_encoded  # noqa: E402
+from stage import Precision, Stage, open_stage  # noqa: E402
 
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.encode.cpu_features import processor_class  # noqa: E402
@@ -49,25 +46,22 @@ Floats = npt.NDArray[np.float64]
 
 
 def measured(
-    plan: Mapping[str, Any], stage: Stage, model: NetworkModel, work: Path, arguments: argparse.Namespace
+    plan: Mapping[str, Any], stage: Stage, model: NetworkModel, arguments: argparse.Namespace
 ) -> tuple[dict[str, dict[str, Floats]], dict[str, Precision]]:
-    """Return the measure of every query, by part, then by precision; and in what each expanded documents, if it did."""
-    judged, depth = stage.judged, plan["depth"]
-    candidates = stage.first("bm25").run
+    """Return the measure of every query by part and precision, and the precision of each expansion."""
+    judged = stage.judged
     values: dict[str, dict[str, Floats]] = {part: {} for part in PARTS}
     expanded: dict[str, Precision] = {}
     for precision in PRECISIONS:
         built = index_encoded(
             judged.documents,
-            work / f"precision-{model.name}-{precision}",
+            stage.work / f"precision-{model.name}-{precision}",
             model=model,
             threads=arguments.threads,
             precision=precision,
             reuse=True,
         )
-        again = built.searcher.rank_many(judged.queries, k=depth, candidates=candidates).run
-        alone = built.searcher.rank_many(judged.queries, k=depth + judged.deepest).run
-        for part, run in zip(PARTS, (again, judged.without_seeds(alone, depth)), strict=True):
+        for part, run in zip(PARTS, stage.re_ranked_and_alone(built), strict=True):
             values[part][precision] = judged.evaluate(run, [plan["measure"]]).values[plan["measure"]]
         expansion = built.searcher.index.manifest.encoder["network"].get("expansion")
         if expansion is not None:
@@ -76,12 +70,12 @@ def measured(
 
 
 def losses(values: Mapping[str, Mapping[str, Floats]], target: float) -> dict[str, Any]:
-    """Hold int8 against float32.
+    """Compare int8 with float32.
 
     Parameters
     ----------
     values : mapping of str to mapping of str to ndarray of shape (queries,), float64
-        The measure by collection and precision; the same queries in both.
+        Measure by collection and precision, of the same queries in both.
     target : float
         Largest loss of the macro mean.
 
@@ -149,57 +143,46 @@ def page(result: Mapping[str, Any]) -> str:
 
 
 def _cells(name: str, row: Mapping[str, Any]) -> list[str]:
-    low, high = (_percent(bound) for bound in row["interval"])
+    low, high = (record.percent(bound) for bound in row["interval"])
     return [
         name,
         record.number(row["float32"], digits=4),
         record.number(row["int8"], digits=4),
-        _percent(row["loss"]),
+        record.percent(row["loss"]),
         "–" if row["loss"] is None else f"{low} to {high}",
     ]
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:+.2%}".replace("-", "−")
-
-
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "work", "collections", "only", "out", "threads")
     parser.add_argument("--plan", type=Path, default=HERE / "precision.toml")
-    parser.add_argument("--work", type=Path, required=True, help="kept between runs")
     parser.add_argument("--encoder", action="append", default=[], metavar="KIND=FOLDER")
-    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
-    parser.add_argument("--only", metavar="A,B", help="only these collections")
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args(given)
-    begin = time.perf_counter()
     provenance = record.provenance(PACKAGES)
     plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
     encoders = _encoders(arguments.encoder, plan["kinds"])
-    wanted = arguments.only.split(",") if arguments.only else list(plan["collections"])
+    wanted = record.selected("collection", arguments.only, plan["collections"])
     values: dict[str, dict[str, dict[str, dict[str, Floats]]]] = {
         kind: {part: {} for part in PARTS} for kind in encoders
     }
     expanded: dict[str, dict[str, Precision]] = {}
     data = {}
     for name in wanted:
-        if name not in plan["collections"]:
-            raise UnknownNameError.of("collection", name, plan["collections"])
-        split = plan["collections"][name]["split"]
-        _, folder = dataset(name, split, arguments.collections)
-        judged = Judged.read(name, folder, split)
-        work = documents_folder(arguments.work, folder)
-        stage = Stage(judged, work, depth=plan["depth"], threads=arguments.threads)
-        data[name] = judged.data
+        stage = open_stage(
+            name,
+            plan["collections"][name]["split"],
+            arguments.collections,
+            arguments.work,
+            depth=plan["depth"],
+            threads=arguments.threads,
+        )
+        data[name] = stage.judged.data
         for kind in encoders:
-            found, expanded[kind] = measured(plan, stage, _model(kind, encoders), work, arguments)
+            found, expanded[kind] = measured(plan, stage, _model(kind, encoders), arguments)
             for part in PARTS:
                 values[kind][part][name] = found[part]
-            record.say(f"{name}: {kind}, {time.perf_counter() - begin:.0f} s")
+            record.say(f"{name}: {kind}, {record.seconds()} s")
     result = {
         "experiment": plan["name"],
         "config": plan,
@@ -210,7 +193,7 @@ def main(given: Sequence[str] | None = None) -> None:
             kind: {part: losses(values[kind][part], plan["target"]) for part in PARTS} for kind in encoders
         },
         "data": data,
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     name = plan["name"] + ("_partial" if arguments.only else "")
     record.save(result, page(result), arguments.out, name)
@@ -222,22 +205,22 @@ def _model(kind: str, encoders: Mapping[str, str]) -> NetworkModel:
         settings["expansion_encoder"] = encoders["tilde"]
     model = make_model(kind, settings)
     if not isinstance(model, NetworkModel):
-        raise ParameterError("only networks have precisions", facts=[("kind", kind)])
+        raise ParameterError("the model is not a network", facts=[("kind", kind)])
     return model
 
 
 def _encoders(given: Sequence[str], kinds: Sequence[str]) -> dict[str, str]:
-    """Return the folders by kind; each has to hold both precisions."""
-    encoders = dict(pair.partition("=")[::2] for pair in given)
+    """Return the folders by kind, with both precisions each."""
+    encoders = record.named_folders(given)
     for kind, folder in encoders.items():
         if kind not in kinds:
             raise UnknownNameError.of("kind", kind, kinds)
         there = EncoderFolder.open(folder).manifest.networks()
         if set(there) < set(PRECISIONS):
             raise ParameterError(
-                "the encoder has not both precisions",
+                "the encoder does not contain both precisions",
                 facts=[("encoder", folder), ("precisions", ", ".join(there))],
-                fixes=["name the folder that termwise train wrote; what ships has one precision"],
+                fixes=["name a folder written by termwise train; shipped encoders have one precision"],
             )
     if not encoders:
         raise ParameterError("no encoder was named", fixes=[f"--encoder {kind}=FOLDER" for kind in kinds])

@@ -1,4 +1,4 @@
-"""One dataset with what the tables of the TILDE paper rank it by: BM25, query likelihood, document likelihood."""
+"""A dataset with the rankers of the TILDE paper: BM25, query likelihood, document likelihood."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
-from encoded import Built, index_counts, index_encoded
-from judged import PREFIX, Judged, with_tail
-from questions import Expanded, QuestionMaker, Questions
+import record
+from doctquery import Expanded, QuestionMaker, Questions
+from indexes import Built, index_counts, index_encoded
+from judged_collection import PREFIX, Judged, documents_folder, with_tail
 
 from termwise.collection import Collection
 from termwise.encode import EncoderFolder, open_query_encoder
@@ -36,14 +37,14 @@ FORMS = ("auto", "exact", "compact")
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to how many documents ``auto`` does the dearer thing.
+    """Numbers of documents up to which ``auto`` selects the more expensive way.
 
     Attributes
     ----------
     read : int
-        Networks read all documents; above, those that a first stage finds.
+        Up to this number, networks encode all documents; above, the candidates of the first stage.
     exact : int
-        Indexes of what they read have the exact form, 170 kB a document; above, the compact one.
+        Up to this number of encoded documents, indexes have the exact form, 170 kB a document; above, the compact form.
     """
 
     read: int = 100_000
@@ -52,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Timing:
-    """How latency is measured: so many queries first, then all in so many passes, of which each has its median."""
+    """Latency measurement: warm-up queries, and passes over all queries; a query has the median of its passes."""
 
     warm: int = 10
     passes: int = 1
@@ -64,26 +65,24 @@ class Stage:
     Parameters
     ----------
     judged : Judged
-        Documents, queries, judgments.
     work : Path
-        Folder for what is indexed and encoded, of these documents alone (`documents_folder`): datasets over the same
-        documents share it, and what lies there is taken again.
+        Folder of indexes and encoded documents of this collection (`documents_folder`), which datasets over the same
+        documents share and reuse.
     depth : int
-        Documents of a first stage that are re-ranked.
+        Number of candidates of a first stage.
     encode : {"auto", "all", "candidates"}
-        Which documents a network reads: all, or those that a first stage finds for some query; see `Limits`.
+        Documents that networks encode: all, or the candidates of the first stages; see `Limits`.
     limits : Limits
-        What ``auto`` means, for `encode` and for the form of an index.
+        Meaning of ``auto`` in `encode` and in the form of an index.
     timing : Timing
-        How latency is measured.
     threads : int
-        Threads that encode and index; queries are run with one.
+        Threads of encoding and indexing; queries run on one.
     precision : {"float32", "int8"} or None
-        In which numbers networks compute.
+        Number format of networks.
     question_maker : Path or None
         Folder of the T5 of docTquery.
     questions : int
-        Questions that it makes of a document.
+        Questions that it generates per document.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class Stage:
         if encode not in ENCODE:
             raise UnknownNameError.of("way to encode", encode, ENCODE)
         self.judged = judged
-        self._work = work
+        self.work = work
         self._depth = depth
         self._encode = encode
         self._limits = limits or Limits()
@@ -116,7 +115,7 @@ class Stage:
 
     @property
     def makes_questions(self) -> bool:
-        """Whether documents can be expanded by questions."""
+        """Whether documents can be expanded with questions."""
         return self._question_maker is not None
 
     @property
@@ -126,7 +125,7 @@ class Stage:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """How many documents there are, and which of them networks read."""
+        """Numbers of documents and of encoded documents, and the latency measurement, for the result file."""
         documents, _ = self._encoded_documents()
         return {
             "documents": self._bm25("bm25").documents,
@@ -136,19 +135,32 @@ class Stage:
         }
 
     def form(self, given: str) -> str:
-        """Return the form of an index: the given one, or what ``auto`` means for as many documents as are read."""
+        """Return the form of an index, with ``auto`` resolved by the number of encoded documents."""
         if given not in FORMS:
             raise UnknownNameError.of("form", given, FORMS)
         if given != "auto":
             return given
         return "exact" if self.facts["documents read"] <= self._limits.exact else "compact"
 
+    def mean(self, run: Run, measure: str) -> dict[str, Any]:
+        """Return the mean of a measure with its interval."""
+        values = self.judged.evaluate(run, [measure]).values[measure]
+        return {"mean": float(values.mean()), "interval": record.mean_interval(values)}
+
+    def re_ranked_and_alone(self, built: Built) -> tuple[Run, Run]:
+        """Return two runs of an index: re-ranking of the candidates of BM25, and as first stage."""
+        judged, searcher = self.judged, built.searcher
+        candidates = self.first("bm25").run
+        again = searcher.rank_many(judged.queries, k=self._depth, candidates=candidates).run
+        alone = searcher.rank_many(judged.queries, k=self._depth + judged.deepest).run
+        return again, judged.without_seeds(alone, self._depth)
+
     def first(self, name: First) -> TimedRun:
         """Rank with a first stage: BM25 over the documents, or over the documents with generated questions."""
         return self._once(("first", name), lambda: self._first(name))
 
     def index(self, encoder: str, form: str) -> Built:
-        """Index the documents with TILDE."""
+        """Build or open the index of TILDE."""
         chosen = self.form(form)
 
         def make() -> Built:
@@ -194,16 +206,16 @@ class Stage:
         Parameters
         ----------
         encoder : str or None
-            What reads documents; at ``alpha=0`` none is needed.
+            Encoder of documents; None at ``alpha=0``.
         query_encoder : str
-            What reads queries.
+            Encoder of queries.
         alpha, form, first
             Share of the query likelihood; form of the index; first stage.
         depth : int, optional
-            Candidates that are re-ranked; those below keep their order, after them.
+            Number of candidates that are re-ranked; the others follow in their order.
         stored : {"auto", "exact", "compact"}, optional
-            Where queries are documents of the collection: no network reads them when they are asked. They were read
-            when the collection was indexed, and this is the form of that index.
+            If queries are documents of the collection: form of the index with their query vectors, which were encoded
+            at index time, so that no network runs at query time.
         """
 
         def make() -> TimedRun:
@@ -231,10 +243,10 @@ class Stage:
         return self._once(("qdl", encoder, query_encoder, alpha, form, first, depth, stored), make)
 
     def _stored(self, encoder: str, form: str) -> tuple[StoredQueryVectors, dict[str, str]]:
-        """Read as queries the documents that queries are, and say which document each query is."""
+        """Return the stored query vectors of documents that are queries, and the document of each query."""
         if not self.by_example:
             raise ParameterError(
-                "only queries that are documents can be read in advance",
+                "only queries that are documents can be encoded in advance",
                 facts=[("dataset", self.judged.name)],
             )
         examples = {query.query_id: min(self.judged.seeds[query.query_id]) for query in self.judged.queries}
@@ -242,8 +254,8 @@ class Stage:
         folder = EncoderFolder.open(encoder)
         built = index_encoded(
             self.judged.reduced_to(asked).documents,
-            self._work / f"asked-{_digest(*sorted(asked))}" / f"tilde-{_digest(folder.id, form)}",
-            # A query is read in windows as long as the network can read, and so are these.
+            self.work / f"asked-{_digest(*sorted(asked))}" / f"tilde-{_digest(folder.id, form)}",
+            # The windows of queries have the full length of the network.
             model=Tilde(
                 encoder=encoder,
                 form=self.form(form),  # type: ignore[arg-type]
@@ -257,7 +269,7 @@ class Stage:
         return StoredQueryVectors(built.searcher.index), examples
 
     def _timed(self, run: Callable[[list[Query]], TimedRun]) -> TimedRun:
-        """Run all queries in several passes; the seconds of a query are the median of its passes."""
+        """Run all queries in several passes, and return the median seconds of each query."""
         run(self.judged.queries[: self._timing.warm])
         first = run(self.judged.queries)
         seconds = [(first.encoding, first.scoring)]
@@ -268,7 +280,7 @@ class Stage:
         return replace(first, encoding=encoding, scoring=scoring)
 
     def _head(self, first: First, depth: int | None) -> Run:
-        """Return the candidates that are re-ranked."""
+        """Return the candidates to re-rank."""
         run = self.first(first).run
         return run if depth is None else self.judged.without_seeds(run, depth)
 
@@ -286,7 +298,7 @@ class Stage:
                 documents, folder = self._with_questions()
             return index_counts(
                 documents,
-                self._work / folder,
+                self.work / folder,
                 model="bm25",
                 settings={"k1": "0.9", "b": "0.4"},
                 analyzer="english",
@@ -297,15 +309,15 @@ class Stage:
         return self._once(("bm25", name), make)
 
     def _with_questions(self) -> tuple[Expanded, str]:
-        """Return the documents with their questions, and what to call the folder of their index."""
+        """Return the documents with their questions, and the name of the folder of their index."""
         if self._question_maker is None:
             raise ParameterError("docTquery needs a T5", fixes=["--t5 FOLDER"])
         maker = QuestionMaker(self._question_maker, questions=self._questions, threads=self._threads)
-        questions = Questions.made(self.judged.documents, maker, self._work)
+        questions = Questions.made(self.judged.documents, maker, self.work)
         return Expanded(self.judged.documents, questions), f"doctquery-{_digest(maker.fingerprint)}"
 
     def _shares(self, encoder: str) -> Built:
-        """Index the share of each term in each document, for the vocabulary of an encoder."""
+        """Build or open the index of the share of each term in each document, with the vocabulary of an encoder."""
         folder = EncoderFolder.open(encoder)
 
         def make() -> Built:
@@ -331,18 +343,18 @@ class Stage:
         return "all" if self._bm25("bm25").documents <= self._limits.read else "candidates"
 
     def _encoded_documents(self) -> tuple[Collection, Path]:
-        """Return the documents that networks read, and the folder of what they make of them."""
+        """Return the documents that networks encode, and the folder of their indexes."""
         return self._once(("documents",), self._read_documents)
 
     def _read_documents(self) -> tuple[Collection, Path]:
         if self._which == "all":
-            return self.judged.documents, self._work
+            return self.judged.documents, self.work
         firsts: list[First] = ["bm25"] if self._question_maker is None else ["bm25", "doctquery"]
         pool = frozenset(
             doc_id for first in firsts for ranking in self.first(first).run for doc_id in ranking.doc_ids
         )
         reduced = self.judged.reduced_to(pool)
-        return reduced.documents, self._work / f"pool-{_digest(*sorted(pool))}"
+        return reduced.documents, self.work / f"pool-{_digest(*sorted(pool))}"
 
     def _once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         if key not in self._kept:
@@ -350,8 +362,14 @@ class Stage:
         return cast(T, self._kept[key])
 
 
+def open_stage(data: str, split: str, root: Path, work: Path, **settings: Any) -> Stage:
+    """Open a dataset below a folder of collections, at a path or in ir_datasets; see `Stage` for the settings."""
+    name, source = dataset(data, split, root)
+    return Stage(Judged.read(name, source, split), documents_folder(work, source), **settings)
+
+
 def dataset(data: str, split: str, root: Path) -> tuple[str, str | Path]:
-    """Return the name of a dataset and where it is: below `root`, a path, or in ir_datasets."""
+    """Return the name of a dataset and its location: below `root`, a path, or in ir_datasets."""
     if data.startswith(PREFIX):
         return data.removeprefix(PREFIX), data
     folder = root / data if (root / data).is_dir() else Path(data)

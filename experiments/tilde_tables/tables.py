@@ -1,28 +1,27 @@
-r"""The tables and the figure of the TILDE paper, each declared in a file of its own, on any judged collection.
+r"""Tables and figure of the TILDE paper on any judged collection, each with a plan of its own.
 
 Question
-    Do the paper's findings hold for networks trained here: query likelihood improves on BM25, the mixture with
+    Do the findings of the paper hold for networks trained here: query likelihood improves on BM25, the mixture with
     document likelihood a little more, and document likelihood alone is poor?
-Declared
+Plans
     ``table2.toml``, ``table3.toml``, ``figure2.toml``, ``by_example.toml``: datasets, rows, encoders by name.
 Run
-    ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; with ``--models FOLDER``, encoders are looked for in
-    its folders. ``--data`` replaces the datasets of the file, and may be repeated; ``ir_datasets:ID`` is one.
-    Rows whose encoder, or whose T5 (``--t5``), is not named are left blank and say so.
+    ``tables.py run FILE --work WORK --encoder NAME=FOLDER``; ``--models FOLDER`` adds the encoders in its folders.
+    ``--data`` (repeatable) replaces the datasets of the plan; ``ir_datasets:ID`` is one. Rows without their encoder
+    or T5 (``--t5``) stay blank with a note.
 Large collections
-    With ``encode = "auto"`` networks read all documents up to ``[limits] read``, and above only those that a first
-    stage finds; rows of ``form = "auto"`` have the exact form up to ``[limits] exact`` documents that are read, and
-    above the compact one. What was done is in the result, by dataset and by row. BM25 indexes a collection once,
-    whatever the queries.
+    With ``encode = "auto"``, networks encode all documents up to ``[limits] read``, and above only the candidates of
+    the first stages. Rows with ``form = "auto"`` have the exact form up to ``[limits] exact`` encoded documents, and
+    above the compact form. The result states both. BM25 indexes a collection once for all its datasets.
 Train
-    ``tables.py train FILE --pairs PAIRS --base ENCODER --models FOLDER`` trains the networks the file declares,
-    with ``termwise train tilde``, and skips those that are there; with ``--size cpu`` in a size for two processors.
+    ``tables.py train FILE --pairs PAIRS --base ENCODER --models FOLDER`` trains the networks of the plan with
+    ``termwise train tilde``, except for finished ones; ``--size cpu`` selects a size for two processors.
 Latency
-    Milliseconds a query on one thread, as the paper splits them: query encoding (tokens, and the network where
-    there is a document likelihood) and re-ranking of all candidates; the first stage beside them. ``[latency]`` says
-    how many queries are run before, and how many times all; a query has the median of its times.
+    Milliseconds per query on one thread, in the parts of the paper: query encoding (tokens, and the network for a
+    document likelihood) and re-ranking of all candidates, beside the first stage. ``[latency]`` sets the number of
+    warm-up queries and of passes; a query has the median of its times.
 Departures
-    A document likelihood is the mean over all tokens of a document; the reference cuts documents off at 512.
+    A document likelihood is the mean over all tokens of a document; the reference truncates documents at 512.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -41,10 +39,9 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
-from by_verb import train_by_verb  # noqa: E402
 from charts import line_chart  # noqa: E402
-from judged import Judged, documents_folder  # noqa: E402
-from stage import ENCODE, Limits, Stage, Timing, dataset  # noqa: E402
+from stage import ENCODE, Limits, Stage, Timing, open_stage  # noqa: E402
+from train_command import run_train_command  # noqa: E402
 
 from termwise.encode import EncoderFolder, shipped_encoders  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError  # noqa: E402
@@ -57,17 +54,17 @@ PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measu
 
 def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     """Run a table or a figure on its datasets."""
-    begin = time.perf_counter()
     provenance = record.provenance(PACKAGES) | {"load": os.getloadavg()}
     encoders = _encoders(arguments)
     given = [{"data": data, "split": arguments.split} for data in arguments.data] or plan["datasets"]
     results: dict[str, Any] = {}
     hashes = {}
     for entry in given:
-        name, data = dataset(entry["data"], entry.get("split", "test"), arguments.collections)
-        stage = Stage(
-            Judged.read(name, data, entry.get("split", "test")),
-            documents_folder(arguments.work, data),
+        stage = open_stage(
+            entry["data"],
+            entry.get("split", "test"),
+            arguments.collections,
+            arguments.work,
             depth=plan["depth"],
             encode=arguments.encode or plan["encode"],
             limits=Limits(**plan["limits"]),
@@ -78,16 +75,17 @@ def run(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             questions=plan.get("questions", 40),
         )
         measured = sweep(plan, stage, encoders) if "sweep" in plan else table(plan, stage, encoders)
+        name = stage.judged.name
         results[name] = measured | stage.facts
         hashes[name] = stage.judged.data
-        record.say(f"{name}: {time.perf_counter() - begin:.0f} s")
+        record.say(f"{name}: {record.seconds()} s")
     result = {
         "experiment": plan["name"],
         "config": dict(plan),
         "encoders": {name: _described(folder) for name, folder in encoders.items()},
         "datasets": results,
         "data": hashes,
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     name = plan["name"] if not arguments.data else f"{plan['name']}_{_slug(list(results))}"
     if "sweep" in plan:
@@ -102,21 +100,12 @@ def _slug(names: Sequence[str]) -> str:
 
 
 def _encoders(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return encoders by the name that tables call them."""
+    """Return encoders by their names in the plan."""
     encoders = {name: name for name in shipped_encoders()}
     if arguments.models is not None:
         found = sorted(path.parent for path in arguments.models.glob("*/encoder.json"))
         encoders |= {folder.name: str(folder) for folder in found}
-    for pair in arguments.encoder:
-        name, equals, folder = pair.partition("=")
-        if not equals:
-            raise ParameterError(
-                "an encoder is named as NAME=FOLDER",
-                facts=[("given", pair)],
-                fixes=["--encoder tilde=FOLDER"],
-            )
-        encoders[name] = folder
-    return encoders
+    return encoders | record.named_folders(arguments.encoder)
 
 
 def _described(folder: str) -> dict[str, Any]:
@@ -125,7 +114,7 @@ def _described(folder: str) -> dict[str, Any]:
 
 
 def _measures(plan: Mapping[str, Any], stage: Stage) -> list[str]:
-    """Return the measures of a dataset: the graded ones only where a judgment says more than relevant."""
+    """Return the measures of a dataset, with the graded ones if judgments have grades above 1."""
     graded = any(qrel.relevance > 1 for qrel in stage.judged.qrels)
     return [*plan["measures"], *(plan.get("graded_measures", []) if graded else [])]
 
@@ -186,12 +175,12 @@ def _lacking(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) 
         if part in row and row[part] not in encoders:
             return f"no encoder {row[part]} was named (--encoder {row[part]}=FOLDER)"
     if "stored" in row and not stage.by_example:
-        return "its queries are not documents of the collection, which could be read in advance"
+        return "its queries are not documents of the collection, which can be encoded in advance"
     return None
 
 
 def _row(row: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> tuple[Run, dict[str, Any]]:
-    """Return the run of a row and its latency, first stage apart."""
+    """Return the run of a row and its latency, with the first stage as a separate part."""
     first = row.get("first", "bm25")
     depth = row.get("depth")
     began = stage.first(first)
@@ -270,7 +259,7 @@ def _encoder_list(result: Mapping[str, Any]) -> str:
 
 
 def _sizes(entry: Mapping[str, Any]) -> str:
-    """Say how many queries and documents there are, and which of these networks read."""
+    """Return the numbers of queries, documents and encoded documents as text."""
     read = "all" if entry["networks read"] == "all" else f"the {entry['documents read']:,} candidates"
     return f"{entry['queries']:,} queries, {entry['documents']:,} documents; networks read {read}"
 
@@ -289,9 +278,7 @@ def _line(measures: Sequence[str]) -> Any:
             published,
             *("" if time is None else f"{time['mean']:.2f}" for time in times),
             *(record.number(row["measures"][name]) for name in measures),
-            "" if contrast is None else record.number(contrast["difference"], signed=True),
-            "" if contrast is None else record.interval(contrast["interval"], signed=True),
-            "" if contrast is None else record.p_value(contrast["p_holm"]),
+            *(("", "", "") if contrast is None else record.paired_cells(contrast, "p_holm")),
         ]
 
     return cells
@@ -301,7 +288,7 @@ def _line(measures: Sequence[str]) -> Any:
 
 
 def sweep(plan: Mapping[str, Any], stage: Stage, encoders: Mapping[str, str]) -> dict[str, Any]:
-    """Measure the mixture at every share; each network runs once a query."""
+    """Measure the mixture at every share; each network runs once per query."""
     settings = plan["sweep"]
     name = settings["encoder"]
     if name not in encoders:
@@ -389,18 +376,18 @@ def _sweep_page(result: Mapping[str, Any], name: str) -> str:
 
 
 def train(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
-    """Train the networks that a table declares, one after the other; those that are there stay."""
+    """Train the networks of a plan, except for finished ones."""
     if "models" not in plan:
-        raise ParameterError("this file declares no networks to train", facts=[("file", arguments.file)])
+        raise ParameterError("the plan has no networks to train", facts=[("file", arguments.file)])
     if not arguments.pairs or arguments.base is None or arguments.models is None:
         raise ParameterError(
-            "training needs pairs, an encoder to start from, and a folder",
+            "training needs pairs, a base encoder and a folder for the networks",
             fixes=["--pairs DATA --base ENCODER --models FOLDER"],
         )
     for name, objective in plan["models"].items():
         out = arguments.models / name
         if (out / "encoder.json").is_file():
-            record.say(f"{name}: there already")
+            record.say(f"{name}: {out} exists")
             continue
         settings = {
             **plan.get("train", {}),
@@ -413,11 +400,11 @@ def train(plan: Mapping[str, Any], arguments: argparse.Namespace) -> None:
             options += ["--data", data]
         if arguments.validation is not None:
             options += ["--validation", arguments.validation]
-        train_by_verb("tilde", out, options=options, settings=settings)
+        run_train_command("tilde", out, options=options, settings=settings)
 
 
 def _sized(plan: Mapping[str, Any], size: str | None) -> Mapping[str, str]:
-    """Return the settings of training in a smaller size, if one is named."""
+    """Return the training settings of a smaller size, if one is named."""
     sizes = plan.get("sizes", {})
     if size is not None and size not in sizes:
         raise UnknownNameError.of("size of training", size, sizes)
@@ -425,35 +412,31 @@ def _sized(plan: Mapping[str, Any], size: str | None) -> Mapping[str, str]:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run or train what a file declares."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Run the plan, or train its networks."""
+    parser = record.parser(__doc__, "collections", "out", "precision", "threads")
     parser.add_argument("what", choices=("run", "train"))
     parser.add_argument("file", type=Path, help="table2.toml, table3.toml, figure2.toml or by_example.toml")
-    parser.add_argument("--work", type=Path, default=Path("tilde_tables.work"), help="kept between runs")
+    parser.add_argument(
+        "--work", type=Path, default=Path("tilde_tables.work"), help="work folder, kept between runs"
+    )
     parser.add_argument("--encoder", action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--models", type=Path, metavar="FOLDER", help="a folder of encoder folders")
+    parser.add_argument("--models", type=Path, metavar="FOLDER", help="folder of encoder folders")
     parser.add_argument(
-        "--data", action="append", default=[], metavar="DATA", help="instead of the file's datasets"
+        "--data", action="append", default=[], metavar="DATA", help="datasets in place of those of the plan"
     )
-    parser.add_argument("--split", default="test", help="of the datasets of --data")
-    parser.add_argument("--encode", choices=ENCODE, help="which documents networks read")
-    parser.add_argument("--collections", type=Path, default=record.COLLECTIONS)
+    parser.add_argument("--split", default="test", help="split of the datasets of --data")
+    parser.add_argument("--encode", choices=ENCODE, help="documents that networks encode")
     parser.add_argument(
-        "--t5", type=Path, metavar="FOLDER", help="a T5 that generates questions, for docTquery"
+        "--t5", type=Path, metavar="FOLDER", help="T5 that generates questions, for docTquery"
     )
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
-    parser.add_argument("--precision", choices=("float32", "int8"))
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--pairs", action="append", default=[], metavar="DATA", help="training pairs")
-    parser.add_argument("--base", metavar="ENCODER", help="what training starts from")
+    parser.add_argument("--base", metavar="ENCODER", help="base encoder of training")
     parser.add_argument("--validation", metavar="DATA", help="held-out pairs")
-    parser.add_argument("--size", help="train in one of the smaller sizes that the file declares")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a training setting")
+    parser.add_argument("--size", help="training size of the plan, such as cpu")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="training setting")
     arguments = parser.parse_args(given)
     if not arguments.file.is_file():
-        raise MissingFileError("there is no such file", facts=[("file", arguments.file)])
+        raise MissingFileError("the plan does not exist", facts=[("file", arguments.file)])
     plan = tomllib.loads(arguments.file.read_text(encoding="utf-8"))
     {"run": run, "train": train}[arguments.what](plan, arguments)
 

@@ -1,4 +1,4 @@
-"""The dense encoder that users would otherwise take: one vector a text, cosine, exact search."""
+"""Dense retrieval as an alternative: one vector per text, cosine, exact search."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
-from encoded import Account, Effort
-from judged import Judged
+from indexes import Account, Effort
+from judged_collection import Judged
 
 from termwise.records import Ranking, Run
 
 CHUNK = 1024
-"""Documents that are encoded and kept together."""
+"""Documents per stored chunk of vectors."""
 
 
 def fingerprint(folder: Path, length: int) -> str:
-    """Return what tells one dense encoder from another; nothing is loaded."""
+    """Return the fingerprint of a dense encoder, without loading it."""
     weights = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
     return f"{length} {record.tree_hash(weights, folder)}"
 
 
 class DenseEncoder:
-    """A folder of sentence-transformers.
+    """Dense encoder of sentence-transformers.
 
     Parameters
     ----------
     folder : Path
-        The model, such as all-MiniLM-L6-v2.
+        Folder of the model, such as all-MiniLM-L6-v2.
     length : int
-        Pieces that are read; what follows is cut off.
+        Maximum number of pieces; longer texts are truncated.
     threads : int
-        Threads of torch while documents are encoded; queries have one.
+        Threads of torch for documents; queries have one.
     """
 
     def __init__(self, folder: Path, *, length: int, threads: int) -> None:
@@ -57,7 +57,7 @@ class DenseEncoder:
 
     @contextmanager
     def one_thread(self) -> Iterator[None]:
-        """Give torch and BLAS one thread, as every other system has for a query."""
+        """Limit torch and BLAS to one thread, as for the queries of all systems."""
         module: Any = record.need("threadpoolctl", "threadpoolctl", "the latency of the dense encoder")
         before = self._torch.get_num_threads()
         self._torch.set_num_threads(1)
@@ -69,16 +69,14 @@ class DenseEncoder:
 
 
 class DenseIndex:
-    """The vectors of a collection, in memory; encoded chunks are kept in a folder.
+    """Vectors of a collection in memory, with encoded chunks in a folder.
 
     Parameters
     ----------
     judged : Judged
-        The collection.
     encoder : DenseEncoder
-        What reads it.
     work : Path
-        Folder for the vectors.
+        Folder of the vectors.
     """
 
     def __init__(self, judged: Judged, encoder: DenseEncoder, work: Path) -> None:
@@ -118,7 +116,7 @@ class DenseIndex:
         return int(self._vectors.nbytes)
 
     def rank(self, judged: Judged, *, k: int, name: str) -> tuple[Run, npt.NDArray[np.float64]]:
-        """Rank all documents for each query; return the run and the seconds of each query."""
+        """Rank all documents for each query, and return the run and the seconds of each query."""
         rankings, seconds = [], []
         with self._encoder.one_thread():
             self._encoder.encode(["warm"])
@@ -133,7 +131,7 @@ class DenseIndex:
 
 
 def largest(scores: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.int64]:
-    """Return the positions of the `k` largest scores, best first, equal ones in their order.
+    """Return the positions of the `k` largest scores, best first, ties in their order.
 
     Examples
     --------

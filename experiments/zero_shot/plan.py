@@ -1,16 +1,14 @@
-"""The declarative file of the zero-shot experiment, read and checked; and the choices made on the dev splits."""
+"""Plan of the zero-shot experiment, and the choices made on the dev splits."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from plan_parts import part
+from plan_parts import digest_of, named_parts, part, read_toml, without
 
 from termwise.encode import EncoderFolder
 from termwise.encode.encoder_folder import FLOORS
@@ -19,9 +17,9 @@ from termwise.errors import CheckFailedError, MissingFileError, ParameterError, 
 
 BASELINE = "bm25"
 ALPHA = "alpha"
-"""What the share of the first system of a mixture is called among the choices."""
+"""Name of the share of the first system of a mixture among the choices."""
 AS_SHIPPED = "as-shipped"
-"""Stands, among the values of a setting, for what the encoder does where nothing is said."""
+"""Value of a setting that stands for the default of the encoder."""
 NETWORKS = ("tilde", "tildev2", "splade-doc")
 
 Precision = Literal["float32", "int8"]
@@ -34,23 +32,23 @@ class System:
     Attributes
     ----------
     name : str
-        What tables call it.
+        Name in tables.
     model : str
-        Name of a model of termwise; empty for the others.
+        Model of termwise; empty for other systems.
     analyzer : str
-        For a model without a network.
+        Analyzer of a count model.
     settings : mapping of str to str
         Parameters of the model.
     like : str
-        Another system of the same model: what is chosen for it holds for this one too, but for what `settings` says.
+        Another system of the same model, whose choices are used for parameters that are not in `settings`.
     dense : bool
         Whether it is the dense encoder.
     length : int
         Pieces that the dense encoder reads.
     interpolate, fuse : tuple of str
-        The two systems that are mixed by score, over the candidates of the first, or by rank.
+        Two systems that are interpolated over the candidates of the first, or fused by rank.
     note : str
-        What a reader of the tables has to know of it.
+        Note for readers of the tables.
     """
 
     name: str
@@ -66,23 +64,23 @@ class System:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The systems it is made of."""
+        """The two systems of a mixture."""
         return self.interpolate or self.fuse
 
     @property
     def expanded(self) -> bool:
-        """Whether a TILDE encoder expands its documents."""
+        """Whether a TILDE encoder expands the documents."""
         return self.model == "tildev2" and self.settings.get("expansion_encoder") != "none"
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """The models whose encoders read its documents."""
+        """Models whose encoders encode the documents."""
         return ((self.model,) if self.model in NETWORKS else ()) + (("tilde",) if self.expanded else ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A collection: the split that is reported, the split that choices are made on, and whether it counts."""
+    """A collection: reported split, split of choices, and whether it counts in the macro mean."""
 
     name: str
     test: str
@@ -92,7 +90,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingChoice:
-    """A setting of a system that is chosen among values; see the declarative file."""
+    """Choice of a setting of a system among values; the plan explains the fields."""
 
     system: str
     setting: str
@@ -104,7 +102,7 @@ class SettingChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """Two systems that are held against each other query by query."""
+    """Paired comparison of two systems."""
 
     system: str
     against: str
@@ -112,7 +110,7 @@ class Pairing:
 
 @dataclass(frozen=True, kw_only=True)
 class Exposure:
-    """What a base encoder had read before training here began, and the collections that may be part of it."""
+    """Known training data of a base encoder, and the collections that may be part of it."""
 
     base: str
     said: str
@@ -121,7 +119,7 @@ class Exposure:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What was to be reached: a ratio of macro means, and the ratio that no collection may be below."""
+    """Target: a ratio of macro means, and the least ratio of every collection."""
 
     system: str
     macro: float
@@ -130,7 +128,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The declarative file."""
+    """The plan."""
 
     measures: tuple[str, ...]
     depth: int
@@ -152,18 +150,16 @@ class Plan:
         Raises
         ------
         ParameterError
-            If a collection makes choices on the split it reports, or a part of the file makes no sense.
+            If a collection makes choices on its reported split, or a part of the file is not valid.
         UnknownNameError
-            If something names a system that is not there.
+            If a part names an unknown system.
         """
-        if not path.is_file():
-            raise MissingFileError("there is no such plan", facts=[("file", path)])
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
+        body = read_toml(path)
         choose = body["choose"]
         plan = cls(
             measures=tuple(body["measures"]),
             depth=body["depth"],
-            collections={name: part(Entry, entry, name=name) for name, entry in body["collections"].items()},
+            collections=named_parts(Entry, body["collections"]),
             without=tuple(body.get("macro_without", ())),
             systems={name: _system(name, entry) for name, entry in body["systems"].items()},
             measure=choose["measure"],
@@ -181,7 +177,7 @@ class Plan:
         same = [entry.name for entry in self.collections.values() if entry.dev == entry.test]
         if same:
             raise ParameterError(
-                "choices may not be made on the split that is reported",
+                "choices may not be made on the reported split",
                 facts=[("file", path), ("collections", ", ".join(same))],
             )
         for choice in self.settings:
@@ -205,16 +201,16 @@ class Plan:
         for system in self.systems.values():
             if system.like and getattr(self.systems.get(system.like), "model", None) != system.model:
                 raise ParameterError(
-                    "a system is like another one of the same model",
+                    "like names a system of another model",
                     facts=[("file", path), ("system", system.name), ("like", system.like)],
                 )
             if system.interpolate and system.interpolate[0] != BASELINE:
                 raise ParameterError(
-                    "mixtures re-rank the candidates of the baseline, which is their first part",
+                    "the first part of a mixture is not the baseline",
                     facts=[("file", path), ("system", system.name)],
                 )
         if self.measure not in self.measures:
-            raise ParameterError("choices are made by a measure that is not measured", facts=[("file", path)])
+            raise ParameterError("the measure of choices is not one of the measures", facts=[("file", path)])
 
     @property
     def dev(self) -> tuple[str, ...]:
@@ -223,21 +219,17 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """``sha256:`` and a digest of all that choices depend on: systems, dev splits, what is chosen and how."""
+        """Digest of the parts that choices depend on: systems, dev splits, rules of choices."""
         body = {
             "depth": self.depth,
             "dev": {name: self.collections[name].dev for name in self.dev},
-            "systems": {
-                name: {key: value for key, value in entry.items() if key != "note"}
-                for name, entry in self.source["systems"].items()
-            },
+            "systems": {name: without(entry, "note") for name, entry in self.source["systems"].items()},
             "choose": self.source["choose"],
         }
-        text = json.dumps(body, sort_keys=True, ensure_ascii=False)
-        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        return digest_of(body)
 
     def with_parts(self, names: Sequence[str]) -> list[str]:
-        """Return systems together with those they are made of and the baseline, in the order of the file."""
+        """Return systems with their parts and the baseline, in the order of the plan."""
         wanted = {BASELINE}
         waiting = list(names)
         while waiting:
@@ -254,7 +246,7 @@ class Plan:
         return [name for name in NETWORKS if name in used]
 
     def chosen_on(self, system: str, setting: str) -> tuple[str, ...] | None:
-        """Return the collections that something is chosen on; None where it is not chosen."""
+        """Return the collections of a choice; None if there is no such choice."""
         if setting == ALPHA:
             return self.dev if self.systems[system].interpolate else None
         for choice in self.settings:
@@ -280,13 +272,13 @@ class Chosen:
     Attributes
     ----------
     system, setting : str
-        What was chosen; `ALPHA` is the share of the first system of a mixture.
+        System and setting; `ALPHA` is the share of the first system of a mixture.
     value : str or float
-        The choice.
+        Chosen value.
     by : str
-        Whose mean decided.
+        System whose mean was maximised.
     tried : list of dict
-        Every value that was tried, with the macro mean and the mean of each collection.
+        Every value, with the macro mean and the mean of each collection.
     """
 
     system: str
@@ -297,20 +289,20 @@ class Chosen:
 
     @property
     def collections(self) -> tuple[str, ...]:
-        """The collections it was chosen on."""
+        """The collections of the choice."""
         return tuple(self.tried[0]["collections"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What was chosen on the dev splits, and for which networks and plan.
+    """Choices on the dev splits, with their networks and plan.
 
     Attributes
     ----------
     made : tuple of Chosen
-        The choices, one after the other.
+        Choices in their order.
     encoders : mapping of str to mapping of str to str
-        The networks they were made for, see `identities`.
+        Networks of the choices, see `identities`.
     plan : str
         `Plan.digest`.
     """
@@ -321,25 +313,27 @@ class Choices:
 
     @classmethod
     def read(cls, path: Path) -> Choices:
-        """Read the file that `choose` wrote.
+        """Read the file that ``choose`` wrote.
 
         Raises
         ------
         MissingFileError
-            If it is not there.
+            If it does not exist.
         CheckFailedError
-            If it has another layout.
+            If its layout is not valid.
         """
         if not path.is_file():
             raise MissingFileError(
-                "the choices on the dev splits are not there", facts=[("file", path)], fixes=[_AGAIN]
+                "the file of choices does not exist", facts=[("file", path)], fixes=[_AGAIN]
             )
         body = json.loads(path.read_text(encoding="utf-8"))
         try:
             return cls(**{**body, "made": tuple(Chosen(**entry) for entry in body["made"])})
         except (TypeError, KeyError) as error:
             raise CheckFailedError(
-                "the choices are in another layout", facts=[("file", path), ("reason", error)], fixes=[_AGAIN]
+                "the layout of the file of choices is not valid",
+                facts=[("file", path), ("why", error)],
+                fixes=[_AGAIN],
             ) from error
 
     def write(self, path: Path) -> None:
@@ -347,12 +341,12 @@ class Choices:
         path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def with_one(self, chosen: Chosen) -> Choices:
-        """Return the same with one more choice, in place of an earlier one of the same thing."""
+        """Return the choices with one more, which replaces an earlier one of the same setting."""
         others = [one for one in self.made if (one.system, one.setting) != (chosen.system, chosen.setting)]
         return replace(self, made=(*others, chosen))
 
     def beside(self, earlier: Choices) -> Choices:
-        """Return these together with earlier ones for other systems, if those are of the same plan and networks."""
+        """Return these and earlier choices for other systems, if both have the same plan and networks."""
         shared = self.encoders.keys() & earlier.encoders.keys()
         if earlier.plan != self.plan or any(self.encoders[name] != earlier.encoders[name] for name in shared):
             return self
@@ -374,7 +368,7 @@ class Choices:
         return found
 
     def of(self, system: System) -> dict[str, str]:
-        """Return the parameters that were chosen for a system, or for the one it is like."""
+        """Return the chosen parameters of a system, including those of the system that it is `like`."""
         theirs = self.settings.get(system.like, {})
         inherited = {name: value for name, value in theirs.items() if name not in system.settings}
         return {**inherited, **self.settings.get(system.name, {})}
@@ -387,24 +381,23 @@ class Choices:
         *,
         partly: bool = False,
     ) -> None:
-        """Refuse choices that were made for another plan, for other networks, or on other collections.
+        """Check that the choices were made for this plan and these networks, and on the right collections.
 
         Parameters
         ----------
         plan : Plan
-            What is run.
         encoders : mapping
-            The networks it is run with, see `identities`.
+            Networks of this run, see `identities`.
         names : sequence of str
-            The systems that are run.
+            Systems of this run.
         partly : bool
-            Whether choices on some of the collections will do, for a trial.
+            Whether choices on some of the collections are sufficient, for a trial.
 
         Raises
         ------
         CheckFailedError
-            If the plan, an encoder or its precision is another one than the choices were made for or is unknown to
-            them, or a choice was made on other collections than the plan declares.
+            If the plan, an encoder or its precision differs from that of the choices, or a choice was made on other
+            collections than those of the plan.
         """
         wanted = set(plan.with_parts(names))
         made = [one for one in self.made if one.system in wanted]
@@ -425,7 +418,7 @@ class Choices:
                     (name, f"{_shown(encoders.get(name))}, chosen for {_shown(self.encoders.get(name))}")
                     for name in others
                 ],
-                fixes=[_AGAIN, "name the encoders and the precision they were made for"],
+                fixes=[_AGAIN, "name the encoders and the precision of the choices"],
             )
         if partly:
             return
@@ -433,7 +426,7 @@ class Choices:
             declared = plan.chosen_on(one.system, one.setting) or ()
             if set(one.collections) != set(declared):
                 raise CheckFailedError(
-                    "a choice was made on other collections than the plan declares",
+                    "a choice was made on other collections than those of the plan",
                     facts=[
                         ("choice", f"{one.setting} of {one.system}"),
                         ("made on", ", ".join(one.collections)),
@@ -451,13 +444,13 @@ def _shown(identity: Mapping[str, str] | None) -> str:
 
 
 def identities(encoders: Mapping[str, str], precision: Precision | None) -> dict[str, dict[str, str]]:
-    """Return what tells one network from another.
+    """Return the identity of each network.
 
     Returns
     -------
     dict of str to dict of str to str
-        For each model the ``precision`` that is computed in and an ``id``: a digest of the network of this precision,
-        its tokenizer and its floors. Window and number of expansion terms are not part of it: they are chosen.
+        For each model the ``precision`` and an ``id``: a digest of the network of this precision, its tokenizer and its
+        floors. Window and number of expansion terms are not part of it, because they are chosen.
     """
     return {name: _identity(folder, precision) for name, folder in encoders.items()}
 

@@ -1,4 +1,4 @@
-"""The systems of the experiment on one collection: each ranks, and says what it cost."""
+"""Systems of the zero-shot experiment on one collection: runs and costs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from dense import DenseEncoder, DenseIndex, fingerprint
-from encoded import Built, Effort, index_counts, index_encoded
-from judged import Judged, documents_folder
+from indexes import Built, Effort, index_counts, index_encoded
+from judged_collection import Judged, documents_folder
 from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
 
 from termwise.encode import EncoderFolder
@@ -28,25 +28,25 @@ from termwise.records import Run
 from termwise.search.timed_run import TimedRun
 
 RRF_K = 60
-"""The constant of reciprocal-rank fusion."""
+"""Constant of reciprocal-rank fusion."""
 
 
 @dataclass(frozen=True)
 class Tools:
-    """What systems are made with; the same for all collections.
+    """Encoders and folders of the systems, the same for all collections.
 
     Attributes
     ----------
     encoders : mapping of str to str
-        Encoder folder, or shipped name, by the name of its model.
+        Encoder folder or shipped name, by model.
     dense : Path or None
         Folder of the dense encoder.
     work : Path
-        Folder for indexes and for what is encoded.
+        Work folder of indexes and encoded documents.
     threads : int
-        Threads that encode and index; queries are always run with one.
+        Threads of encoding and indexing; queries run on one.
     precision : {"float32", "int8"} or None
-        In which numbers networks compute.
+        Number format of networks.
     """
 
     encoders: Mapping[str, str]
@@ -58,15 +58,15 @@ class Tools:
     _fingerprints: dict[int, str] = field(default_factory=dict, repr=False)
 
     def dense_encoder(self, length: int) -> DenseEncoder:
-        """Load the dense encoder once."""
+        """Return the dense encoder, which is loaded once."""
         if self.dense is None:
-            raise ParameterError("the dense encoder is not named", fixes=["--dense FOLDER"])
+            raise ParameterError("no dense encoder was named", fixes=["--dense FOLDER"])
         if length not in self._dense:
             self._dense[length] = DenseEncoder(self.dense, length=length, threads=self.threads)
         return self._dense[length]
 
     def dense_fingerprint(self, length: int) -> str | None:
-        """Return what tells the dense encoder from others; None without one."""
+        """Return the fingerprint of the dense encoder; None without one."""
         if self.dense is None:
             return None
         if length not in self._fingerprints:
@@ -79,7 +79,7 @@ class Tools:
         return None if self.dense is None else Path(os.path.abspath(self.dense)).name
 
     def lacking(self, plan: Plan, name: str) -> str | None:
-        """Return why a system cannot be run, or None."""
+        """Return the reason why a system cannot run, or None."""
         system = plan.systems[name]
         for part in system.parts:
             reason = self.lacking(plan, part)
@@ -93,7 +93,7 @@ class Tools:
         return None
 
     def identities(self) -> dict[str, dict[str, str]]:
-        """Return what tells the networks from others, see `plan.identities`."""
+        """Return the identity of each network, see `plan.identities`."""
         return identities(self.encoders, self.precision)
 
     def settings(self, system: System, chosen: Mapping[str, str]) -> dict[str, str]:
@@ -106,12 +106,12 @@ class Tools:
         return settings
 
     def as_shipped(self, plan: Plan, choice: SettingChoice) -> str:
-        """Return the value of a setting where nothing is said: what encoder and model bring.
+        """Return the default value of a setting in the encoder or model.
 
         Raises
         ------
         ParameterError
-            If the encoder says nothing of such a setting.
+            If the encoder has no default for the setting.
         """
         system = plan.systems[choice.system]
         model = make_model(system.model, self.settings(system, {}))
@@ -130,32 +130,36 @@ class Tools:
             }
         if choice.setting not in known:
             raise ParameterError(
-                "the encoder says nothing of a setting that is to be taken as it ships",
-                facts=[("system", choice.system), ("setting", choice.setting), ("says", ", ".join(known))],
-                fixes=["write the value itself into the plan"],
+                "the encoder has no default for a setting",
+                facts=[
+                    ("system", choice.system),
+                    ("setting", choice.setting),
+                    ("defaults", ", ".join(known)),
+                ],
+                fixes=["write the value into the plan"],
             )
         return str(known[choice.setting])
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run and what it cost.
+    """A run with its costs.
 
     Attributes
     ----------
     run : Run
-        Seeds left out.
+        Run without seeds.
     seconds : ndarray of shape (queries,), float64
-        From the text of a query to the ranking.
+        Seconds from the text of a query to the ranking.
     bytes : float
-        Of what the system reads of its index, a document: the inverted view where it searches, the forward view
-        where it re-ranks, and the order of the documents; or the vectors.
+        Bytes per document that queries read: the inverted view of a first stage, the forward view of a re-ranker, and
+        the order of the documents; or the vectors.
     all_bytes : float
-        The same of all files, vocabulary, identifiers and views that are not read included.
+        Bytes per document of all files.
     efforts : tuple of (Effort or None)
-        What reading the documents took, one for each index that a network made; None where nothing is known of it.
+        Encoding time of each index of a network; None if it is not known.
     facts : dict
-        JSON-like: what the encoder and the index say of themselves.
+        JSON object with facts of the encoder and the index.
     """
 
     run: Run
@@ -167,16 +171,13 @@ class Outcome:
 
 
 class Bench:
-    """One collection with one split, and the systems on it.
+    """One split of a collection, and the systems on it.
 
     Parameters
     ----------
     judged : Judged
-        Collection, queries, judgments.
     plan : Plan
-        The declarative file.
     tools : Tools
-        Encoders and folders.
     choices : Choices
         Settings and shares.
     """
@@ -190,8 +191,8 @@ class Bench:
         self._runs: dict[tuple[str, str, bool], TimedRun] = {}
         self._dense_runs: dict[str, Outcome] = {}
 
-    def choosing(self, choices: Choices) -> Bench:
-        """Return the same with other choices; what is indexed and ranked already is kept."""
+    def with_choices(self, choices: Choices) -> Bench:
+        """Return the bench with other choices, which shares indexes and runs."""
         other = Bench(self.judged, self._plan, self._tools, choices)
         other._built, other._runs, other._dense_runs = self._built, self._runs, self._dense_runs
         return other
@@ -224,14 +225,14 @@ class Bench:
         )
 
     def mixture(self, system: System, alpha: float) -> Run:
-        """Mix the scores of two systems over the candidates of the first, which is the baseline."""
+        """Interpolate the scores of two systems over the candidates of the first, the baseline."""
         first, second = system.interpolate
         one, other = self._ranked(first, again=False).run, self._ranked(second, again=True).run
-        # Every candidate is scored by both, so that nothing is ever missing.
+        # Both systems score every candidate, so that no score is missing.
         return interpolate(one, other, alpha=alpha, missing="drop", scaling="z", name=system.name)
 
     def _mixed(self, system: System) -> Outcome:
-        """Search with the first system, score what it finds with the second, and mix."""
+        """Retrieve with the first system, score its candidates with the second, and interpolate."""
         first, second = system.interpolate
         alpha = self._choices.alpha[system.name]
         one, scored, built = self.outcome(first), self._ranked(second, again=True), self.built(second)
@@ -276,11 +277,11 @@ class Bench:
         return self._dense_runs[system.name]
 
     def vectors(self, system: System) -> DenseIndex:
-        """Return what the dense encoder made of the documents."""
+        """Return the index of the dense encoder."""
         return DenseIndex(self.judged, self._tools.dense_encoder(system.length), self._folder)
 
     def built(self, name: str) -> Built:
-        """Return the index of a system, made with what is chosen for it."""
+        """Return the index of a system with its choices."""
         settings = self._settings(name)
         key = (name, json.dumps(settings, sort_keys=True))
         if key not in self._built:
@@ -312,7 +313,7 @@ class Bench:
         return make_model(self._plan.systems[name].model, self._settings(name)).parameters()
 
     def _ranked(self, name: str, *, again: bool) -> TimedRun:
-        """Rank with an index: the collection, or again the candidates of the baseline."""
+        """Rank the collection with an index, or (`again`) the candidates of the baseline."""
         key = (name, json.dumps(self._settings(name), sort_keys=True), again)
         if key in self._runs:
             return self._runs[key]
@@ -321,7 +322,9 @@ class Bench:
         candidates = None
         if again:
             candidates = self._ranked(BASELINE, again=False).run
-        searcher.rank_many(judged.queries[:20], k=depth, candidates=candidates)  # compiles, warms
+        searcher.rank_many(
+            judged.queries[:20], k=depth, candidates=candidates
+        )  # compiles kernels, warms caches
         timed = searcher.rank_many(judged.queries, k=depth + judged.deepest, candidates=candidates, name=name)
         self._runs[key] = replace(timed, run=judged.without_seeds(timed.run, depth))
         return self._runs[key]
@@ -332,13 +335,13 @@ class Bench:
 
 
 def training_of(encoder: str) -> dict[str, Any]:
-    """Return what an encoder says of its training.
+    """Return the training facts of an encoder.
 
     Returns
     -------
     dict
-        ``base``, ``pairs`` it was given, ``pairs_seen``, and ``left_out`` with the pairs there were before and those
-        that were left out for what they share with a judged collection; None where an encoder says nothing of it.
+        ``base``, number of training ``pairs``, ``pairs_seen``, and ``left_out`` with the number of pairs that were left
+        out because they share text with a judged collection; None for facts that are not recorded.
     """
     trained = EncoderFolder.open(encoder).manifest.trained
     sources = trained.get("sources")

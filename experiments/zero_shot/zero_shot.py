@@ -1,34 +1,31 @@
-r"""Trained models, zero-shot, on judged collections, beside BM25 and dense retrieval.
+r"""Trained models, zero-shot on judged collections, in comparison with BM25 and dense retrieval.
 
 Question
-    How much do TILDE and TILDEv2 add to BM25 on collections whose training splits they were not given: as first
-    stage, and mixed with it? And beside what users would otherwise take: dense retrieval, its fusion with BM25, a
-    max-pooled document encoder? What of these collections networks and bases may have read is told with the result.
-Declared
-    ``zero_shot.toml``: collections and splits, systems, what is chosen on the dev splits, what was to be reached.
-Order
+    How much do TILDE and TILDEv2 add to BM25 on collections whose training splits were not used for them: as first
+    stage, and interpolated with BM25? And in comparison with the alternatives: dense retrieval, its fusion with BM25, a
+    max-pooled document encoder? The result states the known training data of networks and bases.
+Plan
+    ``zero_shot.toml``: collections and splits, systems, choices on the dev splits, targets.
+Run
     ::
 
         python experiments/zero_shot/zero_shot.py choose --work WORK --encoder splade-doc=FOLDER
         python experiments/zero_shot/zero_shot.py report --work WORK --encoder splade-doc=FOLDER --dense FOLDER
 
-    The encoders are those that ship, and those named with ``--encoder MODEL=FOLDER``. ``choose`` ranks dev queries
-    only and writes ``choices.json``, with the networks, their precision and the plan it is for; ``report`` applies
-    it to the test splits and takes no other networks. What it measured it keeps, query by query, in
-    ``results/zero_shot``: another time it measures what is new, such as a system whose encoder was not there, and
-    needs no encoder for the rest. ``encode`` only runs the networks over the documents, for a
-    night before. What is encoded stays in WORK, block by block: an interrupted run goes on where it was.
+    The encoders are the shipped ones and those named with ``--encoder MODEL=FOLDER``. ``choose`` ranks the dev queries
+    only and writes ``choices.json`` with the networks, their precision and the plan; ``report`` applies the choices to
+    the test splits and accepts no other networks. It stores its measurements, query by query, in ``results/zero_shot``:
+    the next run measures new systems only, and needs no encoder for the others. ``encode`` only runs the networks
+    over the documents. Encoded blocks stay in WORK: an interrupted run resumes.
 Result
-    A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``. With ``--collections`` it is
-    called ``zero_shot_partial``. ``--systems`` names what is measured; what was measured earlier is reported with it.
+    A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``; with ``--collections``,
+    ``zero_shot_partial``. ``--systems`` selects the systems to measure; earlier measurements are reported, too.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -39,18 +36,18 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import record  # noqa: E402
-from choosing import choose  # noqa: E402
-from judged import Judged  # noqa: E402
-from measured import Ledger  # noqa: E402
+from dev_choices import choose  # noqa: E402
+from judged_collection import Judged  # noqa: E402
+from measurements import Ledger  # noqa: E402
 from plan import NETWORKS, Choices, Plan  # noqa: E402
-from reporting import collected, page, ratios, targets, training  # noqa: E402
 from systems import Bench, Tools  # noqa: E402
+from zero_shot_report import collected, page, ratios, targets, training  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402
 
 KEPT = "zero_shot"
-"""Folder, beside the results, of what was measured for each query."""
+"""Folder of the measurements below that of the results."""
 
 PACKAGES = (
     "termwise",
@@ -65,10 +62,11 @@ PACKAGES = (
 
 
 def run_choose(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
-    """Choose on the dev splits and write the choices down."""
+    """Make and write the choices on the dev splits."""
     names, _ = _systems(plan, tools, arguments.systems)
+    selected = record.selected("collection", arguments.collections, plan.collections)
     entries = [entry for entry in plan.collections.values() if entry.dev is not None]
-    entries = [entry for entry in entries if entry.name in _chosen(plan, arguments.collections)]
+    entries = [entry for entry in entries if entry.name in selected]
     if not entries:
         raise ParameterError("none of the collections has a dev split")
     benches = {
@@ -85,12 +83,11 @@ def run_choose(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
 
 
 def run_encode(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
-    """Run the networks over the documents, with the choices where they were made; nothing is ranked."""
+    """Run the networks over the documents with the existing choices, without ranking."""
     names, _ = _systems(plan, tools, arguments.systems)
     choices = Choices.read(arguments.choices) if arguments.choices.is_file() else Choices()
     choices.check(plan, tools.identities(), names, partly=True)
-    for name in _chosen(plan, arguments.collections):
-        begin = time.perf_counter()
+    for name in record.selected("collection", arguments.collections, plan.collections):
         bench = Bench(
             Judged.read(name, arguments.data / name, plan.collections[name].test), plan, tools, choices
         )
@@ -99,12 +96,11 @@ def run_encode(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
                 bench.built(system)
             if plan.systems[system].dense:
                 bench.vectors(plan.systems[system])
-        record.say(f"{name}: encoded, {time.perf_counter() - begin:.0f} s")
+        record.say(f"{name}: encoded, {record.seconds()} s")
 
 
 def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
-    """Measure on the test splits what is not measured yet, and write the report."""
-    begin = time.perf_counter()
+    """Measure missing systems on the test splits, and write the report."""
     provenance = record.provenance(PACKAGES)
     choices = Choices.read(arguments.choices) if arguments.choices.is_file() else Choices()
     ledger = Ledger(
@@ -113,13 +109,13 @@ def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         choices,
         arguments.out / KEPT,
         arguments.data,
-        _chosen(plan, arguments.collections),
+        record.selected("collection", arguments.collections, plan.collections),
         again=arguments.again,
     )
     names, skipped = _systems(plan, tools, arguments.systems, ledger.complete)
     unchosen = {name for name in names if plan.systems[name].interpolate and name not in choices.alpha}
     for name in [name for name in names if unchosen & set(plan.with_parts([name]))]:
-        skipped[name] = "no share was chosen for it (zero_shot.py choose)"
+        skipped[name] = "its share is not chosen yet (zero_shot.py choose)"
         names.remove(name)
     partial = bool(arguments.collections)
     choices.check(plan, ledger.encoders, names, partly=partial)
@@ -145,13 +141,13 @@ def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         "targets": targets(plan, macro, partly=partial),
         "skipped": skipped,
         "data": {name: kept.about.data for name, kept in ledger.kept.items() if kept.about is not None},
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     record.append(result, page(result, plan), arguments.out, "zero_shot_partial" if partial else "zero_shot")
 
 
 def _dense(collections: Mapping[str, Any]) -> str | None:
-    """Return the name of the dense encoder, if one was run."""
+    """Return the name of the measured dense encoder, if there is one."""
     facts = [system["facts"] for entry in collections.values() for system in entry["systems"].values()]
     return next((entry["encoder"] for entry in facts if "encoder" in entry), None)
 
@@ -159,7 +155,7 @@ def _dense(collections: Mapping[str, Any]) -> str | None:
 def _systems(
     plan: Plan, tools: Tools, given: str | None, known: Callable[[str], bool] = lambda _: False
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the systems to run and those known already, and why others are not."""
+    """Return the systems to run or known from earlier runs, and the reasons of the others."""
     asked = plan.with_parts(given.split(",") if given else list(plan.systems))
     names, skipped = [], {}
     for name in plan.systems:
@@ -173,51 +169,33 @@ def _systems(
     return names, skipped
 
 
-def _chosen(plan: Plan, given: str | None) -> list[str]:
-    names = given.split(",") if given else list(plan.collections)
-    for name in names:
-        if name not in plan.collections:
-            raise UnknownNameError.of("collection", name, plan.collections)
-    return names
-
-
 def _encoders(given: Sequence[str]) -> dict[str, str]:
-    """Return the encoders by model: those that are named, and those that ship."""
-    encoders = {name: name for name in shipped_encoders() if name in NETWORKS}
-    for pair in given:
-        name, equals, folder = pair.partition("=")
-        if not equals or name not in NETWORKS:
-            raise ParameterError(
-                "an encoder is named as MODEL=FOLDER",
-                facts=[("given", pair), ("models", ", ".join(NETWORKS))],
-                fixes=["--encoder tilde=FOLDER"],
-            )
-        encoders[name] = folder
-    return encoders
+    """Return the named and the shipped encoders by model."""
+    named = record.named_folders(given)
+    for name in named:
+        if name not in NETWORKS:
+            raise UnknownNameError.of("network model", name, NETWORKS)
+    return {name: name for name in shipped_encoders() if name in NETWORKS} | named
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "work", "out", "precision", "threads")
     parser.add_argument("what", choices=("choose", "encode", "report"))
-    parser.add_argument(
-        "--work", type=Path, required=True, help="folder for indexes and what is encoded; kept"
-    )
     parser.add_argument("--encoder", action="append", default=[], metavar="MODEL=FOLDER")
-    parser.add_argument("--dense", type=Path, metavar="FOLDER", help="a folder of sentence-transformers")
+    parser.add_argument("--dense", type=Path, metavar="FOLDER", help="folder of sentence-transformers")
     parser.add_argument(
         "--data", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
     )
     parser.add_argument("--plan", type=Path, default=HERE / "zero_shot.toml")
     parser.add_argument("--choices", type=Path, default=HERE / "choices.json")
-    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the results")
-    parser.add_argument("--collections", metavar="A,B", help="only these")
-    parser.add_argument("--systems", metavar="A,B", help="only these, what they are made of, and bm25")
-    parser.add_argument("--again", action="store_true", help="report: measure anew what was measured already")
-    parser.add_argument("--precision", choices=("float32", "int8"))
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument(
+        "--collections", metavar="A,B", help="names of collections (default: all of the plan)"
+    )
+    parser.add_argument(
+        "--systems", metavar="A,B", help="systems to run, with their parts and bm25 (default: all)"
+    )
+    parser.add_argument("--again", action="store_true", help="report: repeat measurements")
     arguments = parser.parse_args(given)
     plan = Plan.read(arguments.plan)
     tools = Tools(

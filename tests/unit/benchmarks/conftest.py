@@ -14,5 +14,6 @@ def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return their folder, which is on the path."""
     if not BENCHMARKS.is_dir():
         pytest.skip("the benchmarks are not part of this distribution")
+    monkeypatch.syspath_prepend(str(BENCHMARKS.parent / "experiments"))
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return BENCHMARKS

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPERIMENTS = ROOT / "experiments"
-FOLDERS = ("zero_shot", "tilde_tables", "shipped_models", "model1_tables", "query_alpha", "by_example")
+FOLDERS = ("zero_shot", "tilde_tables", "shipped_models", "model1_tables", "by_example")
 
 WORDS = ("merge", "sort", "list", "cat", "dog", "read", "file", "heap", "queue", "wing", "flow", "heat")
 

@@ -194,13 +194,12 @@ def test_letters_by_hand(tmp_path, encoders, collections):
     assert lettered(bench, runs, 0.05)["nDCG@10"] == {"good": "bc", "bad": "", "also bad": ""}
 
 
-def test_the_plans_that_ship_are_understood(tmp_path):
+def test_the_plan_of_the_repository_is_valid():
     from study_plan import Plan
     from tests.unit.experiments.conftest import EXPERIMENTS
 
-    for name in ("study.toml", "scidocs.toml"):
-        plan = Plan.read(EXPERIMENTS / "by_example" / name)
-        assert {"table 1", "table 2", "table 3"} == {table.name for table in plan.tables}
+    plan = Plan.read(EXPERIMENTS / "by_example" / "study.toml")
+    assert {"table 1", "table 2", "table 3"} == {table.name for table in plan.tables}
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ def test_collections_that_cannot_be_studied(study, collections, tmp_path):
     queries.write_text(whole)
     qrels = collections / "dogs" / "qrels" / "test.tsv"
     qrels.write_text("query-id\tcorpus-id\tscore\nq0\td20\t1\n")
-    with pytest.raises(DataError, match="no other queries to choose by"):
+    with pytest.raises(DataError, match="no other queries are left for choices"):
         study()
     assert not (tmp_path / "out").exists()
 
@@ -290,7 +289,7 @@ def test_a_cross_encoder_reranks_the_head(tmp_path, toy, collections):
 
 
 def test_halves_of_a_text():
-    from halves import halves
+    from training_pairs import halves
 
     text = "One is. Two is. Three is. Four is."
     ((query, passage),) = halves([("Title", text), ("Title", text), ("Short", "One is. Two is.")])
@@ -301,10 +300,10 @@ def test_halves_of_a_text():
 
 
 def test_folds_by_paper():
-    from dividing import by_paper
+    from rankers import folds_by_paper
 
     asked = [f"p{number}_{facet}" for number in range(9) for facet in ("background", "result")]
-    parts = by_paper(asked, 2, "_")
+    parts = folds_by_paper(asked, 2, "_")
     assert sorted(one for part in parts for one in part.reported) == sorted(asked)
     for part in parts:
         assert not {one[:2] for one in part.reported} & {one[:2] for one in part.choosing}
@@ -312,9 +311,12 @@ def test_folds_by_paper():
 
 
 def test_neighbours_of_whole_abstracts():
-    from neighbours import NEAREST, drawn_neighbours, whole
+    from training_pairs import NEAREST, drawn_neighbours, with_titles
 
-    assert whole([("A title.", " One. "), ("Another", "One."), ("", "Two.")]) == ["A title. One.", "Two."]
+    assert with_titles([("A title.", " One. "), ("Another", "One."), ("", "Two.")]) == [
+        "A title. One.",
+        "Two.",
+    ]
     angles = np.arange(12) * np.pi / 6
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     texts = [f"text {place}" for place in range(12)]

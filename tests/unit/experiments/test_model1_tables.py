@@ -229,12 +229,13 @@ def test_choose_then_report(run, tmp_path, data, pairs):
 
 
 def test_what_is_chosen_is_not_chosen_again(run, pairs, neural, monkeypatch):
-    import chosen
+
+    import model1_choices
 
     tuned = []
-    tune = chosen.tune
+    tune = model1_choices.tune
     monkeypatch.setattr(
-        chosen, "tune", lambda *given, **more: tuned.append(more["name"]) or tune(*given, **more)
+        model1_choices, "tune", lambda *given, **more: tuned.append(more["name"]) or tune(*given, **more)
     )
     only = "--collections=cars"
     assert len(run("choose", only)["made"]) == 2
@@ -253,9 +254,9 @@ def test_what_is_chosen_is_not_chosen_again(run, pairs, neural, monkeypatch):
 def test_choices_hold_for_their_plan_and_tables_alone(run, tmp_path, plan, pairs, neural):
     run("choose", "--collections=cars", "--pairs", pairs)
     report = ("report", "--collections=cars")
-    with pytest.raises(MissingFileError, match="nothing was chosen"):
+    with pytest.raises(MissingFileError, match="no choice for a system"):
         run("report", "--pairs", pairs)
-    with pytest.raises(MissingFileError, match="nothing was chosen"):
+    with pytest.raises(MissingFileError, match="no choice for a system"):
         run(*report, "--pairs", pairs, "--neural", neural)
     plan.write_text(PLAN.replace("0.5]", "0.6]"))
     with pytest.raises(CheckFailedError, match="another plan"):
@@ -266,14 +267,14 @@ def test_choices_hold_for_their_plan_and_tables_alone(run, tmp_path, plan, pairs
         if one["table"]:
             one["table"] = "both"
     (tmp_path / "choices.json").write_text(json.dumps(choices))
-    with pytest.raises(MissingFileError, match="cannot be made"):
+    with pytest.raises(MissingFileError, match="is not available"):
         run(*report)
     with (pairs / "general.jsonl").open("a") as file:
         file.write(json.dumps({"query": "blue road", "passage": "a road"}) + "\n")
     with pytest.raises(CheckFailedError, match="another table"):
         run(*report, "--pairs", pairs)
     (tmp_path / "choices.json").write_text("{}")
-    with pytest.raises(CheckFailedError, match="another layout"):
+    with pytest.raises(CheckFailedError, match="layout of"):
         run(*report)
 
 
@@ -292,8 +293,8 @@ def test_choices_of_another_collection_and_a_neural_table(run, tmp_path, plan, n
 
 
 def test_held_out_queries_are_in_no_training_pair(tmp_path, data, plan):
-    from declared import Plan
-    from trained import Tables, dev_of, drawn, own_of
+    from model1_plan import Plan
+    from translation_tables import Tables, dev_of, drawn, own_of
 
     declared = Plan.read(plan)
     pets, cars = declared.collections["pets"], declared.collections["cars"]
@@ -331,7 +332,7 @@ def test_held_out_queries_are_in_no_training_pair(tmp_path, data, plan):
     ],
 )
 def test_plans_that_make_no_sense(plan, old, new, error):
-    from declared import Plan
+    from model1_plan import Plan
 
     assert old in PLAN
     plan.write_text(PLAN.replace(old, new))
@@ -342,17 +343,17 @@ def test_plans_that_make_no_sense(plan, old, new, error):
 
 
 def test_the_first_analyzer_that_is_installed(monkeypatch):
-    import declared
+    import model1_plan
 
     def make(name):
         if name == "lemmas":
             raise MissingExtraError("no spaCy")
         return make_analyzer(name)
 
-    monkeypatch.setattr(declared, "make_analyzer", make)
-    assert declared.installed(["lemmas", "standard", "english"]) == "standard"
+    monkeypatch.setattr(model1_plan, "make_analyzer", make)
+    assert model1_plan.installed(["lemmas", "standard", "english"]) == "standard"
     with pytest.raises(MissingExtraError):
-        declared.installed(["lemmas"])
+        model1_plan.installed(["lemmas"])
 
 
 @pytest.mark.parametrize(
@@ -366,10 +367,10 @@ def test_the_first_analyzer_that_is_installed(monkeypatch):
     ],
 )
 def test_the_plans_of_the_experiment(name, fields, monkeypatch):
-    import declared
+    import model1_plan
 
-    monkeypatch.setattr(declared, "installed", lambda names: names[0])
-    plan = declared.Plan.read(Path(declared.__file__).with_name(f"{name}.toml"))
+    monkeypatch.setattr(model1_plan, "installed", lambda names: names[0])
+    plan = model1_plan.Plan.read(Path(model1_plan.__file__).with_name(f"{name}.toml"))
     assert all(system.field == "bwps" for system in plan.systems.values() if system.index_of)
-    assert all(plan.collections[plan.choosing(collection)].train for collection in plan.collections)
+    assert all(plan.collections[plan.chosen_on(collection)].train for collection in plan.collections)
     assert set(plan.analyzers) == fields

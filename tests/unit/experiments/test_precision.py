@@ -127,7 +127,7 @@ def test_the_target_is_one_of_the_macro_mean():
 
 
 def test_encoders_that_do_not_fit(run, encoders):
-    with pytest.raises(ParameterError, match="not both precisions"):
+    with pytest.raises(ParameterError, match="not contain both precisions"):
         run(f"--encoder=tilde={encoders['tilde']}")
     with pytest.raises(ParameterError, match="no encoder was named"):
         run()

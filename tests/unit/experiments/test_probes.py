@@ -53,28 +53,28 @@ def plan(*rows):
 
 def test_the_page_and_the_heat_map():
     pytest.importorskip("matplotlib")
-    import finding
+    import behaviour
 
     made = report()
     made["probes"][0]["wanted"] = "neither"
-    first = finding.headline(
+    first = behaviour.headline(
         made,
         plan(("typos@toy", "Misspelt"), ("apart@toy", "Told apart"), ("missing@toy", "Gone")),
     )
-    text = finding.page(made, first)
+    text = behaviour.page(made, first)
     assert "- judged: toy: 3 judgments" in text
     assert "- δ of bm25: 0.5" in text
     assert "| Typos | toy | −0.50 | 1 |" in text
     assert "| First | Misspelt | 0 | −0.50 (−0.70 to −0.30) | 1 | 1 |" in text
     assert "|  | Told apart |  | 0.25 (0.05 to 0.45) | 1 | 1 |" in text
     assert "Gone" not in text
-    figure = finding.heat_map(first, ["bm25"])
+    figure = behaviour.heat_map(first, ["bm25"])
     written = {text.get_text() for text in figure.axes[0].texts}
     assert {"−0.50", "0.25", "Misspelt", "First", "bm25"} <= written
     everything = [
-        ("Toy", [finding.Line("None", "", row) for row in rows][2:]) for _, rows in finding.sections(made)
+        ("Toy", [behaviour.Line("None", "", row) for row in rows][2:]) for _, rows in behaviour.sections(made)
     ]
-    assert not finding.heat_map(everything, ["bm25"]).axes[0].texts[1:], "a probe without pairs has no row"
+    assert not behaviour.heat_map(everything, ["bm25"]).axes[0].texts[1:], "a probe without pairs has no row"
 
 
 @pytest.mark.parametrize(
@@ -88,48 +88,48 @@ def test_the_page_and_the_heat_map():
     ],
 )
 def test_colours_say_what_is_as_wanted(wanted, score, colour):
-    import finding
+    import behaviour
 
     made = report()
     made["cells"][0]["score"] = score
     made["probes"][0]["wanted"] = wanted
-    ((_, (line,)),) = finding.headline(made, plan(("typos@toy", "Misspelt")))
-    found = finding._shade(line, line.row.cells[0])[0]
-    full = finding.COLOURS[colour]
+    ((_, (line,)),) = behaviour.headline(made, plan(("typos@toy", "Misspelt")))
+    found = behaviour._shade(line, line.row.cells[0])[0]
+    full = behaviour.COLOURS[colour]
     assert sorted(range(3), key=lambda one: found[one]) == sorted(range(3), key=lambda one: full[one])
 
 
 def test_reports_are_joined_by_their_samples():
-    import finding
+    import behaviour
 
     few, many = report(), report()
     many["probes"] = [{**many["probes"][0], "samples": 9}]
     many["cells"] = [{**many["cells"][0], "score": 0.75}]
-    found = finding.joined([few, many])
+    found = behaviour.joined([few, many])
     assert [probe["samples"] for probe in found["probes"]] == [9, 1, 0]
     assert {cell["probe"]: cell["score"] for cell in found["cells"]} == {
         "typos@toy": 0.75, "apart@toy": 0.25, "none@toy": None,
     }  # fmt: skip
     many["scorers"] = [{"name": "other", "reading": {}}]
     with pytest.raises(SystemExit, match="same rankers"):
-        finding.joined([few, many])
+        behaviour.joined([few, many])
 
 
 def test_a_score_that_is_not_told_from_0_is_marked():
     pytest.importorskip("matplotlib")
-    import finding
+    import behaviour
 
     made = report()
     made["cells"][0]["p_holm"] = 0.2
-    first = finding.headline(made, plan(("typos@toy", "Misspelt"), ("apart@toy", "Told apart")))
-    assert r"| −0.50\* (−0.70 to −0.30) |" in finding.page(made, first)
-    texts = {text.get_text(): text.get_style() for text in finding.heat_map(first, ["bm25"]).axes[0].texts}
+    first = behaviour.headline(made, plan(("typos@toy", "Misspelt"), ("apart@toy", "Told apart")))
+    assert r"| −0.50\* (−0.70 to −0.30) |" in behaviour.page(made, first)
+    texts = {text.get_text(): text.get_style() for text in behaviour.heat_map(first, ["bm25"]).axes[0].texts}
     assert (texts["−0.50"], texts["0.25"]) == ("italic", "normal")
 
 
 def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
     """Two candidates; the second ranker turns them round, and nothing is scored that the report has not scored."""
-    import reranked
+    import reranker_quality
 
     from termwise.probes import probe_rankers
 
@@ -153,19 +153,19 @@ def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
         str(tmp_path / "results"),
     ]
     monkeypatch.setattr(sys, "argv", ["reranked.py", str(tmp_path / "report"), *given])
-    reranked.main()
+    reranker_quality.main()
     kept = json.loads((tmp_path / "results" / "probes_reranked.json").read_text())
     assert kept["means"]["many"]["nDCG@10"] == pytest.approx(1 / math.log2(3), abs=1e-5)
     assert kept["means"]["few"]["nDCG@10"] == 1.0
     assert "| few | 1.000 |" in (tmp_path / "results" / "probes_reranked.md").read_text()
     store = {"name": "other", "fingerprint": "sha256:none"}
-    with pytest.raises(SystemExit, match="are not in the report"), reranked.ScoreCache() as empty:
-        reranked.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
+    with pytest.raises(SystemExit, match="are not in the report"), reranker_quality.ScoreCache() as empty:
+        reranker_quality.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
 
 
 def test_what_a_change_costs_by_grades(tmp_path, monkeypatch):
     """Whoever prefers short texts is glad of every sentence that goes, whatever its grade."""
-    import by_grades
+    import grade_effects
 
     from termwise.probes import probe_rankers
 
@@ -188,8 +188,8 @@ def test_what_a_change_costs_by_grades(tmp_path, monkeypatch):
         out=tmp_path / "report",
     )
     given = [str(tmp_path / "report"), "--out", str(tmp_path / "results")]
-    monkeypatch.setattr(sys, "argv", ["by_grades.py", *given])
-    by_grades.main()
+    monkeypatch.setattr(sys, "argv", ["grade_effects.py", *given])
+    grade_effects.main()
     kept = json.loads((tmp_path / "results" / "probes_by_grades.json").read_text())
     assert kept["probes"]["words or sentences taken away"] == [
         "remove-last-sentence-higher@toy",
@@ -216,9 +216,9 @@ class Short:
 
 
 def test_the_cost_of_a_change_is_a_mean_over_queries():
-    import by_grades
+    import grade_effects
 
-    found = by_grades.contrast(
+    found = grade_effects.contrast(
         {
             "a": {"higher": [-1, -1], "lower": [0]},
             "b": {"higher": [0], "lower": [1, 0]},
@@ -227,7 +227,7 @@ def test_the_cost_of_a_change_is_a_mean_over_queries():
     )
     assert (found["queries"], found["higher"], found["lower"], found["difference"]) == (2, -0.5, 0.25, -0.75)
     assert -1 <= found["low"] <= found["high"] <= -0.5
-    assert by_grades.contrast({})["difference"] is None
+    assert grade_effects.contrast({})["difference"] is None
 
 
 def test_rankers_of_one_kind_are_compared():

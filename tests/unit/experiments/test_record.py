@@ -55,7 +55,7 @@ class Documents:
 
 
 def test_an_index_is_taken_again_where_it_was_made_in_the_same_way(tmp_path):
-    from encoded import index_counts
+    from indexes import index_counts
 
     documents = Documents()
 
@@ -80,7 +80,7 @@ def test_an_index_is_taken_again_where_it_was_made_in_the_same_way(tmp_path):
 
 
 def test_an_encoded_index_is_taken_again(encoders, tmp_path):
-    from encoded import index_encoded
+    from indexes import index_encoded
 
     from termwise.models import Tilde
 

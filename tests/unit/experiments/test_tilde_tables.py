@@ -104,7 +104,7 @@ def test_table_3_has_all_seven_rows(run, encoders, other_encoder, tmp_path):
 def test_two_networks_are_mixed_as_the_package_mixes_them(
     run, encoders, other_encoder, tmp_path, collections
 ):
-    from judged import Judged
+    from judged_collection import Judged
     from stage import Stage
 
     models = [
@@ -122,7 +122,7 @@ def test_two_networks_are_mixed_as_the_package_mixes_them(
 
 
 def test_the_sweep_agrees_with_the_mixture_of_the_package(run, encoders, tmp_path, collections):
-    from judged import Judged
+    from judged_collection import Judged
     from stage import Stage
 
     result = run(reduced("figure2", tmp_path), f"--encoder=tilde={encoders['tilde']}")
@@ -224,7 +224,7 @@ def test_what_is_indexed_once_is_taken_again(run, encoders, tmp_path, miniature)
 
 def test_other_documents_have_a_work_folder_of_their_own(monkeypatch, miniature, tmp_path):
     import ir_datasets
-    from judged import documents_folder
+    from judged_collection import documents_folder
 
     names = {documents_folder(tmp_path, f"ir_datasets:msmarco-passage/{name}").name for name in SUBSETS}
     assert names == {"ir_datasets-msmarco-passage"}
@@ -235,7 +235,7 @@ def test_other_documents_have_a_work_folder_of_their_own(monkeypatch, miniature,
 
 
 def test_names_that_do_not_exist(collections, tmp_path):
-    from judged import Judged
+    from judged_collection import Judged
     from stage import Stage
 
     judged = Judged.read("cats", collections / "cats", "test")
@@ -246,7 +246,7 @@ def test_names_that_do_not_exist(collections, tmp_path):
 
 
 def test_a_query_has_the_median_of_its_times(collections, tmp_path):
-    from judged import Judged
+    from judged_collection import Judged
     from stage import Stage, Timing
 
     from termwise.search.timed_run import TimedRun
@@ -297,7 +297,7 @@ def test_queries_that_are_documents_need_no_pass(run, encoders, tmp_path, monkey
 def test_stored_vectors_rank_as_a_pass_over_the_same_text_does(collections, encoders, tmp_path):
     import dataclasses
 
-    from judged import Judged
+    from judged_collection import Judged
     from stage import Stage
 
     judged = Judged.read("dogs", collections / "dogs", "test")
@@ -342,15 +342,17 @@ def test_training_says_what_it_lacks():
 
 
 def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
-    import by_verb
     import tables
+    import train_command
 
     called = []
 
     class Done:
         returncode = 0
 
-    monkeypatch.setattr(by_verb.subprocess, "run", lambda command, check: called.append(command) or Done())
+    monkeypatch.setattr(
+        train_command.subprocess, "run", lambda command, check: called.append(command) or Done()
+    )
     (tmp_path / "ql").mkdir()
     (tmp_path / "ql" / "encoder.json").write_text("{}")
     tables.main(
@@ -369,12 +371,14 @@ def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
 
 
 def test_a_table_is_trained_in_a_smaller_size(tmp_path, monkeypatch):
-    import by_verb
     import tables
+    import train_command
 
     called = []
     done = SimpleNamespace(returncode=0)
-    monkeypatch.setattr(by_verb.subprocess, "run", lambda command, check: called.append(command) or done)
+    monkeypatch.setattr(
+        train_command.subprocess, "run", lambda command, check: called.append(command) or done
+    )
     common = [
         "train", str(tables.HERE / "table3.toml"), "--pairs=pairs", "--base=base", f"--models={tmp_path}"
     ]  # fmt: skip
@@ -390,7 +394,7 @@ def test_a_table_is_trained_in_a_smaller_size(tmp_path, monkeypatch):
 
 
 def test_documents_below_the_depth_keep_their_order(collections, encoders, tmp_path):
-    from judged import Judged
+    from judged_collection import Judged
     from stage import Stage
 
     stage = Stage(Judged.read("cats", collections / "cats", "test"), tmp_path / "work", depth=20)
@@ -505,8 +509,8 @@ def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
 
 
 def test_questions_go_on_where_they_were(collections, tmp_path):
-    from judged import Judged
-    from questions import Expanded, Questions
+    from doctquery import Expanded, Questions
+    from judged_collection import Judged
 
     class Maker:
         fingerprint = "toy"

@@ -1,7 +1,6 @@
 """Choices on the dev splits: settings first, one after the other, then the shares of the mixtures.
 
-Runs are made of the judged queries of the dev splits alone, and no other judgments are opened. The file of queries
-holds those of all splits; the others are read over.
+Only the judged queries of the dev splits are ranked, and no other judgments are read.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
     Parameters
     ----------
     plan : Plan
-        The declarative file.
     benches : mapping of str to Bench
         The dev collections.
     tools : Tools
-        The encoders, whose ids and precision are written down.
+        The encoders, whose ids and precisions are recorded.
     names : sequence of str
-        Systems that can be run.
+        Systems that can run.
     """
     identities = tools.identities()
     used = plan.networks(names)
@@ -40,7 +38,7 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
             some = {name: bench for name, bench in benches.items() if name in collections}
             if not some:
                 raise ParameterError(
-                    "a setting is chosen on collections that are left out",
+                    "none of the collections of a setting is selected",
                     facts=[
                         ("setting", f"{choice.setting} of {choice.system}"),
                         ("needs one of", ", ".join(collections)),
@@ -61,7 +59,7 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
 
 
 def values_of(plan: Plan, tools: Tools, choice: SettingChoice) -> list[str]:
-    """Return the values to try, each once, with that of the encoder in place of `AS_SHIPPED`."""
+    """Return the distinct values to try, with the default of the encoder in place of `AS_SHIPPED`."""
     values = [
         tools.as_shipped(plan, choice) if value == AS_SHIPPED else str(value) for value in choice.values
     ]
@@ -81,7 +79,8 @@ def _setting(
             found = {name: column[best] for name, column in per.items()}
         else:
             found = {
-                name: _value(plan, bench.choosing(tried), choice.system) for name, bench in benches.items()
+                name: _value(plan, bench.with_choices(tried), choice.system)
+                for name, bench in benches.items()
             }
         means.append(float(np.mean(list(found.values()))))
         each.append(found)
@@ -100,17 +99,17 @@ def _chosen(choice: SettingChoice, value: str, by: str, tried: list[dict[str, An
 def _mixture_of(plan: Plan, system: str) -> str:
     found = [name for name, mixture in plan.systems.items() if mixture.interpolate == (BASELINE, system)]
     if not found:
-        raise ParameterError("no system mixes this one with the baseline", facts=[("system", system)])
+        raise ParameterError("no mixture of the system with the baseline", facts=[("system", system)])
     return found[0]
 
 
 def _mixtures(
     plan: Plan, benches: Mapping[str, Bench], choices: Choices, name: str
 ) -> tuple[list[float], dict[str, list[float]]]:
-    """Return the macro mean at each alpha, and the mean of each collection."""
+    """Return the macro mean and the mean of each collection, at each alpha."""
     each: dict[str, list[float]] = {}
     for collection, bench in benches.items():
-        chosen = bench.choosing(choices)
+        chosen = bench.with_choices(choices)
         each[collection] = [
             _measured(plan, bench, chosen.mixture(plan.systems[name], alpha)) for alpha in plan.alpha
         ]

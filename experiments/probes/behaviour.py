@@ -4,7 +4,7 @@
         --suite all --limit 100 --judged dl19=DOCS,QUERIES,QRELS --candidates RUN --depth 100
         --data jfleg=DIR --data mspc=DIR … --out WORK/finding
     termwise probe … --suite "probe:*-by-*" --limit 5000 … --out WORK/matched
-    python experiments/probes/finding.py WORK/finding WORK/matched
+    python experiments/probes/behaviour.py WORK/finding WORK/matched
 
 Pairs that are matched cost no reading beyond that of the judged texts, so the second report has more of them. Of a
 probe that several reports have, the one with most samples counts.
@@ -137,7 +137,7 @@ def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]])
         [
             f"# {HEADING}",
             "",
-            "Made by `termwise probe` and `experiments/probes/finding.py`. A score is the mean effect over pairs of "
+            "Made by `termwise probe` and `experiments/probes/behaviour.py`. A score is the mean effect over pairs of "
             "texts: +1 where the first, which has the named quality or the change, is always preferred.",
             "",
             *about_lines(report),

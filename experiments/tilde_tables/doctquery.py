@@ -1,7 +1,7 @@
 """docTquery: questions that a T5 generates for each document, appended before BM25 indexes it.
 
-Nogueira & Lin, *From doc2query to docTTTTTquery*, 2019: samples from the 10 likeliest tokens at each step. How many
-questions are made is the dearest setting; the authors append 40.
+Nogueira & Lin, *From doc2query to docTTTTTquery*, 2019: samples from the 10 likeliest tokens at each step. The number
+of questions determines the cost; the authors append 40.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ BATCH = 16
 
 
 class QuestionMaker:
-    """A sequence-to-sequence network of transformers, from a local folder.
+    """Question generator: a sequence-to-sequence network of transformers in a local folder.
 
     Parameters
     ----------
     folder : Path
-        The network and its tokenizer, such as doc2query-t5-base-msmarco.
+        Folder of the network and its tokenizer, such as doc2query-t5-base-msmarco.
     questions : int
-        Questions of a document.
+        Number of questions per document.
     threads : int
         Threads of torch.
     """
@@ -47,7 +47,7 @@ class QuestionMaker:
         self.fingerprint = f"{questions} {record.tree_hash(weights, folder)}"
 
     def ask(self, texts: list[str], seed: int) -> list[list[str]]:
-        """Return questions for each text."""
+        """Return the questions of each text."""
         self._torch.manual_seed(seed)
         given = self._tokenizer(texts, return_tensors="pt", padding=True, truncation=True, max_length=512)
         with self._torch.inference_mode():
@@ -65,13 +65,13 @@ class QuestionMaker:
 
 @dataclass(frozen=True)
 class Questions:
-    """Generated questions by document."""
+    """Generated questions by document id."""
 
     by_document: dict[str, list[str]]
 
     @classmethod
     def made(cls, documents: Collection, maker: QuestionMaker, work: Path) -> Questions:
-        """Generate what is not there yet; one line a document, in their order, so that it can go on later."""
+        """Generate the questions of all documents, or resume; the file has one line per document in their order."""
         work.mkdir(parents=True, exist_ok=True)
         path = work / f"questions-{hashlib.sha256(maker.fingerprint.encode()).hexdigest()[:12]}.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
@@ -97,19 +97,19 @@ class Questions:
 
 @dataclass(frozen=True)
 class Expanded:
-    """A collection whose documents end with their questions."""
+    """Collection whose documents end with their questions."""
 
     collection: Collection
     questions: Questions
 
     @property
     def name(self) -> str:
-        """What the collection is called."""
+        """Name of the collection."""
         return self.collection.name
 
     @property
     def length(self) -> int | None:
-        """Number of documents, where it is known."""
+        """Number of documents; None if it is not known."""
         return self.collection.length
 
     def documents(self) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""A judged collection as the experiments on trained models rank and measure it."""
+"""Judged collections of the experiments, from BEIR folders and ir_datasets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """What the collection is called."""
+        """Name of the collection."""
         return self.collection.name
 
     def documents(self) -> Iterator[Document]:
@@ -44,19 +44,19 @@ class Judged:
     Attributes
     ----------
     name : str
-        What tables call it.
+        Name in tables.
     source : str or Path
-        A BEIR folder, or ``ir_datasets:NAME``.
+        BEIR folder, or ``ir_datasets:NAME``.
     documents : Collection
-        Read anew for each index.
+        Documents, read again for each index.
     queries : list of Query
-        Those that are judged.
+        Judged queries.
     qrels : list of Qrel
-        Their judgments.
+        Judgments.
     seeds : mapping of str to frozenset of str
-        For query by example: the documents that a query is made of, which are no results.
+        For query by example: the documents that form a query, which are excluded from its results.
     data : dict of str to str
-        SHA-256 of each file; empty for ir_datasets, which checks its files itself.
+        SHA-256 of each file; empty for ir_datasets, which verifies its files.
     """
 
     name: str
@@ -69,17 +69,17 @@ class Judged:
 
     @classmethod
     def read(cls, name: str, data: str | Path, split: str) -> Judged:
-        """Read a BEIR folder, or a dataset of ir_datasets, whose name says its split itself.
+        """Read a BEIR folder, or a dataset of ir_datasets, whose name includes its split.
 
         Raises
         ------
         MissingFileError
-            If the folder lacks something; all that is missing is named.
+            With all missing files of the folder.
         """
         if str(data).startswith(PREFIX):
             spec = str(data)
             qrels = read_qrels(spec)
-            queries = _asked(read_queries(spec), qrels)
+            queries = _judged(read_queries(spec), qrels)
             return cls(name, data, open_collection(spec), queries, qrels, {}, {})
         folder = Path(data)
         corpus, asked = (_either(folder, file) for file in ("corpus.jsonl", "queries.jsonl"))
@@ -89,7 +89,7 @@ class Judged:
             raise MissingFileError(
                 "a judged collection is not complete",
                 facts=[("missing", path) for path in missing],
-                fixes=["--collections FOLDER, the folder that holds one folder a collection"],
+                fixes=["--collections FOLDER, with one folder per collection"],
             )
         qrels = read_qrels(judgments)
         seeds = folder / "seeds.tsv"
@@ -98,21 +98,21 @@ class Judged:
             name,
             data,
             open_collection(folder),
-            _asked(read_queries(asked), qrels),
+            _judged(read_queries(asked), qrels),
             qrels,
             read_seeds(seeds) if seeds.is_file() else {},
             {path.relative_to(folder).as_posix(): record.file_hash(path) for path in files},
         )
 
     def reduced_to(self, doc_ids: frozenset[str]) -> Judged:
-        """Return the same with some of the documents only."""
+        """Return the collection with some of the documents only."""
         chosen = Selection(self.documents, doc_ids, len(doc_ids))
         return replace(self, documents=chosen)
 
     def without_seeds(self, run: Run, k: int) -> Run:
-        """Drop from a run the documents that its queries are made of, and what then stands below rank `k`.
+        """Remove the seeds of the queries from a run, and the ranks below `k`.
 
-        They are dropped before scores are scaled or fused: a query's own document scores far above all others.
+        Seeds are removed before scores are scaled or fused, because they score far above all other documents.
         """
         rankings = []
         for ranking in run:
@@ -124,11 +124,16 @@ class Judged:
 
     @property
     def deepest(self) -> int:
-        """Most documents that any query is made of: how many more than wanted a run has to hold."""
+        """Largest number of seeds of a query, by which a run has to be longer."""
         return max((len(doc_ids) for doc_ids in self.seeds.values()), default=0)
 
+    @property
+    def qrels_without_seeds(self) -> list[Qrel]:
+        """Judgments without those of seeds."""
+        return [qrel for qrel in self.qrels if qrel.doc_id not in self.seeds.get(qrel.query_id, ())]
+
     def evaluate(self, run: Run, measures: Sequence[str]) -> Evaluation:
-        """Measure a run, seeds left out."""
+        """Evaluate a run without seeds."""
         return evaluate(run, self.qrels, measures, exclude=self.seeds or None)
 
     def compare(
@@ -139,7 +144,7 @@ class Judged:
         *,
         pairs: Literal["baseline", "all"] = "baseline",
     ) -> Comparison:
-        """Hold runs against one of them, or all against each other; seeds left out."""
+        """Compare runs with one of them, or all with each other, without seeds."""
         return compare(
             runs,
             self.qrels,
@@ -153,7 +158,7 @@ class Judged:
 
 
 def with_tail(head: Run, first: Run) -> Run:
-    """Put behind the documents of a run those of another that it lacks, in their order."""
+    """Append to a run the further documents of another one, in their order."""
     rankings = []
     for ranking in first:
         if ranking.query_id not in head:
@@ -169,7 +174,7 @@ def with_tail(head: Run, first: Run) -> Run:
 
 
 def documents_folder(work: Path, data: str | Path) -> Path:
-    """Return the work folder of the documents of a dataset: subsets of ir_datasets with the same ones share theirs."""
+    """Return the work folder of the documents of a dataset; datasets with the same documents share it."""
     if str(data).startswith(PREFIX):
         ir_datasets = record.need("ir_datasets", "ir_datasets", "datasets of that name")
         documents = ir_datasets.docs_parent_id(str(data).removeprefix(PREFIX))
@@ -181,11 +186,11 @@ def documents_folder(work: Path, data: str | Path) -> Path:
 
 
 def _either(folder: Path, name: str) -> Path:
-    """Return the file or, where only that is there, its compressed form."""
+    """Return the path of a file, or of its compressed form if only that exists."""
     packed = folder / f"{name}.gz"
     return packed if packed.is_file() and not (folder / name).is_file() else folder / name
 
 
-def _asked(queries: Iterator[Query], qrels: Sequence[Qrel]) -> list[Query]:
+def _judged(queries: Iterator[Query], qrels: Sequence[Qrel]) -> list[Query]:
     judged = {qrel.query_id for qrel in qrels}
     return [query for query in queries if query.query_id in judged]

@@ -1,4 +1,4 @@
-"""Choices on the dev queries: which table, p and lambda, and the weights of each fusion."""
+"""Choices on the dev queries: table, p, lambda, and the weights of each fusion."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import record
-from declared import BASELINE, Plan, System
-from encoded import progress_lines
-from ranked import Bench
-from trained import Table, Tables
+from indexes import progress_lines
+from model1_plan import BASELINE, Plan, System
+from model1_systems import Bench
+from translation_tables import Table, Tables
 
 from termwise.errors import CheckFailedError, MissingFileError
 from termwise.fusion import Fusion, Learned, learn, tune
@@ -24,30 +24,29 @@ AGAIN = "choose again, on the dev queries: model1_tables.py choose ..."
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What was chosen for a system on the dev queries of a collection.
+    """Choice for a system on the dev queries of a collection.
 
     Attributes
     ----------
     collection, system : str
-        For what.
     inputs : dict
-        What it depends on beside the plan: hashes of ``data`` and ``queries``, and ids of the ``tables`` there were.
+        Inputs beside the plan: hashes of ``data`` and ``queries``, and ids of the available ``tables``.
     table : str
-        Name of the chosen variant; empty for BM25.
+        Chosen variant; empty for BM25.
     settings : dict
-        Of the translation.
+        Settings of the translation.
     weights : tuple of float
-        Of the baseline and of the system.
+        Weights of the baseline and of the system.
     value : float
-        The mean of the measure, on the queries that chose.
+        Mean of the measure on the dev queries.
     estimate : float or None
-        For translations: the mean on parts of them, with what the others chose.
+        For translations: cross-validated mean, each part with the choices on the others.
     alone : tuple of float
-        The mean of the baseline and of the system without the other.
+        Means of the baseline and of the system alone.
     queries : int
-        Number of them.
+        Number of dev queries.
     tried : list of dict
-        The best of each variant.
+        Best result of each variant.
     """
 
     collection: str
@@ -64,7 +63,7 @@ class Choice:
 
     @property
     def fusion(self) -> Fusion:
-        """The weights, ready to be used."""
+        """The fusion with the chosen weights."""
         return Fusion(
             [BASELINE, self.system],
             self.weights,
@@ -75,19 +74,18 @@ class Choice:
 
 
 class Choices:
-    """The file of all choices, written after each.
+    """File of all choices, written after each choice.
 
     Parameters
     ----------
     path : Path
-        The file; it need not be there.
+        The file, which need not exist.
     plan : Plan
-        What the choices are for.
 
     Raises
     ------
     CheckFailedError
-        If the file has another layout.
+        If the layout of the file is not valid.
     """
 
     def __init__(self, path: Path, plan: Plan) -> None:
@@ -102,13 +100,15 @@ class Choices:
             made = [Choice(**entry) for entry in body["made"]]
         except (TypeError, KeyError) as error:
             raise CheckFailedError(
-                "the choices are in another layout", facts=[("file", path), ("reason", error)], fixes=[AGAIN]
+                "the layout of the file of choices is not valid",
+                facts=[("file", path), ("why", error)],
+                fixes=[AGAIN],
             ) from error
         if not self._stale:
             self._made = {(one.collection, one.system): one for one in made}
 
     def holds(self, collection: str, system: str, inputs: Mapping[str, Any]) -> bool:
-        """Return whether the choice was made, of the same queries and tables."""
+        """Return whether there is a choice with the same queries and tables."""
         known = self._made.get((collection, system))
         return known is not None and known.inputs == inputs
 
@@ -118,7 +118,7 @@ class Choices:
         Raises
         ------
         MissingFileError
-            If it was not made.
+            If there is no such choice.
         CheckFailedError
             If the choices were made with another plan.
         """
@@ -128,29 +128,27 @@ class Choices:
             )
         if (collection, system) not in self._made:
             raise MissingFileError(
-                "nothing was chosen for a system on the dev queries",
+                "there is no choice for a system on the dev queries",
                 facts=[("collection", collection), ("system", system), ("file", self._path)],
                 fixes=[AGAIN],
             )
         return self._made[collection, system]
 
     def add(self, choice: Choice) -> None:
-        """Keep a choice, in the file too."""
+        """Add a choice and write the file."""
         self._made[choice.collection, choice.system] = choice
         self._stale = False
         body = {"plan": self._digest, "made": [asdict(one) for one in self._made.values()]}
-        partial = self._path.with_name(self._path.name + ".part")
-        partial.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        partial.replace(self._path)
+        record.write_whole(self._path, json.dumps(body, indent=1, ensure_ascii=False) + "\n")
 
 
 def choose(bench: Bench, tables: Tables, choices: Choices, systems: Sequence[System], *, again: bool) -> None:
-    """Choose for each system what was not chosen yet; with `again`, for all."""
+    """Make the missing choices of the systems; with `again`, all of them."""
     for system in systems:
         collection = bench.judged.name
         found = {} if system.model == "bm25" else tables.of(system, collection)
         if system.model != "bm25" and not found:
-            record.say(f"{collection}: {system.name}: no table to choose among")
+            record.say(f"{collection}: {system.name}: no table is available")
             continue
         inputs = _inputs(bench, found)
         if again or not choices.holds(collection, system.name, inputs):
@@ -173,7 +171,7 @@ def _inputs(bench: Bench, found: Mapping[str, Table]) -> dict[str, Any]:
 
 
 def _chosen(bench: Bench, system: System, found: Mapping[str, Table], inputs: dict[str, Any]) -> Choice:
-    """Take the variant with the highest mean, the first of equal ones."""
+    """Choose the variant with the highest mean, the first of equal ones."""
     if system.model == "bm25":
         fusions = {"": _learned(bench, system)}
     else:
@@ -216,17 +214,17 @@ def _learned(bench: Bench, system: System) -> Fusion:
 
 
 def _tuned(bench: Bench, system: System, table: Table) -> Fusion:
-    """Choose p, lambda and the weights together; or the weights alone, with the p and lambda a table was made for."""
+    """Choose p, lambda and the weights together, or only the weights with the p and lambda of the table."""
     plan, scorer = bench.plan, bench.scorer(system, table, {})
-    made_for = system.model == "neural-model1" and not system.tuned
+    fixed = system.model == "neural-model1" and not system.tuned
     tuning = tune(
         scorer,
         Run(bench.candidates, BASELINE),
         bench.judged.queries,
         bench.judged.qrels,
         measure=plan.measure,
-        self_translations=[scorer.self_translation] if made_for else plan.self_translations,
-        lambdas=[scorer.lambda_] if made_for else plan.lambdas,
+        self_translations=[scorer.self_translation] if fixed else plan.self_translations,
+        lambdas=[scorer.lambda_] if fixed else plan.lambdas,
         scaling="z",
         name=system.name,
         progress=progress_lines(f"{bench.judged.name}: {system.name}"),

@@ -1,4 +1,4 @@
-"""Indexes of trained models for the experiments: encoded once, kept block by block, and timed."""
+"""Indexes of the experiments: reuse of indexes and encoded blocks, bytes, and encoding times."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 import record
 
 from termwise.collection import Collection
@@ -25,16 +23,15 @@ from termwise.index import Index
 from termwise.indexing import build_index
 from termwise.kernels.pooling import keep_largest
 from termwise.models import CountModel, NetworkModel, Tilde, make_model
-from termwise.records import Document
 from termwise.search import Searcher
-from termwise.text import Analyzer, Vocabulary, make_analyzer
+from termwise.text import Analyzer, make_analyzer
 from termwise.weights import TermWeights
 
 Quantiser = Literal["uint8", "float32"]
 Precision = Literal["float32", "int8"]
 
 LARGEST = 1024
-"""Weights a document that are kept of what TILDE reads; rows of fewer are cut from them, see `Trimmed`."""
+"""Weights per document in the stored rows of TILDE, from which `TrimmedEncoder` cuts shorter rows."""
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -44,16 +41,16 @@ EVERY = 20.0
 
 @dataclass(frozen=True)
 class Effort:
-    """What reading documents took, over all starts that it took.
+    """Encoding time of documents, over all runs.
 
     Attributes
     ----------
     seconds : float
-        Seconds the network ran.
+        Seconds of the network.
     documents : int
-        Documents it read, 1 or more: those of which the seconds are known.
+        Number of documents with a known time, 1 or more.
     load : float or None
-        Mean of the machine's load meanwhile; None where nobody looked.
+        Mean load of the machine; None if it was not recorded.
     """
 
     seconds: float
@@ -62,19 +59,19 @@ class Effort:
 
 
 class Account:
-    """The effort so far, in a file that outlives interruptions."""
+    """File that accumulates the effort of interrupted runs."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @property
     def effort(self) -> Effort | None:
-        """None where nothing is known: rows that another machine made, or an account that was lost."""
+        """Effort so far; None if it is not known."""
         known = Effort(**json.loads(self._path.read_text())) if self._path.is_file() else None
         return known if known is not None and known.documents else None
 
     def add(self, seconds: float, documents: int) -> None:
-        """Add what was read just now."""
+        """Add seconds and documents."""
         now = os.getloadavg()[0]
         effort, before = Effort(seconds, documents, now), self.effort
         if before is not None:
@@ -86,18 +83,17 @@ class Account:
 
 @dataclass(frozen=True)
 class Built:
-    """An index and what it cost.
+    """An index with its costs.
 
     Attributes
     ----------
     searcher : Searcher
-        The opened index.
     sizes : dict of str to int
-        Bytes of the inverted and of the forward view, of the order of documents, and of all files together.
+        Bytes of the views, see `view_bytes`.
     effort : Effort or None
-        What reading the documents took; None without a network, and where nothing is known of it.
+        Encoding time; None without a network, and if it is not known.
     network : dict or None
-        What the encoder says of itself.
+        Description of the network.
     """
 
     searcher: Searcher
@@ -112,7 +108,7 @@ class Built:
 
 
 def progress_lines(name: str) -> Progress:
-    """Return what tells progress on stderr, a line now and then."""
+    """Return a progress callback that prints a line on stderr every `EVERY` seconds."""
     last = time.monotonic()
 
     def tell(stage: str, done: int, total: int | None) -> None:
@@ -138,8 +134,8 @@ def index_counts(
 ) -> Built:
     """Index with a model that needs no network.
 
-    An index that is there is replaced; with `reuse`, for folders that are named by what documents they hold, it is
-    taken where model, settings and analyzer are the same.
+    An existing index is replaced. With `reuse`, for folders of one collection, it is opened instead if model, settings
+    and analyzer are the same.
     """
     chosen = make_model(model, settings)
     if isinstance(analyzer, str):
@@ -152,8 +148,8 @@ def index_counts(
         exact=isinstance(chosen, CountModel) and not chosen.expands,
         table=chosen.table_facts if isinstance(chosen, CountModel) else None,
     )
-    there = _there(folder, wanted, quantiser) if reuse else None
-    searcher = there or build_index(
+    existing = _existing(folder, wanted, quantiser) if reuse else None
+    searcher = existing or build_index(
         documents,
         folder,
         model=model,
@@ -177,20 +173,19 @@ def index_encoded(
     quantiser: Quantiser | None = None,
     reuse: bool = False,
 ) -> Built:
-    """Encode what is not encoded yet, and index.
+    """Index with a network, reusing encoded blocks.
 
-    Finished blocks lie beside the index in a folder named by the fingerprint of the encoder, so that another
-    network or setting has a folder of its own, an interrupted run goes on where it was, and all experiments with one
-    work folder read once what they share. `reuse` is as for `index_counts`.
+    Finished blocks are stored beside the index in a folder named by the fingerprint of the encoder. Interrupted runs
+    resume, and experiments with the same work folder share blocks. `reuse` is as for `index_counts`.
     """
-    encoder: Timed
+    encoder: TimedEncoder
     kept: Path | None = None
     if isinstance(model, Tilde) and model.form == "compact":
-        encoder = Trimmed(documents, folder, model, threads=threads, precision=precision)
+        encoder = TrimmedEncoder(documents, folder, model, threads=threads, precision=precision)
     else:
         network = open_document_encoder(model, threads=threads, precision=precision)
         kept = blocks_folder(folder, network)
-        encoder = Timed(network, kept.with_suffix(".json"))
+        encoder = TimedEncoder(network, kept.with_suffix(".json"))
     wanted = encoder_description(
         model=model.name,
         parameters=model.parameters(),
@@ -199,8 +194,8 @@ def index_encoded(
         exact=encoder.only_text_terms,
         network=network_record(encoder),
     )
-    there = _there(folder, wanted, quantiser) if reuse else None
-    searcher = there or build_index(
+    existing = _existing(folder, wanted, quantiser) if reuse else None
+    searcher = existing or build_index(
         documents,
         folder,
         model=model,
@@ -214,8 +209,8 @@ def index_encoded(
     return Built(searcher, view_bytes(searcher.index), encoder.effort, network_record(encoder))
 
 
-def _there(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
-    """Open an index that was made as is wanted, where there is one."""
+def _existing(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
+    """Open the index in a folder if it has the wanted description and quantiser."""
     if not (folder / "manifest.json").is_file():
         return None
     searcher = Searcher.open(folder)
@@ -225,25 +220,24 @@ def _there(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None)
 
 
 def blocks_folder(folder: Path, encoder: DocumentEncoder) -> Path:
-    """Return where the rows of an encoder lie for the indexes beside `folder`, which are of one collection."""
+    """Return the folder of the blocks of an encoder, beside the indexes of one collection."""
     digest = hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:12]
     folder.parent.mkdir(parents=True, exist_ok=True)
     return folder.parent / f"{encoder.description['kind']}-{digest}.blocks"
 
 
 def view_bytes(index: Index) -> dict[str, int]:
-    """Return the bytes of each view of an index, and of all its files."""
+    """Return the bytes of the inverted and forward view of an index, of its document order, and of all files."""
     views = {"inverted": 0, "forward": 0, "order": 0}
     for segment in index.segments:
         for name, size in segment.section_bytes.items():
-            views[
-                "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
-            ] += size
+            view = "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
+            views[view] += size
     return {**views, "all": sum(file.length for file in index.manifest.files())}
 
 
-class Timed:
-    """A `DocumentEncoder` that keeps account of its effort, see `Account`."""
+class TimedEncoder:
+    """A `DocumentEncoder` that records its effort in a file; other attributes are those of the encoder."""
 
     def __init__(self, encoder: DocumentEncoder, account: Path) -> None:
         self._encoder = encoder
@@ -251,73 +245,36 @@ class Timed:
 
     @property
     def effort(self) -> Effort | None:
-        """The effort so far, earlier runs included."""
+        """Effort so far, earlier runs included."""
         return self._account.effort
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
-        """Encode, and add to the account."""
+        """Encode texts and record the time."""
         begin = time.perf_counter()
         rows = self._encoder.encode_documents(texts, advance=advance)
         self._account.add(time.perf_counter() - begin, len(texts))
         return rows
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """See `DocumentEncoder`; so below."""
-        return self._encoder.vocabulary
-
-    @property
-    def analyzer(self) -> Analyzer:  # noqa: D102
-        return self._encoder.analyzer
-
-    @property
-    def query_weights(self) -> npt.NDArray[np.float32] | None:  # noqa: D102
-        return self._encoder.query_weights
-
-    @property
-    def floors(self) -> npt.NDArray[np.float64] | None:  # noqa: D102
-        return self._encoder.floors
-
-    @property
-    def gives_log_likelihoods(self) -> bool:  # noqa: D102
-        return self._encoder.gives_log_likelihoods
-
-    @property
-    def idf_power(self) -> float:  # noqa: D102
-        return self._encoder.idf_power
-
-    @property
-    def only_text_terms(self) -> bool:  # noqa: D102
-        return self._encoder.only_text_terms
-
-    @property
-    def block(self) -> int:  # noqa: D102
-        return self._encoder.block
-
-    @property
-    def fingerprint(self) -> str:  # noqa: D102
-        return self._encoder.fingerprint
-
-    @property
-    def description(self) -> dict[str, Any]:  # noqa: D102
-        return self._encoder.description
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the encoder."""
+        return getattr(self._encoder, name)
 
 
-class Trimmed(Timed):
-    """An encoder of TILDE whose rows are cut from larger ones, which are kept: one reading gives rows of every size.
+class TrimmedEncoder(TimedEncoder):
+    """An encoder of TILDE that cuts its rows from longer stored ones, so that one encoding serves all sizes.
 
-    What a document keeps is among what a larger `keep` leaves it.
+    The weights of a smaller `keep` are a subset of those of a larger one.
 
     Parameters
     ----------
     documents : Collection
-        What is encoded, in its order and in whole blocks, as an index is built.
+        Documents to encode, in their order and in whole blocks, as the index builder does.
     folder : Path
-        Beside it lie the blocks of larger rows, as those of `index_encoded`.
+        Folder of the index; the blocks of longer rows are stored beside it, as by `index_encoded`.
     model : Tilde
-        In its compact form.
+        Model in the compact form.
     threads, precision
-        As for `open_document_encoder`.
+        See `open_document_encoder`.
     """
 
     def __init__(
@@ -337,21 +294,19 @@ class Trimmed(Timed):
         super().__init__(encoder, blocks.with_suffix(".json"))
         self._keep = model.keep
         self._cut = lazy_document_encoder(model, precision=precision)
-        self._read = self._reading(documents, blocks, progress_lines(folder.name))
-
-    def _reading(
-        self, documents: Collection, blocks: Path, tell: Progress
-    ) -> Iterator[tuple[list[Document], TermWeights]]:
-        reader = Timed(self._encoder, blocks.with_suffix(".json"))
-        yield from encoded_blocks(
-            documents.documents(), reader, blocks, length=documents.length, progress=tell
+        self._blocks = encoded_blocks(
+            documents.documents(),
+            TimedEncoder(encoder, blocks.with_suffix(".json")),
+            blocks,
+            length=documents.length,
+            progress=progress_lines(folder.name),
         )
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
-        """Return the rows of the next block, which holds these texts."""
-        batch, rows = next(self._read)
+        """Return the rows of the next block, which must contain these texts."""
+        batch, rows = next(self._blocks)
         if [document.text for document in batch] != list(texts):
-            raise ParameterError("rows are cut in the order of the collection, in whole blocks")
+            raise ParameterError("texts are not the next block of the collection")
         advance(1.0)
         keys = self._cut.pruning_keys(rows.terms, rows.weights)
         parts = keep_largest(rows.indptr, rows.terms, rows.weights, keys, self._keep)
@@ -359,9 +314,10 @@ class Trimmed(Timed):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the encoder of the smaller size says of itself; so is the fingerprint, for the rows are the same."""
+        """Description of the encoder of the smaller size, which has the same rows."""
         return self._cut.description
 
     @property
-    def fingerprint(self) -> str:  # noqa: D102
+    def fingerprint(self) -> str:
+        """Fingerprint of the encoder of the smaller size."""
         return self._cut.fingerprint

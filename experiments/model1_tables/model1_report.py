@@ -1,4 +1,4 @@
-"""Numbers and tables of the Model 1 experiment: intervals, paired tests, ratios of macro means, costs, choices."""
+"""Results and page of the Model 1 experiment: intervals, paired tests, ratios of macro means, costs, choices."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import record
-from declared import BASELINE, Contrast, Plan
 from macro_means import macro_ratios
-from ranked import Bench, Scored
+from model1_plan import BASELINE, Contrast, Plan
+from model1_systems import Bench, Scored
 
 from termwise.evaluate import Evaluation, compare_evaluations
 from termwise.evaluate.correction import holm
@@ -22,14 +22,14 @@ Floats = npt.NDArray[np.float64]
 def collected(
     plan: Plan, bench: Bench, scored: Mapping[str, Scored]
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Measure the systems on one collection and hold them against each other.
+    """Evaluate and compare the systems on one collection.
 
     Returns
     -------
     dict
-        JSON-like: of each system its means with intervals and its costs; of each contrast differences and tests.
+        JSON object: means with intervals and costs of the systems; differences and tests of the contrasts.
     dict of str to ndarray of shape (queries,), float64
-        The measure that choices are made by, for each system and query.
+        The measure of choices, by system.
     """
     judged = bench.judged
     evaluations = {name: judged.evaluate(one.run, plan.measures) for name, one in scored.items()}
@@ -55,9 +55,9 @@ def collected(
 
 
 def _contrasts(plan: Plan, evaluations: Mapping[str, Evaluation]) -> list[dict[str, Any]]:
-    """Return the declared contrasts, each under every measure; p by Holm over those of a measure."""
+    """Return the contrasts of the plan by every measure, with Holm's correction over those of a measure."""
     found: list[dict[str, Any]] = []
-    for one in _run(plan.contrasts, evaluations):
+    for one in _available(plan.contrasts, evaluations):
         comparison = compare_evaluations(
             [evaluations[one.against], evaluations[one.system]],
             baseline=one.against,
@@ -76,12 +76,12 @@ def _contrasts(plan: Plan, evaluations: Mapping[str, Evaluation]) -> list[dict[s
     return found
 
 
-def _run(contrasts: Sequence[Contrast], names: Mapping[str, Any] | Sequence[str]) -> list[Contrast]:
+def _available(contrasts: Sequence[Contrast], names: Mapping[str, Any] | Sequence[str]) -> list[Contrast]:
     return [one for one in contrasts if one.system in names and one.against in names]
 
 
 def macro_of(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequence[str]) -> dict[str, Any]:
-    """Return macro means, their ratios to the baseline, and those of the contrasts; see `macro_ratios`."""
+    """Return macro means and their ratios to the baseline and within the contrasts; see `macro_ratios`."""
     return macro_ratios(
         values,
         names,
@@ -92,7 +92,7 @@ def macro_of(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequ
 
 
 def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[str, Any]]:
-    """Hold ratios against what was to be reached; a part of the collections reaches nothing and misses nothing."""
+    """Compare ratios with their targets; partial runs have no verdict."""
     known = {(one["system"], one["against"]): one["ratio"] for one in macro["contrasts"]}
     rows = []
     for one in plan.contrasts:
@@ -139,7 +139,7 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
         "Dev: the mean on the queries that chose. Left out: the same with each fifth measured by what the others "
         "chose. Alone: without BM25. Tried: the mean with the best p, lambda and weights of each table.",
         _choice_table(result),
-        _skipped(result),
+        record.skipped_section(result["skipped"]),
         record.about(dict(result)),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -175,7 +175,7 @@ def _notes(result: Mapping[str, Any], plan: Plan) -> str:
 
 
 def _neural_notes(result: Mapping[str, Any], plan: Plan) -> list[str]:
-    """Say how neural tables were trained: of each collection, what departs from nothing a reader could know."""
+    """Return the notes on the training of neural tables."""
     told = {}
     for name, choices in result["choices"].items():
         for system, choice in choices.items():
@@ -240,7 +240,7 @@ def _target_table(result: Mapping[str, Any], plan: Plan) -> str:
 def _contrast_tables(result: Mapping[str, Any], plan: Plan, measure: str) -> list[str]:
     rows = []
     macro = {(one["system"], one["against"]): one for one in result["macro"]["contrasts"]}
-    for one in _run(plan.contrasts, result["macro"]["systems"]):
+    for one in _available(plan.contrasts, result["macro"]["systems"]):
         pair, title = (one.system, one.against), f"{one.system} against {one.against}"
         if measure == plan.measure and pair in macro:
             over = macro[pair]
@@ -258,7 +258,10 @@ def _contrast_tables(result: Mapping[str, Any], plan: Plan, measure: str) -> lis
         for collection, entry in result["collections"].items():
             for contrast in entry["contrasts"]:
                 if (contrast["run"], contrast["baseline"], contrast["measure"]) == (*pair, measure):
-                    rows.append([title, collection, *_contrast_cells(contrast)])
+                    difference, interval, p = record.paired_cells(contrast)
+                    p_holm = record.p_value(contrast["p_holm"])
+                    outcomes = record.outcomes(contrast)
+                    rows.append([title, collection, difference, interval, "", p, p_holm, outcomes])
                     title = ""
     if not rows:
         return []
@@ -276,17 +279,6 @@ def _contrast_tables(result: Mapping[str, Any], plan: Plan, measure: str) -> lis
         f"## {measure}: system against system",
         "Paired, query by query; p by Holm over the contrasts of a collection.",
         record.table(head, rows, left=2),
-    ]
-
-
-def _contrast_cells(contrast: Mapping[str, Any]) -> list[str]:
-    return [
-        record.number(contrast["difference"], signed=True),
-        record.interval([contrast["interval"][0], contrast["interval"][1]], signed=True),
-        "",
-        record.p_value(contrast["p_permutation"]),
-        record.p_value(contrast["p_holm"]),
-        f"{contrast['wins']} / {contrast['ties']} / {contrast['losses']}",
     ]
 
 
@@ -383,10 +375,3 @@ def _choice_table(result: Mapping[str, Any]) -> str:
     )
     head = (*names, "tried")
     return record.table(head, rows, left=3)
-
-
-def _skipped(result: Mapping[str, Any]) -> str:
-    if not result["skipped"]:
-        return ""
-    lines = [f"- {name}: {reason}" for name, reason in result["skipped"].items()]
-    return "## Not run\n\n" + "\n".join(lines)

@@ -1,6 +1,6 @@
 """How good are the rankers that were probed? Candidates of a run, ranked by the scores that a report has kept.
 
-    python experiments/probes/reranked.py WORK/finding --judged DOCS,QUERIES,QRELS --candidates RUN
+    python experiments/probes/reranker_quality.py WORK/finding --judged DOCS,QUERIES,QRELS --candidates RUN
 
 A report whose thresholds come from ``--candidates RUN`` has scored them with every ranker; nothing is scored here.
 Written is ``results/probes_reranked.md`` and ``.json``: each ranker against the first, by sign-flip permutation tests

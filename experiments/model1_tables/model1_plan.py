@@ -1,51 +1,49 @@
-"""The declarative file of the Model 1 experiment, read and checked."""
+"""Plan of the Model 1 experiment."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from plan_parts import part
+import record
+from plan_parts import digest_of, named_parts, part, read_toml, without
 
-from termwise.errors import MissingExtraError, MissingFileError, ParameterError, UnknownNameError
+from termwise.errors import MissingExtraError, ParameterError, UnknownNameError
 from termwise.text import Analyzer, make_analyzer
 
 BASELINE = "bm25"
-"""The system that finds the candidates of all others."""
+"""The system that retrieves the candidates of all others."""
 
 NEURAL = "neural"
-"""What a neural table is called among the tables."""
+"""Name of a neural table among the tables."""
 
 MODELS = ("bm25", "model1", "neural-model1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A collection and its splits; a split that begins with ``ir_datasets:`` is a dataset of its own.
+    """A collection and its splits; a split ``ir_datasets:ID`` is a separate dataset.
 
     Attributes
     ----------
     name : str
-        What tables call it; without ir_datasets also the name of its folder.
+        Name in tables and, without ir_datasets, of its folder.
     test : str
-        The split that is reported.
+        Reported split.
     train : str
-        The split of its own training pairs.
+        Split of the training pairs of the collection.
     dev : str
-        The split that choices are made on. Without one, `dev_queries` queries are drawn out of the train split, and
-        their pairs are no training pairs.
+        Split of choices. Without one, `dev_queries` queries are drawn from the train split, and their pairs are not
+        used for training.
     dev_queries : int
-        How many queries of the dev split choices are made on; 0 for all.
+        Number of queries for choices; 0 for all.
     chosen_on : str
-        Another collection, whose choices are taken; then neither train nor dev is needed.
+        Another collection whose choices are used; `train` and `dev` are not needed then.
     mean : bool
-        Whether it counts in the macro mean.
+        Whether the collection counts in the macro mean.
     """
 
     name: str
@@ -59,20 +57,20 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """Where a translation table comes from.
+    """Source of a translation table.
 
     Attributes
     ----------
     name : str
-        What the choices call it.
+        Name in the choices.
     ships : str
-        Name of a table that ships with the package. It fits the fields of its own analyzer only.
+        Name of a shipped table, for fields with its analyzer only.
     general : bool
         Whether it is trained on general pairs.
     own : int
-        How many times the collection's own training pairs count; 0 for not at all.
+        Number of copies of the training pairs of the collection; 0 for none.
     collections : tuple of str
-        For which it is tried; empty for all.
+        Collections on which it is tried; empty for all.
     """
 
     name: str
@@ -89,24 +87,24 @@ class System:
     Attributes
     ----------
     name : str
-        What tables call it.
+        Name in tables.
     model : {"bm25", "model1", "neural-model1"}
-        What scores. A translation scores candidates by gathering from the table, unless `index_of` is given.
+        Scoring model. A translation scores candidates with columns of its table, unless `index_of` is given.
     settings : mapping of str to str
-        Parameters of BM25, or those of a translation that are not chosen.
+        Parameters of BM25, or the fixed parameters of a translation.
     field : str
-        How documents are cut.
+        Field, which determines the analyzer.
     index_of : str
-        Of a translation that is compiled into an index: the system whose table, settings and weights it takes.
+        For a translation compiled into an index: the system with its table, settings and weights.
     keep : int
-        Weights that such an index keeps of a document; 0 for all.
+        Weights per document of such an index; 0 for all.
     alone : bool
-        Whether an index searches the collection. All other systems score the candidates of the baseline, and are
-        fused with it.
+        Whether the index is a first stage. All other systems score the candidates of the baseline and are fused with
+        it.
     tuned : bool
-        Of a neural table: whether p and lambda are chosen too. Without it they are those that it was made for.
+        For a neural table: whether p and lambda are chosen, too; by default they are those of its training.
     published : str
-        The figure of the paper.
+        Figure of the paper.
     """
 
     name: str
@@ -121,13 +119,13 @@ class System:
 
     @property
     def chosen(self) -> bool:
-        """Whether something is chosen for it on the dev queries."""
+        """Whether the system has choices on the dev queries."""
         return self.name != BASELINE and not self.index_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """Two systems that are held against each other; with a `ratio`, the quotient of macro means to be reached."""
+    """Comparison of two systems; `ratio` is a target for the ratio of their macro means."""
 
     system: str
     against: str
@@ -136,7 +134,7 @@ class Contrast:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The declarative file; `analyzers` are the names of those that cut each field, as they are installed."""
+    """The plan; `analyzers` has the name of the first installed analyzer of each field."""
 
     name: str
     title: str
@@ -161,23 +159,21 @@ class Plan:
         Raises
         ------
         MissingFileError, MissingExtraError
-            If it is not there, or none of the analyzers of a field is installed.
+            If the file does not exist, or no analyzer of a field is installed.
         ParameterError, UnknownNameError
-            If a part of it makes no sense, or names something that is not there.
+            If a part is not valid, or names an unknown part.
         """
-        if not path.is_file():
-            raise MissingFileError("there is no such plan", facts=[("file", path)])
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
+        body = read_toml(path)
         choose = body["choose"]
-        systems = {name: part(System, entry, name=name) for name, entry in body["systems"].items()}
+        systems = named_parts(System, body["systems"])
         plan = cls(
             name=body["name"],
             title=body["title"],
             measures=tuple(body["measures"]),
             depth=body["depth"],
-            collections={name: part(Entry, entry, name=name) for name, entry in body["collections"].items()},
+            collections=named_parts(Entry, body["collections"]),
             analyzers={name: installed(names) for name, names in body["fields"].items()},
-            tables={name: part(Variant, entry, name=name) for name, entry in body["tables"].items()},
+            tables=named_parts(Variant, body["tables"]),
             training={name: str(value) for name, value in body.get("training", {}).items()},
             systems={name: _complete(system, systems) for name, system in systems.items()},
             contrasts=tuple(part(Contrast, entry) for entry in body["contrasts"]),
@@ -202,12 +198,12 @@ class Plan:
         for entry in self.collections.values():
             if entry.test in (entry.dev, entry.train):
                 raise ParameterError(
-                    "nothing may be trained or chosen on the split that is reported",
+                    "the reported split is also one of training or choices",
                     facts=[("file", path), ("collection", entry.name), ("split", entry.test)],
                 )
             if not (entry.chosen_on or (entry.train and (entry.dev or entry.dev_queries))):
                 raise ParameterError(
-                    "a collection needs a train split, and a dev split or a number of queries to hold out",
+                    "a collection needs a train split, and a dev split or a number of held-out queries",
                     facts=[("file", path), ("collection", entry.name)],
                 )
         for system in self.systems.values():
@@ -216,41 +212,34 @@ class Plan:
             if system.field not in self.analyzers:
                 raise UnknownNameError.of("field", system.field, self.analyzers)
         if self.measure not in self.measures:
-            raise ParameterError("choices are made by a measure that is not measured", facts=[("file", path)])
+            raise ParameterError("the measure of choices is not one of the measures", facts=[("file", path)])
 
     @property
     def digest(self) -> str:
-        """``sha256:`` and a digest of what choices depend on beside data and tables."""
+        """Digest of the parts that choices depend on, beside data and tables."""
         body = {
             "depth": self.depth,
             "analyzers": {name: self.analyzer(name).spec.fingerprint for name in self.analyzers},
             "systems": {
-                name: {
-                    key: value for key, value in self.source["systems"][name].items() if key != "published"
-                }
+                name: without(self.source["systems"][name], "published")
                 for name, system in self.systems.items()
                 if name == BASELINE or system.chosen
             },
             "choose": self.source["choose"],
         }
-        text = json.dumps(body, sort_keys=True, ensure_ascii=False)
-        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        return digest_of(body)
 
     def analyzer(self, field: str) -> Analyzer:
         """Make the analyzer of a field."""
         return make_analyzer(self.analyzers[field])
 
-    def choosing(self, collection: str) -> str:
-        """Return the collection whose choices, and whose table, a collection takes."""
+    def chosen_on(self, collection: str) -> str:
+        """Return the collection whose choices and table a collection uses."""
         return self.collections[collection].chosen_on or collection
 
     def entries(self, given: str | None) -> list[Entry]:
         """Return the collections of a list with commas, or all."""
-        names = given.split(",") if given else list(self.collections)
-        for name in names:
-            if name not in self.collections:
-                raise UnknownNameError.of("collection", name, self.collections)
-        return [self.collections[name] for name in names]
+        return [self.collections[name] for name in record.selected("collection", given, self.collections)]
 
 
 def installed(names: Sequence[str]) -> str:
@@ -259,7 +248,7 @@ def installed(names: Sequence[str]) -> str:
     Raises
     ------
     MissingExtraError
-        That of the last, if none is.
+        If none is; that of the last analyzer.
     """
     for name in names[:-1]:
         try:
@@ -272,7 +261,7 @@ def installed(names: Sequence[str]) -> str:
 
 
 def _complete(system: System, systems: Mapping[str, System]) -> System:
-    """Give an index the model, field and settings of the system that it is made of."""
+    """Complete a compiled index with the model, field and settings of its system."""
     if not system.index_of:
         return system
     if system.index_of not in systems:
@@ -280,7 +269,7 @@ def _complete(system: System, systems: Mapping[str, System]) -> System:
     other = systems[system.index_of]
     if other.model == "bm25" or other.index_of:
         raise ParameterError(
-            "an index is made of a system that translates candidates",
+            "a compiled index needs a system with a translation",
             facts=[("system", system.name), ("of", other.name)],
         )
     return System(**{**vars(system), "model": other.model, "field": other.field, "settings": other.settings})

@@ -1,4 +1,4 @@
-"""Numbers and tables of the zero-shot experiment: intervals, paired tests, ratios of macro means, costs."""
+"""Results and page of the zero-shot experiment: intervals, paired tests, ratios of macro means, costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import record
 from macro_means import macro_ratios
-from measured import Measurements
+from measurements import Measurements
 from plan import BASELINE, Plan
 from systems import RRF_K
 
@@ -23,18 +23,18 @@ Floats = npt.NDArray[np.float64]
 def collected(
     plan: Plan, kept: Measurements, names: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Hold the systems that were measured on one collection against each other.
+    """Compare the measured systems on one collection.
 
     Returns
     -------
     dict
-        JSON-like: of each system its means with intervals, the paired test against the baseline, and its costs.
+        JSON object: means with intervals, paired tests against the baseline, and costs of the systems.
     dict of str to ndarray of shape (queries,), float64
-        The measure that choices are made by, for each system and query.
+        The measure of choices, by system.
     """
     about = kept.about
     if about is None:
-        raise ParameterError("nothing was measured", facts=[("collection", kept.name)])
+        raise ParameterError("no system was measured", facts=[("collection", kept.name)])
     evaluations = {name: kept.evaluation(name) for name in names}
     systems: dict[str, Any] = {}
     for name, evaluation in evaluations.items():
@@ -73,7 +73,7 @@ def _compared(evaluations: Sequence[Evaluation], baseline: str) -> tuple[Contras
 
 
 def ratios(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequence[str]) -> dict[str, Any]:
-    """Return macro means and their ratios to the baseline, see `macro_means.macro_ratios`."""
+    """Return macro means and their ratios to the baseline, see `macro_ratios`."""
     return macro_ratios(
         values,
         names,
@@ -85,7 +85,7 @@ def ratios(plan: Plan, values: Mapping[str, Mapping[str, Floats]], names: Sequen
 
 
 def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[str, Any]]:
-    """Hold the ratios against what was to be reached; a part of the collections reaches nothing and misses nothing."""
+    """Compare ratios with their targets; partial runs have no verdict."""
     rows = []
     for target in plan.targets:
         entry = macro["systems"].get(target.system)
@@ -109,7 +109,7 @@ def targets(plan: Plan, macro: Mapping[str, Any], *, partly: bool) -> list[dict[
 
 
 def training(kept: Iterable[Measurements], names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what the networks of the systems say of their training, see `systems.training_of`."""
+    """Return the training of the networks, see `systems.training_of`."""
     found: dict[str, dict[str, Any]] = {}
     for entry in kept:
         for name in names:
@@ -157,7 +157,7 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
         ),
         "## Choices on the dev splits",
         _choice_table(result, plan),
-        _skipped(result),
+        record.skipped_section(result["skipped"]),
         _when(result),
         record.about(dict(result)),
     ]
@@ -189,7 +189,7 @@ def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
 
 
 def _exposure(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
-    """Say what is known of the training of each network, and no more."""
+    """Return the known training data of each network."""
     lines = []
     bases: dict[str, list[str]] = {}
     for name, known in result["training"].items():
@@ -247,7 +247,7 @@ def _main_table(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> 
             system = entry["systems"][name]
             text = record.number(system["measures"][plan.measure])
             contrast = system.get(f"against {BASELINE}", {}).get(plan.measure)
-            cells.append(f"**{text}**" if contrast and _apart(contrast["interval"]) else text)
+            cells.append(f"**{text}**" if contrast and record.excludes_zero(contrast["interval"]) else text)
         rows.append(cells)
     macro = result["macro"]["systems"]
     if result["macro"]["collections"]:
@@ -265,11 +265,6 @@ def _macro_rows(title: str, entries: Sequence[Mapping[str, Any]]) -> list[list[s
         ["ratio", "", *(record.number(entry["ratio"]["ratio"]) for entry in entries)],
         ["95 %", "", *(record.interval(entry["ratio"]["interval"]) for entry in entries)],
     ]
-
-
-def _apart(bounds: Sequence[float | None]) -> bool:
-    low, high = bounds
-    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _target_table(result: Mapping[str, Any]) -> str:
@@ -314,10 +309,8 @@ def _contrasts(result: Mapping[str, Any], plan: Plan) -> list[str]:
             [
                 "",
                 collection,
-                record.number(contrast["difference"], signed=True),
-                record.interval(contrast["interval"], signed=True),
-                record.p_value(contrast["p_permutation"]),
-                f"{contrast['wins']} / {contrast['ties']} / {contrast['losses']}",
+                *record.paired_cells(contrast),
+                record.outcomes(contrast),
             ]
             for collection, entry in result["collections"].items()
             for contrast in entry["contrasts"]
@@ -362,7 +355,7 @@ def _cost_table(result: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _encoding(efforts: Sequence[Mapping[str, Any] | None]) -> tuple[str, str]:
-    """Return documents a second and the load meanwhile; a dash without a network."""
+    """Return documents a second and the mean load; a dash without a network."""
     if not efforts:
         return "–", ""
     known = [effort for effort in efforts if effort is not None]
@@ -372,11 +365,8 @@ def _encoding(efforts: Sequence[Mapping[str, Any] | None]) -> tuple[str, str]:
     speed = f"{sum(effort['documents'] for effort in known) / seconds:,.1f}" if seconds else "not known"
     if any(effort["load"] is None for effort in known):
         return speed, "not known"
-    return speed, f"{np.average([effort['load'] for effort in known], weights=_seconds(known)):.1f}"
-
-
-def _seconds(efforts: Sequence[Mapping[str, Any]]) -> list[float]:
-    return [max(effort["seconds"], 1e-9) for effort in efforts]
+    weights = [max(effort["seconds"], 1e-9) for effort in known]
+    return speed, f"{np.average([effort['load'] for effort in known], weights=weights):.1f}"
 
 
 def _mean(values: Iterable[float | None]) -> str:
@@ -400,11 +390,9 @@ def _tests(result: Mapping[str, Any], names: Sequence[str], key: str) -> str:
                 cells += [""] * 5
             else:
                 cells += [
-                    record.number(contrast["difference"], signed=True),
-                    record.interval(contrast["interval"], signed=True),
-                    record.p_value(contrast["p_permutation"]),
+                    *record.paired_cells(contrast),
                     record.p_value(contrast["p_holm"]),
-                    f"{contrast['wins']} / {contrast['ties']} / {contrast['losses']}",
+                    record.outcomes(contrast),
                 ]
             rows.append(cells)
     head = (
@@ -461,7 +449,7 @@ def _threads(result: Mapping[str, Any]) -> str:
 
 
 def _when(result: Mapping[str, Any]) -> str:
-    """Say on which commits systems were measured, where they are several or another one than the report's."""
+    """Return the section with the dates and commits of the measurements."""
     commits: dict[str, list[str]] = {}
     for entry in result["collections"].values():
         for name, system in entry["systems"].items():
@@ -473,10 +461,3 @@ def _when(result: Mapping[str, Any]) -> str:
         "## When it was measured\n\nA system is measured once for the same data, networks and choices; values for "
         f"each query are in `zero_shot/`. Days and commits:\n\n{lines}"
     )
-
-
-def _skipped(result: Mapping[str, Any]) -> str:
-    if not result["skipped"]:
-        return ""
-    lines = [f"- {name}: {reason}" for name, reason in result["skipped"].items()]
-    return "## Not run\n\n" + "\n".join(lines)

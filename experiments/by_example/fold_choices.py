@@ -1,8 +1,8 @@
-"""What is chosen, for each part of the queries on other ones: variants of systems, and shares of BM25.
+"""Choices of variants of systems and of shares of BM25, for each part of the queries on the others.
 
-A system with several variants gets the one with the largest mean of the measure; of equally good ones the first. An
-interpolation gets a variant of its second system and a share together. Scores are mixed as z-scores of each query,
-over the documents of the first system, all of which the second has scored.
+The variant of a system is the one with the largest mean of the measure, the first of equal ones. For an interpolation,
+the variant of its second system and the share are chosen together. Scores are interpolated as z-scores of each query
+over the documents of the first system, which the second system has scored, too.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from termwise.records import Run
 Floats = npt.NDArray[np.float64]
 
 MIXED = {"missing": "minimum", "scaling": "z", "documents": "first"}
-"""How scores are mixed; no document is missing."""
+"""Rules of the interpolation; no document is missing."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A system on the queries that are reported, each with what other queries chose.
+    """Run of a system on the reported queries, with the choices that other queries made.
 
     Attributes
     ----------
     run : Run
-        The reported queries.
+        Rankings of the reported queries.
     choices : list of dict
-        For each part: how many queries were reported and chose, the ``variant`` and, of interpolations, ``alpha``.
+        For each part the numbers of queries, the ``variant`` and, for interpolations, ``alpha``.
     parts : list of (Run, Run)
-        Of interpolations: the two runs that were mixed, for each part.
+        For interpolations, the two runs of each part.
     """
 
     run: Run
@@ -45,13 +45,8 @@ class Chosen:
     parts: list[tuple[Run, Run]]
 
 
-class Choosing:
-    """The systems of a bench, chosen.
-
-    Parameters
-    ----------
-    bench : Bench
-    """
+class FoldChoices:
+    """Choices for the systems of a bench."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -61,14 +56,14 @@ class Choosing:
         self._kept: dict[str, Chosen] = {}
 
     def chosen(self, name: str) -> Chosen:
-        """Return a system with what was chosen for it."""
+        """Return the run and the choices of a system."""
         if name not in self._kept:
             system = self._bench.plan.systems[name]
             self._kept[name] = self._mixed(system) if system.mix else self._single(system)
         return self._kept[name]
 
     def variant(self, name: str, part: int) -> Mapping[str, Any]:
-        """Return the variant of a system that is shown for a part."""
+        """Return the variant that was chosen for a part."""
         variant: Mapping[str, Any] = self.chosen(name).choices[part]["variant"]
         return variant
 
@@ -135,6 +130,6 @@ class Choosing:
 
 
 def curves_of(objective: Objective, shares: Sequence[float]) -> dict[str, Floats]:
-    """Return for each query the measure at each share of the first run."""
+    """Return the measure of each query at each share of the first run."""
     values = np.stack([objective.values((share, 1 - share)) for share in shares], axis=1)
     return dict(zip(objective.held, values, strict=True))

@@ -1,9 +1,9 @@
-"""What was measured of each system on each collection, query by query, in files that a report is made of.
+"""Stored measurements of each system on each collection, with one value per query.
 
-One file a collection, ``results/zero_shot/NAME.jsonl``: what it is about, then a line a system. A system is measured
-once for the same data, choices and networks: reading takes hours, so that a report is made in pieces, and a system can
-be added later without those that it is held against being run again. The values are in the order of the judgments; ids
-of queries are kept as a hash.
+There is one file per collection, ``results/zero_shot/NAME.jsonl``, with a line on the data and a line per system.
+Encoding takes hours, so that a system is measured once for the same data, choices and networks, and systems can be
+added later without running the others again. The values are in the order of the judgments; of the ids of queries only
+a hash is stored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -20,8 +19,9 @@ from typing import Any
 
 import numpy as np
 import record
-from judged import Judged
+from judged_collection import Judged
 from plan import BASELINE, Choices, Plan
+from plan_parts import without
 from systems import Bench, Outcome, Tools
 
 from termwise.errors import CheckFailedError
@@ -32,14 +32,14 @@ FORMAT = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One system on one collection.
+    """Measurement of one system on one collection.
 
     Attributes
     ----------
     inputs : dict
-        What the ranking depends on beside the data, see `inputs_of`.
+        Inputs of the ranking beside the data, see `inputs_of`.
     values : dict of str to list of float
-        For each measure one value a query.
+        One value per query, by measure.
     costs : dict
         Bytes, encoding, latency and facts, see `costs_of`.
     made : dict
@@ -54,22 +54,21 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What the values of a file are about.
+    """Data of a file of measurements.
 
     Attributes
     ----------
     split : str
-        The judgments.
     data : dict of str to str
         Hashes of the files.
     queries : int
-        Judged queries.
+        Number of judged queries.
     without_relevant : int
-        Those for which no document is relevant.
+        Number of queries without a relevant document.
     query_ids : str
-        SHA-256 of their ids, one a line.
+        SHA-256 of the query ids, one per line.
     documents : int
-        Documents of the collection.
+        Number of documents.
     """
 
     split: str
@@ -81,19 +80,19 @@ class About:
 
 
 class Measurements:
-    """The file of a collection.
+    """File of measurements of a collection.
 
     Parameters
     ----------
     folder : Path
-        Of all such files.
+        Folder of the files.
     name : str
-        The collection.
+        Name of the collection.
 
     Raises
     ------
     CheckFailedError
-        If the file has another layout.
+        If the layout of the file is not valid.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -111,35 +110,35 @@ class Measurements:
             self._systems = {line.pop("system"): Measured(**line) for line in lines}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckFailedError(
-                "a file of measurements is in another layout",
-                facts=[("file", self._path), ("reason", error)],
+                "the layout of a file of measurements is not valid",
+                facts=[("file", self._path), ("why", error)],
                 fixes=["remove it and measure again: zero_shot.py report ..."],
             ) from error
 
     def holds(self, system: str, inputs: Mapping[str, Any]) -> bool:
-        """Return whether a system was measured, and was the same system; see `inputs_of`."""
+        """Return whether a system was measured with the same inputs; see `inputs_of`."""
         return system in self._systems and self._systems[system].inputs == inputs
 
     @property
     def dense(self) -> str | None:
-        """Fingerprint of the dense encoder, where one was measured."""
+        """Fingerprint of the measured dense encoder, if there is one."""
         return next((one.inputs["dense"] for one in self._systems.values() if "dense" in one.inputs), None)
 
     def known(self, system: str) -> Measured:
-        """Return what was measured of a system, whatever it was made of."""
+        """Return the measurement of a system, whatever its inputs."""
         return self._systems[system]
 
-    def hold(self, judged: Judged, split: str) -> None:
-        """Forget everything if it is about other data than these."""
+    def discard_other_data(self, judged: Judged, split: str) -> None:
+        """Discard the measurements if they are of other data."""
         if self.about is not None and (self.about.split, self.about.data) != (split, judged.data):
-            record.say(f"{self.name}: the data changed, everything is measured again")
+            record.say(f"{self.name}: the data changed, all systems are measured again")
             self.about, self._systems = None, {}
 
     def add(self, system: str, measured: Measured, about: About) -> None:
-        """Keep what was measured, at once."""
+        """Add a measurement and write the file."""
         if self.about is not None and about != self.about:
             raise CheckFailedError(
-                "systems were measured on other queries or documents",
+                "the file has measurements of other queries or documents",
                 facts=[("file", self._path), ("system", system)],
                 fixes=["remove the file and measure again: zero_shot.py report ..."],
             )
@@ -148,12 +147,10 @@ class Measurements:
         lines = [{"format": FORMAT, **asdict(about)}]
         lines += [{"system": name, **asdict(entry)} for name, entry in sorted(self._systems.items())]
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self._path.with_suffix(".part")
-        partial.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-        partial.replace(self._path)
+        record.write_whole(self._path, "".join(f"{json.dumps(line)}\n" for line in lines))
 
     def evaluation(self, system: str) -> Evaluation:
-        """Return the values of a system; queries are called by their places."""
+        """Return the evaluation of a system; the ids of queries are their places."""
         if self.about is None:
             raise KeyError(system)
         return Evaluation(
@@ -167,24 +164,22 @@ class Measurements:
 
 
 class Ledger:
-    """What is measured of the collections of a report, and the way to measure the rest.
+    """Measurements of the collections of a report, which runs missing systems.
 
     Parameters
     ----------
     plan : Plan
-        The declarative file.
     tools : Tools
-        Encoders and folders.
     choices : Choices
         Settings and shares.
     folder : Path
-        Of the files of measurements.
+        Folder of the files of measurements.
     data : Path
         Folder of the judged collections.
     collections : sequence of str
-        Those of the report.
+        Collections of the report.
     again : bool, optional
-        Whether to measure anew what can be.
+        Whether to repeat measurements.
     """
 
     def __init__(
@@ -205,23 +200,22 @@ class Ledger:
         }
         self.kept = {name: Measurements(folder, name) for name in collections}
         for name, kept in self.kept.items():
-            kept.hold(self._judged[name], plan.collections[name].test)
+            kept.discard_other_data(self._judged[name], plan.collections[name].test)
 
     def complete(self, system: str) -> bool:
-        """Return whether a system is measured on all collections, so that nothing is needed to report it."""
+        """Return whether a system is measured on all collections."""
         return all(self._holds(name, system) for name in self.kept)
 
     def measure(self, names: Sequence[str], code: Mapping[str, Any]) -> None:
-        """Measure what is not measured yet, and keep each system as soon as it is.
+        """Measure the systems that are not measured yet, and store each at once.
 
         Parameters
         ----------
         names : sequence of str
-            The systems.
+            Systems.
         code : mapping
-            Commit and hash of the sources, to be kept with what is measured.
+            Commit and hash of the sources, stored with the measurements.
         """
-        begin = time.perf_counter()
         for name, judged in self._judged.items():
             bench = Bench(judged, self._plan, self._tools, self._choices)
             for system in names:
@@ -229,8 +223,7 @@ class Ledger:
                 if self._holds(name, system) and not again:
                     continue
                 value = self._measure(bench, system, code)
-                spent = time.perf_counter() - begin
-                record.say(f"{name}: {system} {record.number(value)}; {spent:.0f} s")
+                record.say(f"{name}: {system} {record.number(value)}; {record.seconds()} s")
 
     def _measure(self, bench: Bench, system: str, code: Mapping[str, Any]) -> float | None:
         judged = bench.judged
@@ -275,28 +268,27 @@ def inputs_of(
     encoders: Mapping[str, Mapping[str, str]],
     dense: str | None,
 ) -> dict[str, Any]:
-    """Return what the ranking of a system depends on, beside the data and the code.
+    """Return the inputs of the ranking of a system, beside the data and the code.
 
     Parameters
     ----------
     plan : Plan
-        The declarative file.
     name : str
-        The system.
+        Name of the system.
     choices : Choices
         Settings and shares.
     encoders : mapping
-        The networks, see `plan.identities`.
+        Networks, see `plan.identities`.
     dense : str or None
         Fingerprint of the dense encoder.
 
     Returns
     -------
     dict
-        JSON-like; of a mixture, with that of its parts.
+        JSON object; for a mixture, with the inputs of its parts.
     """
     system = plan.systems[name]
-    declared = {key: value for key, value in plan.source["systems"][name].items() if key != "note"}
+    declared = without(plan.source["systems"][name], "note")
     inputs: dict[str, Any] = {
         "declared": declared,
         "depth": plan.depth,
@@ -314,7 +306,7 @@ def inputs_of(
 
 
 def costs_of(outcome: Outcome) -> dict[str, Any]:
-    """Return what a run cost, as results keep it."""
+    """Return the costs of a run for the result file."""
     return _plain(
         {
             "bytes a document": outcome.bytes,
@@ -327,6 +319,6 @@ def costs_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """Return what reading the JSON of a value gives."""
+    """Return a value as its JSON is read."""
     plain: dict[str, Any] = json.loads(json.dumps(record.short(value)))
     return plain

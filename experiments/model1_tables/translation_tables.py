@@ -1,4 +1,4 @@
-"""The dev queries of a collection, its own training pairs, and the tables that are trained on pairs."""
+"""Dev queries and training pairs of a collection, and the translation tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import record
-from declared import NEURAL, Entry, Plan, System, Variant
-from encoded import progress_lines
-from judged import PREFIX, Judged, documents_folder
+from indexes import progress_lines
+from judged_collection import PREFIX, Judged, documents_folder
+from model1_plan import NEURAL, Entry, Plan, System, Variant
 
 from termwise.translation import Model1Settings, train_model1
 from termwise.translation.table_folder import TRAINING, read_manifest
@@ -26,13 +26,13 @@ def judged_split(entry: Entry, split: str, root: Path) -> Judged:
 
 
 def dev_of(entry: Entry, root: Path, seed: int) -> Judged:
-    """Read a collection with the queries that choices are made on; see `Entry`."""
+    """Read a collection with the queries of choices; see `Entry`."""
     judged = judged_split(entry, entry.dev or entry.train, root)
     return _only(judged, drawn([query.query_id for query in judged.queries], entry.dev_queries, seed))
 
 
 def own_of(entry: Entry, root: Path, seed: int) -> Judged:
-    """Read a collection with the queries whose pairs are its own training pairs."""
+    """Read a collection with the queries of its training pairs."""
     judged = judged_split(entry, entry.train, root)
     if entry.dev:
         return judged
@@ -41,7 +41,7 @@ def own_of(entry: Entry, root: Path, seed: int) -> Judged:
 
 
 def drawn(query_ids: Sequence[str], number: int, seed: int) -> frozenset[str]:
-    """Draw that many queries, or take all where `number` is 0; whatever order they are given in."""
+    """Draw a number of queries, or take all if it is 0; the draw does not depend on their order."""
 
     def lot(query_id: str) -> bytes:
         return hashlib.sha256(f"{seed} {query_id}".encode("utf-8", "surrogatepass")).digest()
@@ -64,48 +64,47 @@ class Table:
     Attributes
     ----------
     place : str
-        A folder, or the name of a table that ships.
+        Folder, or name of a shipped table.
     """
 
     place: str
 
     @cached_property
     def id(self) -> str:
-        """What tells it from other tables."""
+        """Identifier of the table."""
         return read_manifest(self.place).id
 
     @cached_property
     def bytes(self) -> int:
-        """Bytes of its arrays."""
+        """Bytes of the arrays."""
         return sum(file.bytes for file in read_manifest(self.place).files.values())
 
     @cached_property
     def entries(self) -> int:
-        """Number of its probabilities."""
+        """Number of probabilities."""
         return read_manifest(self.place).entries
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What it says of its training."""
+        """Description of the training."""
         return dict(read_manifest(self.place).description)
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of an experiment: trained where they are not in the work folder yet.
+    """Tables of an experiment, trained unless the work folder contains them.
 
     Attributes
     ----------
     plan : Plan
-        The declarative file.
     data, work : Path
-        Folder of the judged collections; folder for what is made.
+        Folder of the judged collections, and work folder.
     pairs : Path or None
         General training pairs.
     neural : mapping of str to Path
-        Folders as ``termwise train neural-model1`` exports them, by collection; that of the empty name is for others.
+        Folders exported by ``termwise train neural-model1``, by collection; the empty name is the default.
     threads : int
-        To train with; the tables are the same for any number.
+        Threads of training; the tables do not depend on it.
     """
 
     plan: Plan
@@ -116,7 +115,7 @@ class Tables:
     threads: int = 1
 
     def lacking(self, system: System) -> str | None:
-        """Return why a system cannot be run, or None."""
+        """Return the reason why a system cannot run, or None."""
         if system.model == "neural-model1":
             without = [name for name in self.plan.collections if self._neural(name) is None]
             if without:
@@ -128,7 +127,7 @@ class Tables:
         return None if folder is None else Table(str(folder))
 
     def of(self, system: System, collection: str) -> dict[str, Table]:
-        """Return the tables that a system can be run with on a collection, by the names of their variants."""
+        """Return the tables of a system on a collection, by the names of their variants."""
         if system.model == "neural-model1":
             table = self._neural(collection)
             return {} if table is None else {NEURAL: table}
@@ -140,13 +139,13 @@ class Tables:
         return {name: table for name, table in found.items() if table is not None}
 
     def named(self, name: str, system: System, collection: str) -> Table | None:
-        """Return one of these tables, or None where it cannot be had."""
+        """Return one of these tables, or None if it is not available."""
         if name == NEURAL:
             return self._neural(collection)
         return self.table(self.plan.tables[name], system.field, collection)
 
     def table(self, variant: Variant, field: str, collection: str) -> Table | None:
-        """Return the table of a variant, trained if need be; None where its analyzer or its pairs are others."""
+        """Train or open the table of a variant; None if its analyzer or pairs are not available."""
         analyzer = self.plan.analyzer(field)
         if variant.ships:
             same = read_manifest(variant.ships).analyzer.fingerprint == analyzer.spec.fingerprint
@@ -186,7 +185,7 @@ class Tables:
         return record.tree_hash(files, self.pairs.parent)
 
     def _own_pairs(self, collection: str, times: int) -> Path:
-        """Write the collection's own training pairs into a file, each as often as it counts."""
+        """Write the training pairs of the collection to a file, `times` times."""
         entry = self.plan.collections[collection]
         judged = own_of(entry, self.data, self.plan.seed)
         relevant = sorted({(qrel.query_id, qrel.doc_id) for qrel in judged.qrels if qrel.relevance > 0})

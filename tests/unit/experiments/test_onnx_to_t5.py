@@ -15,7 +15,7 @@ def test_weights_have_the_names_and_the_values_that_they_had(monkeypatch):
     from onnx import helper, numpy_helper
 
     monkeypatch.syspath_prepend(str(HERE))
-    import t5_of_onnx
+    import onnx_to_t5
 
     stored = {
         "onnx::MatMul_7_quantized": np.array([[1, 3, 5], [2, 4, 6]], dtype=np.int8),
@@ -39,14 +39,14 @@ def test_weights_have_the_names_and_the_values_that_they_had(monkeypatch):
         [],
         initializer=[numpy_helper.from_array(value, name) for name, value in stored.items()],
     )
-    found = t5_of_onnx.parameters(graph, "encoder", "enc")
+    found = onnx_to_t5.parameters(graph, "encoder", "enc")
     assert {name: values.tolist() for name, values in found.items()} == {
         "encoder.block.0.layer.0.SelfAttention.q.weight": [[0, 0.5], [1, 1.5], [2, 2.5]],
         "shared.weight": [[4.0]],
         "encoder.final_layer_norm.weight": [1.5],
     }
-    head = t5_of_onnx._renamed("m.lm_head.weight", "decoder", "m.decoder")
-    assert (head, t5_of_onnx._renamed("m.decoder.block.0.x", "decoder", "m.decoder")) == (
+    head = onnx_to_t5._renamed("m.lm_head.weight", "decoder", "m.decoder")
+    assert (head, onnx_to_t5._renamed("m.decoder.block.0.x", "decoder", "m.decoder")) == (
         "lm_head.weight",
         "decoder.block.0.x",
     )

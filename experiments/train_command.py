@@ -1,4 +1,4 @@
-"""Encoders of experiments, trained by ``termwise train``."""
+"""Training of encoders with ``termwise train`` in a separate process."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ import record
 from termwise.errors import CheckFailedError
 
 
-def train_by_verb(kind: str, out: Path, *, options: Sequence[str], settings: Mapping[str, object]) -> None:
-    """Train an encoder into a folder, named like it; a run that lies there already is gone on with.
+def run_train_command(
+    kind: str, out: Path, *, options: Sequence[str], settings: Mapping[str, object]
+) -> None:
+    """Train an encoder, or resume its training.
 
     Parameters
     ----------
     kind : str
         ``tilde`` or ``tildev2``.
     out : Path
-        The new encoder folder.
+        Encoder folder, in which an interrupted training resumes.
     options : sequence of str
-        Of the command line.
+        Further command-line options.
     settings : mapping of str to object
-        Each goes as ``--set NAME=VALUE``.
+        Training settings, passed as ``--set NAME=VALUE``.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The clock that all benchmarks share, and what they do with its numbers.
+"""Shared timing of the benchmarks: rounds, ratios, memory, verdicts and the file of results.
 
-Contestants take turns in one process, round after round: shared machines change their speed within minutes, and only
-ratios within a round survive that. Before the first round each goes once without a clock.
+Contestants take turns in one process, round after round. The speed of shared machines changes within minutes, so that
+only ratios within a round are compared. Before the first round, each contestant runs once without the clock.
 """
 
 from __future__ import annotations
@@ -11,73 +11,52 @@ import multiprocessing
 import os
 import platform
 import re
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from record import git, processor, version
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 
 Seconds = npt.NDArray[np.float64]
 Timer = Callable[[], Seconds]
-"""One pass over all queries; returns the seconds of each."""
+"""One pass over all queries, which returns the seconds of each."""
 
 
 def say(text: str) -> None:
     print(text, flush=True)
 
 
-def about() -> dict[str, Any]:
-    """Say when, where and on what code the run was made."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True, check=False)
-        return done.stdout.strip()
-
-    model = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.processor(),
-    )
-    return {
+def about(packages: Sequence[str] = ()) -> dict[str, Any]:
+    """Return date, commit, machine and versions of packages of a run."""
+    facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),
-        "uncommitted changes": bool(git("status", "--porcelain", "--", "../src")),
-        "processor": model,
+        "uncommitted changes": bool(git("status", "--porcelain", "--", "src")),
+        "processor": processor(),
         "processors": os.cpu_count(),
         "python": platform.python_version(),
         "load at the start": os.getloadavg(),
     }
-
-
-def version(name: str) -> str:
-    """Return the version of an installed package."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
+    return facts | ({"packages": {name: version(name) for name in packages}} if packages else {})
 
 
 def pinned() -> int:
-    """Keep the process on one processor, the last of those it may use, and return its number."""
+    """Bind the process to the last processor that it may use, and return its number."""
     chosen = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {chosen})
     return chosen
 
 
 def append(report: dict[str, Any], name: str, folder: Path = RESULTS) -> None:
-    """Add the load of the machine to a report, and the report to the file of its benchmark, one a line."""
+    """Append a report with the load of the machine to the JSONL file of its benchmark."""
     report["load at the end"] = os.getloadavg()
     folder.mkdir(parents=True, exist_ok=True)
     results = folder / f"{name}.jsonl"
@@ -90,7 +69,7 @@ def append(report: dict[str, Any], name: str, folder: Path = RESULTS) -> None:
 
 
 def each(items: Sequence[Any], call: Callable[[Any], object]) -> Timer:
-    """Return what runs a call for each item and gives the seconds of each."""
+    """Return a function that makes a call for each item and returns the seconds of each."""
 
     def run() -> Seconds:
         seconds = np.empty(len(items))
@@ -104,7 +83,7 @@ def each(items: Sequence[Any], call: Callable[[Any], object]) -> Timer:
 
 
 def timed(title: str, contestants: Mapping[str, Timer], rounds: int, ours: str) -> dict[str, Any]:
-    """Let contestants take turns and show the times of each."""
+    """Time contestants in turn, and print the times of each."""
     for run in contestants.values():
         run()
     seconds: dict[str, list[Seconds]] = {name: [] for name in contestants}
@@ -126,7 +105,7 @@ def summary(seconds: Seconds) -> dict[str, float]:
 
 
 def ratios(ours: Seconds, other: Seconds) -> dict[str, float]:
-    """Return ours over theirs, round by round: of the means, and of the medians of the queries."""
+    """Return ratios ours / theirs within the rounds: of the means, and of the medians over the queries."""
     means = ours.mean(axis=1) / other.mean(axis=1)
     medians = np.median(ours, axis=1) / np.median(other, axis=1)
     return {
@@ -138,7 +117,7 @@ def ratios(ours: Seconds, other: Seconds) -> dict[str, float]:
 
 
 def show(title: str, seconds: Mapping[str, Seconds], ours: str) -> dict[str, Any]:
-    """Print and return one table of contestants."""
+    """Print and return the table of the contestants."""
     table: dict[str, Any] = {}
     wide = max(44, *(len(name) + 2 for name in seconds))
     say(f"\n{title}\n{'':{wide}}{'mean':>9}{'p50':>9}{'p99':>9}   ours / theirs (mean, p50)")
@@ -154,12 +133,12 @@ def show(title: str, seconds: Mapping[str, Seconds], ours: str) -> dict[str, Any
 
 
 def held(ours: Mapping[str, float], limit: float) -> dict[str, Any]:
-    """Hold milliseconds against what was to be reached by the median."""
+    """Compare the median in milliseconds with its limit."""
     return {**ours, "wanted": limit, "reached": ours["p50"] <= limit}
 
 
 def show_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print what was held against its limit."""
+    """Print medians beside their limits."""
     say(f"\n{'milliseconds':52}{'wanted':>8}{'p50':>9}{'p99':>9}")
     for title, row in verdicts.items():
         reached = "reached" if row["reached"] else "NOT REACHED"
@@ -172,9 +151,9 @@ def show_verdicts(verdicts: Mapping[str, Mapping[str, Any]]) -> None:
 def passes(
     contestants: Mapping[str, Callable[[], object]], rounds: int, *, pause: float = 0.0
 ) -> dict[str, Seconds]:
-    """Let every contestant make one pass in turn, round after round; return the seconds of each pass.
+    """Time contestants in turn, one pass per round, and return the seconds of each pass.
 
-    Before each there are `pause` seconds, in which threads that wait for more work can give up.
+    Before each pass there are `pause` seconds, in which idle threads of the contestant before can stop.
     """
     for contestant in contestants.values():
         contestant()
@@ -190,13 +169,13 @@ def passes(
 
 
 def speedup(one: Seconds, other: Seconds) -> dict[str, float]:
-    """Return how many times as fast one is as the other, round by round."""
+    """Return the ratio of speeds within the rounds: median, least and most."""
     found = other / one
     return {"median": float(np.median(found)), "least": float(found.min()), "most": float(found.max())}
 
 
 def show_rates(title: str, seconds: Mapping[str, Seconds], count: float) -> dict[str, dict[str, float]]:
-    """Print and return how many of `count` things a second: of the median round, the slowest and the fastest."""
+    """Print and return rates a second of the median, the slowest and the fastest round."""
     say(f"\n{title:40}{'median':>9}{'least':>9}{'most':>9}")
     table = {}
     for name, times in seconds.items():
@@ -210,19 +189,42 @@ def show_rates(title: str, seconds: Mapping[str, Seconds], count: float) -> dict
     return table
 
 
+# --- candidates -------------------------------------------------------------------------------------------------
+
+
+def with_random(
+    best: npt.NDArray[np.int64], documents: int, count: int, random: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """Return the best documents of a query, filled up with random ones to `count`."""
+    others = random.permutation(documents)[: count + len(best)]
+    filled: npt.NDArray[np.int64] = np.concatenate([best, np.setdiff1d(others, best)])[:count]
+    return filled
+
+
+def gather_places(
+    indptr: npt.NDArray[np.int64], chosen: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each entry of chosen rows of a sparse matrix the number of its row among them, and its place."""
+    firsts = indptr[chosen]
+    lengths = indptr[chosen + 1] - firsts
+    ends = np.cumsum(lengths)
+    places = np.repeat(firsts - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    return np.repeat(np.arange(len(chosen)), lengths), places
+
+
 # --- memory -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a call took: seconds, and bytes of memory at the most, above what there was before."""
+    """Seconds of a call, and its peak memory above that of the process before, in bytes."""
 
     seconds: float
     bytes: int
 
 
-def apart(call: Callable[[], object], *, before: Callable[[], object]) -> Cost:
-    """Make a call in a process of its own, after another call that compiles the kernels, which is not what it costs."""
+def separate_process(call: Callable[[], object], *, before: Callable[[], object]) -> Cost:
+    """Make a call in a new process and return its cost, without that of `before`, which compiles the kernels."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_measure, args=(call, before, sender))
@@ -239,17 +241,17 @@ def apart(call: Callable[[], object], *, before: Callable[[], object]) -> Cost:
 
 def _measure(call: Callable[[], object], before: Callable[[], object], sender: Any) -> None:
     before()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     held_before = _memory("VmRSS")
     begin = time.perf_counter()
     call()
     seconds = time.perf_counter() - begin
-    # The system counts pages roughly: a peak that was no higher may read a few pages lower.
+    # The system counts pages approximately: the peak can be a few pages below the memory before.
     sender.send(Cost(seconds, max(0, _memory("VmHWM") - held_before)))
 
 
 def _memory(name: str) -> int:
     found = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     if found is None:
-        raise RuntimeError(f"the system does not say {name}")
+        raise RuntimeError(f"/proc/self/status does not report {name}")
     return int(found.group(1)) * 1024
