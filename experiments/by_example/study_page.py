@@ -1,4 +1,4 @@
-"""The Markdown page of the study, and its figures."""
+"""Markdown page and figures of the study."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from study_plan import LETTERS, Plan, Table
 
 
 def page(plan: Plan, result: Mapping[str, Any]) -> str:
-    """Write the page: what was to be reached, the tables of each collection, what the shares are worth."""
+    """Return the page: targets, tables of each collection, measures by share."""
     parts = [
         f"# {plan.title}",
         f"After {plan.source}. Made by `experiments/by_example/study.py`. Values of a system with something to choose "
@@ -36,13 +36,13 @@ def page(plan: Plan, result: Mapping[str, Any]) -> str:
 
 
 def figure_of(plan: Plan, entry: Mapping[str, Any], measure: str) -> bytes:
-    """Draw what each share is worth, a panel an interpolation; the bytes of an SVG file."""
+    """Return an SVG file with the measure by share, one panel per interpolation."""
     curves = [curve_of(plan.systems[name].title, found, measure) for name, found in entry["shares"].items()]
     return figure_bytes(shares_figure(curves, first=plan.first, second="the other"), "svg")
 
 
 def curve_of(title: str, found: Mapping[str, Any], measure: str) -> ShareCurve:
-    """Return one panel."""
+    """Return the data of one panel."""
     values = found["measures"][measure]
     summary = values["smallest"]
     told = [
@@ -118,9 +118,7 @@ def _table(plan: Plan, table: Table, entry: Mapping[str, Any]) -> str:
             (
                 f"{next(letters)}) {row['title']}",
                 *cells,
-                "" if contrast is None else record.number(contrast["difference"], signed=True),
-                "" if contrast is None else record.interval(contrast["interval"], signed=True),
-                "" if contrast is None else record.p_value(contrast["p_permutation"]),
+                *(("", "", "") if contrast is None else record.paired_cells(contrast)),
             )
         )
     return record.table(("row", *measures, f"{measures[0]} − {plan.first}", "95 %", "p"), rows)

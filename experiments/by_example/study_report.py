@@ -1,7 +1,7 @@
-"""The report of the study as one HTML page with texts, which stays in the work folder.
+"""HTML report of the study with texts, which stays in the work folder.
 
-For each collection: the tables, what every share is worth, how single queries fare, and those that gain and lose most
-by being mixed, each with the document that moves most and the terms that its two scores are made of.
+For each collection it shows the tables, the measure by share, a scatter plot of the queries, and the queries with the
+largest gains and losses of interpolation, each with the document that moves most and the terms of its two scores.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from termwise.records import Ranking
 from termwise.storage.atomic_file import written_whole
 
 SHOWN = 3
-"""Queries that gain most, and that lose most, of each interpolation."""
+"""Number of queries with the largest gains, and with the largest losses, per interpolation."""
 
 TERMS = 8
-"""Terms of a score that are shown."""
+"""Number of shown terms of a score."""
 
 LONGEST = 420
-"""Characters of a text that are shown."""
+"""Maximum number of shown characters of a text."""
 
 SIZE = 260
-"""Width and height of the field of a scatter plot."""
+"""Width and height of a scatter plot."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Part:
-    """What a term adds to a score, beside the largest there is."""
+    """Contribution of a term to a score; the width is relative to the largest."""
 
     term: str
     origin: str
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Case:
-    """A query that gains or loses, and the document that moves most."""
+    """Query with a gain or a loss, and its document that moves most."""
 
     query_id: str
     query: str
@@ -72,7 +72,7 @@ class Case:
 
 
 def write_report(path: Path, plan: Plan, result: Mapping[str, Any], benches: Mapping[str, Bench]) -> None:
-    """Write the page."""
+    """Write the report."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).resolve().parent / "templates"),
         autoescape=True,
@@ -104,7 +104,7 @@ def _target(one: Mapping[str, Any]) -> dict[str, Any]:
 def _section(plan: Plan, name: str, entry: Mapping[str, Any], bench: Bench) -> dict[str, Any]:
     choices = FoldChoices(bench)
     texts = bench.texts()
-    asked = {query.query_id: query.text for query in bench.reported.queries}
+    query_texts = {query.query_id: query.text for query in bench.reported.queries}
     main = entry["measures"][0]
     mixes = []
     for mix, found in entry["shares"].items():
@@ -118,8 +118,10 @@ def _section(plan: Plan, name: str, entry: Mapping[str, Any], bench: Bench) -> d
                 "title": system.title,
                 "chosen": ", ".join(f"{alpha:.2f}" for alpha in found["chosen"]),
                 "drawing": drawing[drawing.index("<svg") :],
-                "points": _points(entry["query_ids"], before, after, asked),
-                "cases": _cases(bench, choices, system, entry["query_ids"], before, after, asked, texts),
+                "points": _points(entry["query_ids"], before, after, query_texts),
+                "cases": _cases(
+                    bench, choices, system, entry["query_ids"], before, after, query_texts, texts
+                ),
             }
         )
     return {
@@ -154,12 +156,12 @@ def _table(plan: Plan, table: Any, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": table.title, "rows": rows}
 
 
-def _points(query_ids: Sequence[str], before: Any, after: Any, asked: Mapping[str, str]) -> list[Point]:
+def _points(query_ids: Sequence[str], before: Any, after: Any, query_texts: Mapping[str, str]) -> list[Point]:
     return [
         Point(
             round(float(x) * SIZE, 1),
             round(SIZE - float(y) * SIZE, 1),
-            f"{query_id}: {record.number(float(x))} to {record.number(float(y))}. {_short(asked[query_id], 90)}",
+            f"{query_id}: {record.number(float(x))} to {record.number(float(y))}. {_short(query_texts[query_id], 90)}",
         )
         for query_id, x, y in zip(query_ids, before, after, strict=True)
     ]
@@ -172,7 +174,7 @@ def _cases(
     query_ids: Sequence[str],
     before: Any,
     after: Any,
-    asked: Mapping[str, str],
+    query_texts: Mapping[str, str],
     texts: Mapping[str, str],
 ) -> list[Case]:
     order = np.argsort(after - before, kind="stable").tolist()
@@ -192,14 +194,14 @@ def _cases(
         variants = (choices.variant(system.mix[0], number), chosen.choices[number]["variant"])
         for name, variant in zip(system.mix, variants, strict=True):
             searcher = bench.searcher(bench.plan.systems[name], variant)
-            explained = searcher.explain(asked[query_id], doc_id)
+            explained = searcher.explain(query_texts[query_id], doc_id)
             scores.append(
                 (bench.plan.systems[name].title, record.number(explained.score, digits=2), _parts(explained))
             )
         cases.append(
             Case(
                 query_id=query_id,
-                query=_short(asked[query_id], LONGEST),
+                query=_short(query_texts[query_id], LONGEST),
                 before=record.number(float(before[place])),
                 after=record.number(float(after[place])),
                 gained=gained,
@@ -215,7 +217,7 @@ def _cases(
 def _moved(
     bench: Bench, query_id: str, before: Ranking, after: Ranking, *, up: bool
 ) -> tuple[str, int, str] | None:
-    """Return the relevant document whose reciprocal rank changes most, its grade and its two ranks."""
+    """Return the relevant document with the largest change of reciprocal rank, its grade and its two ranks."""
     ranks = [{doc_id: rank for rank, doc_id in enumerate(one.doc_ids, start=1)} for one in (before, after)]
     grades = {
         qrel.doc_id: qrel.relevance

@@ -1,4 +1,4 @@
-"""What inference-free ranking buys and costs in behaviour: one page from reports of probes.
+"""Gains and losses of inference-free ranking in behaviour: one page from reports of probes.
 
     termwise probe bm25 model1 tilde tildev2 bm25+tildev2,alpha=0.4 dense=BASE cross-encoder=MODELS/cross-encoder
         --suite all --limit 100 --judged dl19=DOCS,QUERIES,QRELS --candidates RUN --depth 100
@@ -6,16 +6,15 @@
     termwise probe … --suite "probe:*-by-*" --limit 5000 … --out WORK/matched
     python experiments/probes/behaviour.py WORK/finding WORK/matched
 
-Pairs that are matched cost no reading beyond that of the judged texts, so the second report has more of them. Of a
-probe that several reports have, the one with most samples counts.
+Matched pairs need no encoding beyond that of the judged texts, so that the second report has more of them. If several
+reports have a probe, the one with most samples is used.
 
-Written are ``results/probes_finding.md`` with every score, ``.csv`` with all numbers and ``.svg``, the heat map; and
-``probes_headline.svg`` with the rows of ``headline.toml``. No text of a collection is in them.
+Results are ``results/probes_finding.md`` with all scores, ``.csv`` with all numbers and ``.svg``, the heat map; and
+``probes_headline.svg`` with the rows of ``headline.toml``. They contain no texts of collections.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -49,7 +48,7 @@ ROW, COLUMN = 0.19, 0.85
 """Height and width of a cell, in inches."""
 
 LABELS = 4.6
-"""Room for the names of probes, in inches."""
+"""Width of the names of probes, in inches."""
 
 
 COLOURS = {"good": (0.04, 0.38, 0.66), "bad": (0.76, 0.25, 0.05), "apart": (0.49, 0.23, 0.93)}
@@ -62,7 +61,7 @@ class Line:
     Attributes
     ----------
     title, aside : str
-        What stands at its left, and in small print before the cells.
+        Label at the left, and small print before the cells.
     row : Row
     """
 
@@ -72,11 +71,8 @@ class Line:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "out")
     parser.add_argument("reports", type=Path, nargs="+", metavar="report")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results")
     given = parser.parse_args()
     report = joined([read_report(path) for path in given.reports])
     first = headline(report, tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8")))
@@ -93,7 +89,7 @@ def main() -> None:
 
 
 def joined(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Make one report of several about the same rankers: of each probe, the one with most samples."""
+    """Merge reports on the same rankers; for each probe, the report with most samples is used."""
     names = [[(one["name"], one["reading"]) for one in report["scorers"]] for report in reports]
     if any(other != names[0] for other in names):
         raise SystemExit("the reports are not about the same rankers, or their thresholds differ")
@@ -115,7 +111,7 @@ def joined(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:
-    """Return the rows that were declared, grouped; a probe that was not asked has none."""
+    """Return the groups of rows of a plan, without probes that the report lacks."""
     rows = {row.probe["name"]: row for _, found in sections(report) for row in found}
     return [
         (
@@ -131,7 +127,7 @@ def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[s
 
 
 def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]]) -> str:
-    """Write the tables, with what they were made of."""
+    """Return the page."""
     names = [scorer["name"] for scorer in report["scorers"]]
     return "\n".join(
         [
@@ -149,7 +145,7 @@ def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]])
 
 
 def headline_table(first: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str]) -> list[str]:
-    """Write the rows of the headline with their intervals."""
+    """Return the lines of the headline table, with intervals."""
     lines = [
         "## Headline",
         "",
@@ -179,10 +175,11 @@ def _with_interval(line: Line, cell: Mapping[str, Any] | None) -> str:
 
 
 def heat_map(groups: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str]) -> Any:
-    """Draw probes in rows and rankers in columns.
+    """Draw a heat map of probes in rows and rankers in columns.
 
-    Where it is known what is wanted: blue as wanted, orange otherwise. Where it is not: blue where the first text is
-    preferred, orange where the second is, violet where they are only told apart. In italics: not significant.
+    Blue scores are as expected and orange ones are not. For probes without an expectation, blue means that the first
+    text is preferred, orange that the second is, and violet a difference without direction. Scores that are not
+    significant are in italics.
     """
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
@@ -225,7 +222,7 @@ def heat_map(groups: Sequence[tuple[str, Sequence[Line]]], names: Sequence[str])
 
 
 def _unsure(line: Line, cell: Mapping[str, Any] | None) -> bool:
-    """Tell whether a score is not told from 0; a symmetric probe has no test."""
+    """Return whether a score is not significant; symmetric probes have no test."""
     return (
         cell is not None
         and cell["score"] is not None
@@ -235,7 +232,7 @@ def _unsure(line: Line, cell: Mapping[str, Any] | None) -> bool:
 
 
 def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, float, float], str, str]:
-    """Return colour, text and colour of the text of a cell."""
+    """Return background colour, text and text colour of a cell."""
     if cell is None or cell["score"] is None:
         return (1.0, 1.0, 1.0), "–", "#888888"
     score = cell["score"]

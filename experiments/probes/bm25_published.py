@@ -1,22 +1,20 @@
-"""BM25's rows of the ABNIRML paper, beside ours.
+"""Rows of BM25 in the ABNIRML paper, published and measured here.
 
     python experiments/probes/bm25_published.py --data PROBES
 
-PROBES is a folder with the data sets of pairs and judged passages, each under the name that `FOLDERS` gives it. BM25 is
-that of the paper as far as it is known: Terrier's text pipeline, k1 = 1.2, b = 0.8, query words stemmed and looked up
-among terms that hold no stop words. Document frequencies are those of the 14,581 passages that DL19 has at hand, not of
-all 8.8 million of MS MARCO. Each row is read with the median gap of this BM25 among the best ten of the official BM25
-list, and with the paper's threshold.
+PROBES is a folder with the data sets of pairs and judged passages, with the names in `FOLDERS`. BM25 follows the paper
+as far as it is known: text pipeline of Terrier, k1 = 1.2, b = 0.8, query terms stemmed and looked up among terms
+without stop words. Document frequencies are those of the 14,581 passages available for DL19, not of the 8.8 million of
+MS MARCO. Each row is read with the median gap of this BM25 in the top ten of the official BM25 run, and with the
+threshold of the paper.
 
-Where a score is further away than ``reach`` although the samples are made from the same files, `ABLATIONS` show what it
-hangs on.
+The rows of `_ablations` show the effect of conditions on scores that differ by more than ``reach`` although their
+samples come from the same files.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -65,7 +63,7 @@ K1, B = 1.2, 0.8
 
 @dataclass(frozen=True, eq=False)
 class PublishedAnalyzer:
-    """Terrier's text pipeline as an analyzer; see `termwise.probes.sources.matching.terms`."""
+    """Text pipeline of Terrier as an analyzer; see `termwise.probes.sources.matching.terms`."""
 
     terms: PublishedTerms
 
@@ -76,27 +74,23 @@ class PublishedAnalyzer:
 
     @property
     def vocabulary(self) -> None:
-        """None: words are open."""
+        """None, for an open vocabulary."""
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text."""
         return self.terms.tokens(text)
 
     def analyze(self, text: str) -> Analysis:
-        """Return the terms without their places, which nothing here asks for."""
+        """Return the terms, without their spans."""
         tokens = tuple(self.tokens(text))
         return Analysis(tokens, np.zeros((len(tokens), 2), dtype=np.int32))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "out")
     parser.add_argument("--data", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--language", choices=["spacy", "rules"], default="spacy")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results")
     given = parser.parse_args()
-    begin = time.perf_counter()
     published = tomllib.loads((HERE / "published.toml").read_text(encoding="utf-8"))
     words = frozenset((given.data / STOP_WORDS).read_text(encoding="utf-8").split())
     judged = {name: _judged(given.data / folder, name) for name, folder in JUDGED.items()}
@@ -116,7 +110,7 @@ def main() -> None:
     found = {
         "provenance": {
             **record.provenance(["termwise", "numpy", "scipy", "spacy"]),
-            "seconds": round(time.perf_counter() - begin),
+            "seconds": record.seconds(),
         },
         "language": language.name,
         "delta": {
@@ -127,7 +121,7 @@ def main() -> None:
         "rows": rows,
         "ablations": ablations,
     }
-    record.save(found, _page(found, published), given.out, "probes_bm25")
+    record.save(found, page(found, published), given.out, "probes_bm25")
 
 
 def _judged(folder: Path, name: str) -> JudgedTexts:
@@ -188,7 +182,7 @@ def _rows(
 def _ablations(
     data: Path, material: ProbeInputs, scorer: RowScorer, delta: float, store: ScoreCache
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the same files under other conditions: queries, statistics, threshold."""
+    """Yield rows of the same files under other conditions: language, statistics, threshold."""
     ruled = replace(material, language=open_language("rules"))
     for made, what in ((material, "as above"), (ruled, "noun chunks by rules")):
         for probe in TRANSFER.make(made):
@@ -206,7 +200,7 @@ def _ablations(
                 yield {"probe": probe.name, "what": title, "score": result.score, "samples": len(samples)}
 
 
-def _page(found: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+def page(found: Mapping[str, Any], published: Mapping[str, Any]) -> str:
     delta = found["delta"]
     lines = [
         "# BM25's rows of the ABNIRML paper, and ours",

@@ -1,17 +1,16 @@
-"""Generate queries for the judged texts of a collection: what the probe ``append-queries`` appends.
+"""Generate queries for the judged texts of a collection, for the probe ``append-queries``.
 
     python experiments/probes/generate_queries.py --model DOC2QUERY --judged COLLECTION,QUERIES,QRELS
         --kept expansions.sqlite --out queries.jsonl
     termwise probe … doc2query:DOC2QUERY,longest=32,length=192,kept=expansions.sqlite
         --data append-queries=queries.jsonl
 
-The model is that of ``train_doc2query.py``. What was generated is kept: a run that was interrupted goes on, and the
-ranker that expands texts finds what it needs.
+The model is that of ``train_doc2query.py``. Generated queries are stored in ``--kept``, from which an interrupted run
+resumes and the ranker reads.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -25,20 +24,17 @@ from termwise.storage.atomic_file import written_whole  # noqa: E402
 from termwise.yardsticks import CachedExpander  # noqa: E402
 
 AT_ONCE = 512
-"""Texts after which it is said how far the work is."""
+"""Texts per step of progress."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "threads")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--judged", required=True, help="COLLECTION,QUERIES,QRELS")
     parser.add_argument("--kept", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--longest", type=int, default=32, help="pieces of a query")
-    parser.add_argument("--length", type=int, default=192, help="pieces of a text")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--longest", type=int, default=32, help="maximum pieces of a query")
+    parser.add_argument("--length", type=int, default=192, help="maximum pieces of a text")
     given = parser.parse_args()
 
     import torch

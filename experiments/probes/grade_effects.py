@@ -1,21 +1,19 @@
-"""What a change costs a ranker where a passage is relevant, and where it is not.
+"""Effect of a change by the grade of the changed passage.
 
     termwise probe … --suite probe:shuffle-words-higher --suite probe:shuffle-words-lower … --limit 300 --out GRADES
     python experiments/probes/grade_effects.py GRADES
 
-Read are the samples of a report: of the probes that the suite ``all`` asks twice, over the higher and the lower half of
-the grades. Those of one kind (`KINDS`) are taken together. For each query that has samples of both halves: mean effect
-over the higher grades less that over the lower. Tested is the mean over queries, which count alike, by sign-flip
-permutation with Holm's correction over all kinds and rankers. Written is ``results/probes_by_grades.md`` and ``.json``.
+The input is the samples of a report, of the probes that the suite ``all`` has twice, for the higher and the lower half
+of the grades. Probes of one kind (`KINDS`) are pooled. For each query with samples of both halves, the difference is
+the mean effect over the higher grades minus that over the lower. The mean over queries is tested by sign-flip
+permutation with Holm's correction over all kinds and rankers. Result: ``results/probes_by_grades.md`` and ``.json``.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -40,7 +38,7 @@ KINDS = {
     "words misspelt": ("typos*", "keystrokes*"),
     "a sentence added that is not relevant": ("*-nonrelevant-sentence*",),
 }
-"""What is done to a text, and names of the probes that do it; those that join its tokens by blanks as well are not."""
+"""Kinds of changes, and the patterns of their probes; probes that also join tokens by blanks are excluded."""
 
 HALVES = ("higher", "lower")
 
@@ -49,13 +47,9 @@ Effects = dict[str, dict[str, list[int]]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "out")
     parser.add_argument("report", type=Path)
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
     given = parser.parse_args()
-    begin = time.perf_counter()
     about = record.provenance(["termwise", "numpy"])
     report = read_report(given.report)
     probes = {
@@ -69,7 +63,7 @@ def main() -> None:
     ]
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = p
-    about["seconds"] = round(time.perf_counter() - begin)
+    about["seconds"] = record.seconds()
     samples = {one["name"]: one["samples"] for one in report["probes"]}
     kept = {
         "provenance": about,
@@ -88,12 +82,12 @@ def _is_of(probe: str, patterns: Sequence[str]) -> bool:
 
 
 def _stems(probes: Sequence[str]) -> list[str]:
-    """Return names of probes without texts and half, each once."""
+    """Return the distinct names of probes without texts and half."""
     return list(dict.fromkeys(name.partition("@")[0].rpartition("-")[0] for name in probes))
 
 
 def effects_of(report: Path, probes: Sequence[str], scorer: str) -> Effects:
-    """Read what some probes found of a ranker, sample by sample."""
+    """Read the effects of the samples of some probes for a ranker."""
     found: Effects = defaultdict(lambda: {half: [] for half in HALVES})
     for probe in probes:
         half = probe.partition("@")[0].rpartition("-")[2]
@@ -131,7 +125,7 @@ def contrast(effects: Effects) -> dict[str, Any]:
 
 
 def page(kept: Mapping[str, Any]) -> str:
-    """Write the table."""
+    """Return the page."""
     head = [
         "what is done",
         "ranker",

