@@ -28,7 +28,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise MalformedRecordError(
-            "the plan cannot be read", facts=[("file", path), ("why", error)]
+            "the plan cannot be read", facts=[("file", path), ("reason", error)]
         ) from error
 
 
@@ -46,7 +46,7 @@ def part(kind: type[_Part], entry: Mapping[str, Any], **more: Any) -> _Part:
     except TypeError as error:
         raise ParameterError(
             "a part of the plan is not valid",
-            facts=[("part", kind.__name__), ("given", dict(entry)), ("why", error)],
+            facts=[("part", kind.__name__), ("given", dict(entry)), ("reason", error)],
         ) from error
 
 

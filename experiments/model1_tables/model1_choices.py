@@ -101,7 +101,7 @@ class Choices:
         except (TypeError, KeyError) as error:
             raise CheckFailedError(
                 "the layout of the file of choices is not valid",
-                facts=[("file", path), ("why", error)],
+                facts=[("file", path), ("reason", error)],
                 fixes=[AGAIN],
             ) from error
         if not self._stale:

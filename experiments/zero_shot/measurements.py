@@ -111,7 +111,7 @@ class Measurements:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckFailedError(
                 "the layout of a file of measurements is not valid",
-                facts=[("file", self._path), ("why", error)],
+                facts=[("file", self._path), ("reason", error)],
                 fixes=["remove it and measure again: zero_shot.py report ..."],
             ) from error
 

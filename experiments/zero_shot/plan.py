@@ -332,7 +332,7 @@ class Choices:
         except (TypeError, KeyError) as error:
             raise CheckFailedError(
                 "the layout of the file of choices is not valid",
-                facts=[("file", path), ("why", error)],
+                facts=[("file", path), ("reason", error)],
                 fixes=[_AGAIN],
             ) from error
 
