@@ -429,31 +429,30 @@ def page(result: dict[str, Any]) -> str:
     """Return the page."""
     rows = result["rows"]
     parts = [
-        "# BM25 on twelve judged collections, beside bm25s",
-        "Made by `experiments/bm25_collections.py`; its head states the settings. Published: the figures of the "
-        "README of the collections (bm25s 0.3.16). A difference in bold is one whose 95 % interval excludes 0.",
+        "# BM25 on twelve judged collections, in comparison with bm25s",
+        "Made by `experiments/bm25_collections.py`, whose docstring states the settings. Published: the figures in the "
+        "README of the collections (bm25s 0.3.16). The 95 % interval of a difference in bold excludes 0.",
         "## 1. nDCG@10",
         _first(rows),
         "## 2. AP@1000 and R@100",
         _second(rows),
         "## 3. The same tokens in both engines",
-        "nDCG@10. Our engine gets the tokens of bm25s. bm25s leaves equal scores in the order of a partial sort; its "
-        "second column has the same scores with ties in the order of the documents, as ours. The largest difference "
-        "of a score is relative to the best of the query.",
+        "nDCG@10. termwise gets the tokens of bm25s. bm25s orders equal scores by a partial sort; its second column "
+        "has the same scores with ties in the order of the documents, as in termwise. The largest difference of a "
+        "score is relative to the best score of the query.",
         _third(rows),
-        "## 4. From the tokens of bm25s to ours, one rule after the other",
-        "Change of the measure with each rule, on top of those to its left; 32-bit weights. The stop lists are the "
-        "same 33 words, so they change nothing. The last step is the analyzer `english` itself; uint8 is what 8-bit "
-        "impacts change after it.",
+        "## 4. From the tokens of bm25s to those of termwise, one rule after the other",
+        "Change of the measure by each rule, in addition to those at its left; 32-bit weights. Both have the same 33 "
+        "stop words. The last step is the analyzer `english`; uint8 is the further change by 8-bit impacts.",
         *(f"{name}\n\n{_ladder(rows, name)}" for name in MEASURES),
         "## 5. Each rule alone, on the tokens of bm25s",
-        "Change of nDCG@10, and in brackets the share of queries whose tokens the rule changes.",
+        "Change of nDCG@10, and in brackets the share of queries with changed tokens.",
         _alone(rows),
         "## 6. Conventions of evaluation, and the order of equal scores",
-        "Own document: the run of bm25s with a query's own document, and any with the query's id, dropped from the "
-        "run but not from the judgments. Ties: the least and the most that the order of equal scores can make of the "
-        "measure for bm25s. Reversed: termwise with the documents indexed in reverse, which turns the order of equal "
-        "scores round.",
+        "Own document: the run of bm25s, from which the document that is the query and documents with the id of the "
+        "query are removed, but not from the judgments. Ties: least and largest value of the measure for bm25s over "
+        "all orders of equal scores. Reversed: termwise with the documents indexed in reverse, which reverses the "
+        "order of equal scores.",
         *(f"{name}\n\n{_sixth(rows, name)}" for name in ("nDCG@10", "R@100")),
         record.about(result),
     ]

@@ -349,18 +349,19 @@ def page(result: dict[str, Any]) -> str:
     settings = result["settings"]
     return "\n\n".join(
         [
-            "# BM25 against Lucene, from the same tokens",
-            "Made by `experiments/lucene_agreement.py`; its head states the settings. "
+            "# Agreement of BM25 with Lucene on the same tokens",
+            "Made by `experiments/lucene_agreement.py`, whose docstring states the settings. "
             f"Lucene {settings['lucene']}, in {settings['jar']['name']}. Differences are to the run of Anserini's "
-            "command `SearchCollection` over an index as it comes.",
+            "command `SearchCollection` over a default index.",
             "## 1. Measures",
             "Lines 1 to 4 of a collection are termwise, the first with the default settings.",
             _measures(rows),
             "## 2. Rankings and scores",
-            "Share of queries with the same first ten documents in the same order: as the command gives them; with "
-            "ours put into its order (scores to four decimals, ties by document id); as `IndexSearcher` gives them; "
-            "and of an index with the same document lengths as ours (for exact ones that of `-bm25.accurate`). The "
-            "differences of scores are the largest over all documents that match, relative to Lucene's score.",
+            "Share of queries with the same first ten documents in the same order: in the run of the command; after "
+            "termwise is sorted in its order (scores to four decimals, ties by document id); in the run of "
+            "`IndexSearcher`; and in that of an index with the document lengths of termwise (for exact lengths, the "
+            "index of `-bm25.accurate`). Score differences are the largest over all matching documents, relative to "
+            "the score of Lucene.",
             _scores(ours),
             record.about(result),
         ]

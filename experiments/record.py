@@ -293,11 +293,11 @@ def about(record: dict[str, Any]) -> str:
     made = record["provenance"]
     packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
     changed = len(made["uncommitted"])
-    state = f"{changed} uncommitted changes, listed in the JSON" if changed else "nothing uncommitted"
+    state = f"{changed} uncommitted changes, listed in the JSON" if changed else "no uncommitted changes"
     return (
         f"Made {made['date']} in {made['seconds']} s on commit {made['commit'][:12]} ({state}; "
         f"SHA-256 of the sources {made['sources'][:12]}…), Python {made['python']}, {packages}; "
-        f"{made['processor']}, {made['processors']} processors. Intervals hold 95 %, by bootstrap over the queries "
+        f"{made['processor']}, {made['processors']} processors. Intervals are at 95 %, by bootstrap over the queries "
         f"({RESAMPLES:,} samples, percentiles, seed {SEED}); p is that of the sign-flip permutation test. "
         "Hashes of the data are in the JSON."
     )

@@ -15,15 +15,14 @@ def page(plan: Plan, result: Mapping[str, Any]) -> str:
     """Return the page: targets, tables of each collection, measures by share."""
     parts = [
         f"# {plan.title}",
-        f"After {plan.source}. Made by `experiments/by_example/study.py`. Values of a system with something to choose "
-        "are of queries that did not choose; what was chosen stands in the JSON, part by part. A value carries the "
-        f"letters of the rows that it is significantly better than: paired t-test, p < {plan.level} after Bonferroni's "
-        "correction over all pairs of rows. Differences are paired, from the first stage; p by sign flips, not "
-        "corrected.",
+        f"After {plan.source}. Made by `experiments/by_example/study.py`. Choices are made on other queries than those "
+        "of the values; the JSON lists them by part. The letters of a value are those of the rows that it exceeds "
+        f"significantly: paired t-test, p < {plan.level} after Bonferroni's correction over all pairs of rows. "
+        "Differences are paired, to the first stage; p is that of the sign-flip test, without correction.",
         _networks(result),
     ]
     if result["targets"]:
-        parts += ["## What was to be reached", _targets(result["targets"])]
+        parts += ["## Targets", _targets(result["targets"])]
     for name, entry in result["collections"].items():
         parts += [
             f"## {name}",
@@ -45,7 +44,7 @@ def curve_of(title: str, found: Mapping[str, Any], measure: str) -> ShareCurve:
     """Return the data of one panel."""
     values = found["measures"][measure]
     summary = values["smallest"]
-    told = [
+    definite = [
         values["smallest, each"][query]
         for query in values["smallest, each"]
         if query not in values["indifferent"]
@@ -57,7 +56,7 @@ def curve_of(title: str, found: Mapping[str, Any], measure: str) -> ShareCurve:
         means=np.array(values["means"]),
         oracle=summary["oracle"],
         marked=tuple((alpha, float(np.interp(alpha, values["alphas"], values["means"]))) for alpha in chosen),
-        best=np.array(told),
+        best=np.array(definite),
         indifferent=summary["indifferent"],
     )
 
@@ -86,7 +85,7 @@ def _targets(found: Sequence[Mapping[str, Any]]) -> str:
         "collection",
         "systems",
         "measure",
-        "wanted",
+        "target",
         "ratio",
         "95 %",
         "difference",
@@ -146,7 +145,7 @@ def _shares(plan: Plan, entry: Mapping[str, Any]) -> str:
                 )
             )
     head = (
-        "systems", "measure", "chosen", "worth", "oracle", "mean share, smallest of equal", "nearest", "at 0", "at 1",
-        "any", "inter-quartile range",
+        "systems", "measure", "chosen", "measure at it", "oracle", "mean share, smallest of equal", "nearest", "at 0",
+        "at 1", "any", "inter-quartile range",
     )  # fmt: skip
     return record.table(head, rows, left=2)

@@ -238,11 +238,11 @@ def _moved(
 
 
 def _parts(explained: Explanation) -> tuple[Part, ...]:
-    told = [one for one in explained.contributions if one.score > 0][:TERMS]
-    largest = max((one.score for one in told), default=1.0)
+    shown = [one for one in explained.contributions if one.score > 0][:TERMS]
+    largest = max((one.score for one in shown), default=1.0)
     return tuple(
         Part(one.term, one.origin, record.number(one.score, digits=2), round(100 * one.score / largest))
-        for one in told
+        for one in shown
     )
 
 

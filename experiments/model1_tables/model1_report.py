@@ -110,25 +110,27 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
     """Write the tables."""
     parts = [
         f"# {plan.title}" + (", in part" if result["partial"] else ""),
-        f"Made by `experiments/model1_tables/model1_tables.py`; collections, systems, tables and contrasts are "
-        f"declared in a `.toml` beside it, named {plan.name}.",
+        f"Made by `experiments/model1_tables/model1_tables.py` with the plan `{plan.name}.toml`, which declares "
+        "collections, systems, tables and contrasts.",
         _notes(result, plan),
         f"## {plan.measure}",
         "Macro: mean over "
         + (", ".join(result["macro"]["collections"]) or "no collection")
         + f"; ratio of macro means to {BASELINE}, with an interval by bootstrap over the queries within collections. "
-        "Time: milliseconds to score 1,000 candidates on one thread, all parts together, mean over the collections; "
-        "the paper tells the throughput of twelve. Published: MRR on MS MARCO, documents / passages or passages.",
+        "Time: milliseconds to score 1,000 candidates on one thread, sum of all parts, mean over the collections; "
+        "the paper reports the throughput of twelve threads. Published: MRR on MS MARCO, documents / passages or "
+        "passages.",
         _main_table(result, plan),
-        "## What was to be reached",
+        "## Targets",
         _target_table(result, plan),
         *(part for measure in plan.measures for part in _contrast_tables(result, plan, measure)),
-        "## What it costs",
-        "Means over the collections, one thread, queries one after the other. Search: milliseconds a query to find the "
-        "candidates, or to rank where an index searches alone. Analysis: milliseconds to cut the query, in all ways "
-        "that the system needs; lemmas run a tagger. Scoring: milliseconds for 1,000 candidates. Fusing: milliseconds "
-        "a query to scale, add and sort. Bytes a document: inverted view where an index searches, forward view where "
-        "it scores candidates, and the order of documents. Table: megabytes that gathering reads beside the index.",
+        "## Costs",
+        "Means over the collections, one thread, one query after the other. Search: milliseconds per query to retrieve "
+        "the candidates, or to rank with an index that is a first stage. Analysis: milliseconds to analyse the query "
+        "for all fields of the system; lemmas need a tagger. Scoring: milliseconds for 1,000 candidates. Fusing: "
+        "milliseconds per query to scale, add and sort. Bytes a document: the inverted view of a first stage, the "
+        "forward view of an index that scores candidates, and the order of documents. Table: megabytes of a table that "
+        "is read at query time.",
         _cost_table(result, plan),
         *(
             part
@@ -136,8 +138,8 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
             for part in (f"## {measure}: means and intervals", _interval_table(result, plan, measure))
         ),
         "## Choices on the dev queries",
-        "Dev: the mean on the queries that chose. Left out: the same with each fifth measured by what the others "
-        "chose. Alone: without BM25. Tried: the mean with the best p, lambda and weights of each table.",
+        "Dev: mean on the dev queries. Left out: cross-validated mean, each fifth with the choices on the others. "
+        "Alone: without BM25. Tried: mean with the best p, lambda and weights of each table.",
         _choice_table(result),
         record.skipped_section(result["skipped"]),
         record.about(dict(result)),
@@ -146,15 +148,15 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
 
 
 def _notes(result: Mapping[str, Any], plan: Plan) -> str:
-    cut = ", ".join(f"{field} by `{name}`" for field, name in result["analyzers"].items())
+    fields = ", ".join(f"{field} with `{name}`" for field, name in result["analyzers"].items())
     lines = [
-        f"Fields: {cut}.",
-        f"{BASELINE} is BM25 over {plan.systems[BASELINE].field} and finds {plan.depth:,} candidates; all systems but "
-        "those that search alone score these, and are fused with it, z-scores per query, by weights that were chosen "
-        "on dev queries and frozen.",
-        "`model1` and `neural-model1` are scored by gathering from the table; `index` is the same table compiled, with "
-        "one-byte weights, so many of a document, and the same weights of the fusion. What gathering has more is lost "
-        "by pruning and rounding.",
+        f"Fields: {fields}.",
+        f"{BASELINE} is BM25 over {plan.systems[BASELINE].field} and retrieves {plan.depth:,} candidates. All systems "
+        "except for first stages score these candidates and are fused with it: z-scores per query, with weights chosen "
+        "on dev queries.",
+        "`model1` and `neural-model1` score with columns of the table; `index` is the same table compiled into an "
+        "index with a limited number of one-byte weights per document, and the same weights of the fusion. The "
+        "difference is the loss by pruning and rounding.",
     ]
     lines += _neural_notes(result, plan)
     for name, entry in result["collections"].items():
@@ -164,7 +166,7 @@ def _notes(result: Mapping[str, Any], plan: Plan) -> str:
         elif not collection.dev:
             lines.append(
                 f"{name} has no dev split: {collection.dev_queries:,} of its training queries were drawn for the "
-                "choices, and their pairs left out of the training."
+                "choices, and their pairs were not used for training."
             )
         if entry["queries without a relevant document"]:
             lines.append(
@@ -176,20 +178,20 @@ def _notes(result: Mapping[str, Any], plan: Plan) -> str:
 
 def _neural_notes(result: Mapping[str, Any], plan: Plan) -> list[str]:
     """Return the notes on the training of neural tables."""
-    told = {}
+    notes = {}
     for name, choices in result["choices"].items():
         for system, choice in choices.items():
             trained = choice.get("table, trained", {})
             if plan.systems[system].model == "neural-model1" and "steps" in trained:
                 settings = trained["settings"]
-                told[name] = (
+                notes[name] = (
                     f"{name} {settings['epochs']} epochs, {trained['steps']:,} steps of {settings['batch']} queries, "
                     f"least probability {settings['least']:g}, {choice['table, entries']:,} of them"
                 )
-    if not told:
+    if not notes:
         return []
     return [
-        f"Neural tables: {'; '.join(told.values())}. Without an own choice their p and lambda are those of training."
+        f"Neural tables: {'; '.join(notes.values())}. Unless chosen, their p and lambda are those of training."
     ]
 
 
@@ -231,9 +233,9 @@ def _target_table(result: Mapping[str, Any], plan: Plan) -> str:
         for one in result["targets"]
     ]
     if not rows:
-        return "Nothing was declared, or nothing of it was run."
+        return "The plan has no targets, or their systems were not run."
     return record.table(
-        ("systems", f"ratio of macro {plan.measure} wanted", "ratio", "95 %", "reached"), rows
+        ("systems", f"target ratio of macro {plan.measure}", "ratio", "95 %", "reached"), rows
     )
 
 
@@ -277,7 +279,7 @@ def _contrast_tables(result: Mapping[str, Any], plan: Plan, measure: str) -> lis
     )
     return [
         f"## {measure}: system against system",
-        "Paired, query by query; p by Holm over the contrasts of a collection.",
+        "Paired by query; p by Holm over the contrasts of a collection.",
         record.table(head, rows, left=2),
     ]
 
@@ -307,7 +309,7 @@ def _cost_table(result: Mapping[str, Any], plan: Plan) -> str:
     )
     load = ", ".join(f"{value:.1f}" for value in result["provenance"]["load"])
     return (
-        record.table(head, rows) + f"\n\nLoad of the machine when it began, over 1, 5 and 15 minutes: {load}."
+        record.table(head, rows) + f"\n\nLoad of the machine at the start, over 1, 5 and 15 minutes: {load}."
     )
 
 

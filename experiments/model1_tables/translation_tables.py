@@ -172,8 +172,8 @@ class Tables:
                 threads=self.threads,
                 progress=progress_lines(folder.name),
             )
-            told = f"{facts['pairs']:,} pairs, {facts['entries']:,} translations"
-            record.say(f"{folder.name}: {told}, {facts['seconds']['total']:.0f} s")
+            counts = f"{facts['pairs']:,} pairs, {facts['entries']:,} translations"
+            record.say(f"{folder.name}: {counts}, {facts['seconds']['total']:.0f} s")
         return Table(str(folder))
 
     @cached_property

@@ -134,7 +134,7 @@ def page(report: Mapping[str, Any], first: Sequence[tuple[str, Sequence[Line]]])
             f"# {HEADING}",
             "",
             "Made by `termwise probe` and `experiments/probes/behaviour.py`. A score is the mean effect over pairs of "
-            "texts: +1 where the first, which has the named quality or the change, is always preferred.",
+            "texts: +1 if the first, which has the named quality or the change, is always preferred.",
             "",
             *about_lines(report),
             "",
@@ -149,7 +149,7 @@ def headline_table(first: Sequence[tuple[str, Sequence[Line]]], names: Sequence[
     lines = [
         "## Headline",
         "",
-        "With 95 % intervals over queries; *wanted* is what a good ranker of passages does. "
+        "With 95 % intervals over queries; *wanted* is the behaviour of a good passage ranker. "
         rf"\*: {NOT_SIGNIFICANT}.",
         "",
         "| | probe | wanted | " + " | ".join(names) + " | pairs | queries |",

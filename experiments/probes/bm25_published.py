@@ -203,17 +203,27 @@ def _ablations(
 def page(found: Mapping[str, Any], published: Mapping[str, Any]) -> str:
     delta = found["delta"]
     lines = [
-        "# BM25's rows of the ABNIRML paper, and ours",
+        "# Rows of BM25 in the ABNIRML paper, published and measured here",
         "",
-        "S. MacAvaney et al., TACL 2022, tables 1 to 3. Made by `experiments/probes/bm25_published.py`; where samples "
-        "come from the paper's own files, marked ●, sign and size can be compared. MS MARCO's passages are at hand in "
-        f"part, 47 % of those judged in DL19. Language: {found['language']}.",
+        "S. MacAvaney et al., TACL 2022, tables 1 to 3. Made by `experiments/probes/bm25_published.py`. Rows marked ● "
+        "have samples from the files of the paper, so that sign and size can be compared. Of the passages judged in "
+        f"DL19, 47 % are available here. Language: {found['language']}.",
         "",
-        f"- δ, the median gap of this BM25 among the best ten of the official list: {delta['median']:.4f}.",
+        f"- δ, the median gap of this BM25 in the top ten of the official run: {delta['median']:.4f}.",
         f"- δ of the paper: {delta['published']:.4f} in logarithms to the base 2, {delta['published here']:.4f} here.",
         "",
         record.table(
-            ["probe", "paper", "ours", "95 %", "paper's δ", "off", "samples", "paper's", "same texts"],
+            [
+                "probe",
+                "paper",
+                "here",
+                "95 %",
+                "δ of the paper",
+                "difference",
+                "samples",
+                "of the paper",
+                "same texts",
+            ],
             (
                 [
                     f"{_title(row)}, {row['probe'].partition('@')[2]}{' ●' if row['same'] else ''}",
@@ -232,20 +242,20 @@ def page(found: Mapping[str, Any], published: Mapping[str, Any]) -> str:
             ),
         ),
         "",
-        "The published rows with TF as control are of a part of the pairs: its search for equal vectors stops where "
-        "another vector of the same sum stands between (Length by TF, Relevance by TF, Overlap by TF). The passages at "
-        "hand are the first of six rankers, so those judged not relevant are closer to the query than in the whole: "
-        "relevance is harder to see.",
+        "The published rows with TF as control (Length by TF, Relevance by TF, Overlap by TF) use a part of the pairs: "
+        "the search for equal vectors stops at a different vector with the same sum. The available passages are the "
+        "top results of six rankers, so that those judged not relevant are closer to the query than in the whole "
+        "collection, and relevance is harder to detect.",
         "",
-        "## What was to be reached",
+        "## Targets",
         "",
         *(_reached(row, published["reach"]) for row in found["rows"] if row["same"] or _is_tf_by_length(row)),
         "",
-        "## What the rows hang on",
+        "## Effect of conditions",
         "",
-        "With the paper's threshold the rows of the same files are the paper's, to the digits that it prints; what is "
-        "off with the median rule is the threshold. Why the median gap is smaller here was not established. N and df "
-        "are those of passages that were found for these very queries, which makes their words look common.",
+        "With the threshold of the paper, the rows of the same files equal those of the paper in all printed digits; "
+        "the differences with the median rule come from the threshold. The reason for the smaller median gap here is "
+        "not known. N and df are those of passages retrieved for these queries, in which the query terms are frequent.",
         "",
         record.table(
             ["probe", "condition", "score", "samples"],
@@ -277,12 +287,13 @@ def _is_tf_by_length(row: Mapping[str, Any]) -> bool:
 def _reached(row: Mapping[str, Any], reach: float) -> str:
     if _is_tf_by_length(row):
         return (
-            f"- {row['title']}: +1.00 wanted, {row['score']:+.3f}: {'yes' if row['score'] > 0.995 else 'NO'}."
+            f"- {row['title']}: target +1.00, {row['score']:+.3f}: {'yes' if row['score'] > 0.995 else 'NO'}."
         )
     off = row["score"] - row["paper"]
     alike = row["score"] * row["paper"] >= 0
     fits = alike and abs(off) <= reach
-    return f"- {_title(row)}: same sign and within {reach:.2f} wanted, off by {off:+.3f}: {'yes' if fits else 'NO'}."
+    verdict = "yes" if fits else "NO"
+    return f"- {_title(row)}: target same sign and within {reach:.2f}, difference {off:+.3f}: {verdict}."
 
 
 if __name__ == "__main__":

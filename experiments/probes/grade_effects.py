@@ -127,7 +127,7 @@ def contrast(effects: Effects) -> dict[str, Any]:
 def page(kept: Mapping[str, Any]) -> str:
     """Return the page."""
     head = [
-        "what is done",
+        "change",
         "ranker",
         "higher grades",
         "lower grades",
@@ -145,23 +145,23 @@ def page(kept: Mapping[str, Any]) -> str:
         ]
         for row in kept["rows"]
     ]
-    for told, row in zip(rows, kept["rows"], strict=True):
-        told[4] += f" {record.interval((row['low'], row['high']), digits=2, signed=True)}".rstrip()
+    for cells, row in zip(rows, kept["rows"], strict=True):
+        cells[4] += f" {record.interval((row['low'], row['high']), digits=2, signed=True)}".rstrip()
     probes = [
         f"- {kind}, {kept['pairs'][kind]:,} pairs: {', '.join(_stems(names))}"
         for kind, names in kept["probes"].items()
     ]
-    judged = "; ".join(f"{name}, {said}" for name, said in kept["data"].items())
+    judged = "; ".join(f"{name}, {facts}" for name, facts in kept["data"].items())
     return "\n".join(
         [
-            "# What a change costs, where a passage is relevant and where it is not",
+            "# Effect of changes by the grade of the passage",
             "",
-            f"Mean effects over queries ({judged}): −1 where the text as it was is always preferred, +1 where the "
-            "changed one is.",
+            f"Mean effects over queries ({judged}): −1 if the original text is always preferred, +1 if the changed one "
+            "is.",
             "",
             record.table(head, rows, left=2),
             "",
-            "The probes, each asked over the higher and over the lower grades:",
+            "The probes, each for the higher and for the lower grades:",
             "",
             *probes,
             "",

@@ -106,15 +106,15 @@ def page(found: Comparison, kept: Mapping[str, Any]) -> str:
     """Return the page."""
     rows = []
     for evaluation in found.evaluations:
-        told = [evaluation.run, *(record.number(evaluation.means[name]) for name in evaluation.means)]
+        cells = [evaluation.run, *(record.number(evaluation.means[name]) for name in evaluation.means)]
         for contrast in found.contrasts:
             if contrast.run == evaluation.run and contrast.measure == "nDCG@10":
                 bounds = (contrast.ci_low, contrast.ci_high)
-                told += [
+                cells += [
                     f"{record.number(contrast.difference, signed=True)} {record.interval(bounds, signed=True)}",
                     record.p_value(contrast.p_permutation_holm),
                 ]
-        rows.append(told + ["", ""] * (len(told) < 5))
+        rows.append(cells + ["", ""] * (len(cells) < 5))
     head = ["ranker", *found.evaluations[0].means, "nDCG@10 against the first, 95 %", "p, Holm"]
     return "\n".join(
         [
@@ -123,7 +123,7 @@ def page(found: Comparison, kept: Mapping[str, Any]) -> str:
             NOTE,
             "",
             f"The best 100 of {kept['candidates']['run']} for {kept['candidates']['queries']} queries, ranked by each. "
-            "Statistics of terms are those of the passages at hand, not of the whole collection.",
+            "Term statistics are those of the available passages, not of the whole collection.",
             "",
             record.table(head, rows),
             "",

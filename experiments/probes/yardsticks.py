@@ -110,16 +110,17 @@ def page(
     ]
     return "\n".join(
         [
-            "# Rankers of the kinds that the ABNIRML paper asked",
+            "# Rankers of the kinds in the ABNIRML paper",
             "",
-            "Ours / theirs, both by the median gap of each ranker. Networks and, for most rows, samples differ: what "
-            "can be compared is which way a kind of ranker leans.",
+            "Here / published, both with the median gap of each ranker. Networks and, for most rows, samples differ, "
+            "so that only the directions can be compared.",
             "",
-            record.table(["probe", "texts", *names, "our pairs"], table, left=2),
+            record.table(["probe", "texts", *names, "pairs"], table, left=2),
             "",
-            f"Rows that lean the same way, of those with {LEANING} or more in the paper; rank correlation over all.",
+            f"Rows with the same direction, of those with {LEANING} or more in the paper; rank correlation over all "
+            "rows.",
             "",
-            record.table(["ranker", "in the paper", "same way", "ρ", "rows"], summary, left=2),
+            record.table(["ranker", "in the paper", "same direction", "ρ", "rows"], summary, left=2),
             "",
             f"Language: {report['facts']['language']}; candidates: {report['facts']['candidates']}.",
         ]

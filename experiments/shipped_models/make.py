@@ -122,9 +122,13 @@ def train(kind: EncoderKind, given: argparse.Namespace) -> None:
     manifest = EncoderFolder.open(out).manifest
     trained = manifest.trained
     step = trained["best"].get("step", trained["steps"])
-    told = of_run(TrainSettings(**trained["settings"]), trained["sources"], step, trained.get("processes", 1))
+    facts_of_run = of_run(
+        TrainSettings(**trained["settings"]), trained["sources"], step, trained.get("processes", 1)
+    )
     left = left_out(given.work / "prepared", trained["sources"])
-    rewrite(out, replace(manifest, trained={**trained, **told, **({"left_out": left} if left else {})}))
+    rewrite(
+        out, replace(manifest, trained={**trained, **facts_of_run, **({"left_out": left} if left else {})})
+    )
     write_card(out, given.size)
 
 
@@ -329,9 +333,14 @@ def curve(kind: str, given: argparse.Namespace) -> None:
                     progress=progress,
                 )
         step = step_of(checkpoint)
-        told = of_run(settings, counts, step, facts.get("processes", 1))
+        facts_of_run = of_run(settings, counts, step, facts.get("processes", 1))
         state = json.loads((checkpoint / STATE).read_text())
-        trained = {"kind": kind, "sources": counts, "settings": asdict(public_settings(settings)), **told}
+        trained = {
+            "kind": kind,
+            "sources": counts,
+            "settings": asdict(public_settings(settings)),
+            **facts_of_run,
+        }
         write_encoder_folder(
             network,
             pieces.analyzer,
@@ -345,7 +354,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
             precisions=("int8",),
             weights="left out",
         )
-        print(f"{out}: {told['pairs_seen']:,} pairs, and {told['head_pairs']:,} for the head")
+        print(f"{out}: {facts_of_run['pairs_seen']:,} pairs, and {facts_of_run['head_pairs']:,} for the head")
 
 
 def card(kind: str, size: str) -> dict[str, Any]:
@@ -368,8 +377,8 @@ def write_card(folder: Path, size: str) -> None:
     settings = TrainSettings(**trained["settings"])
     given = {**known, "limits": [seen, *known["limits"]]}
     described = card_facts(folder, manifest.kind, trained, settings, given)
-    if told := measured(folder, manifest.kind, RESULT):
-        described["evaluation"]["note"] += f"\n\n{told}"
+    if facts_of_run := measured(folder, manifest.kind, RESULT):
+        described["evaluation"]["note"] += f"\n\n{facts_of_run}"
     (folder / CARD).write_text(card_of(described))
 
 

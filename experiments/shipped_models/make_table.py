@@ -84,11 +84,11 @@ def check_origin(folder: Path, pairs: Path, settings: Model1Settings) -> None:
     ParameterError
         With the difference.
     """
-    told = read_manifest(folder).description
+    info = read_manifest(folder).description
     data = [{"name": one.name, "pairs": len(one), "digest": one.digest()} for one in read_sources(pairs)]
     for what, seen, expected in (
-        ("the pairs", told.get("data"), data),
-        ("the settings of the recipe", told.get("settings"), asdict(settings)),
+        ("the pairs", info.get("data"), data),
+        ("the settings of the recipe", info.get("settings"), asdict(settings)),
     ):
         if seen != expected:
             raise ParameterError(
@@ -100,9 +100,9 @@ def check_origin(folder: Path, pairs: Path, settings: Model1Settings) -> None:
 
 def described(table: TranslationTable, prepared: Path) -> TranslationTable:
     """Add to the description of a table the pairs that were left out of its training."""
-    told = table.description
-    left = left_out(prepared, {one["name"]: one["pairs"] for one in told["data"]})
-    return replace(table, description={**told, **({"left_out": left} if left else {})})
+    info = table.description
+    left = left_out(prepared, {one["name"]: one["pairs"] for one in info["data"]})
+    return replace(table, description={**info, **({"left_out": left} if left else {})})
 
 
 def ship(
@@ -134,12 +134,12 @@ def ship(
 
 def cut(table: TranslationTable, least: float) -> TranslationTable:
     """Remove the probabilities below a threshold, and record the table before in ``cut``."""
-    told = table.description
+    info = table.description
     smaller = above(table, least)
     lost = table.occurrences @ np.maximum(1 - smaller.row_sums, 0) / table.occurrences.sum()
-    before = {"least": least, "entries_before": told["entries"], "lost_before": told["lost"]}
+    before = {"least": least, "entries_before": info["entries"], "lost_before": info["lost"]}
     return replace(
-        smaller, description={**told, "entries": smaller.nnz, "lost": round(float(lost), 6), "cut": before}
+        smaller, description={**info, "entries": smaller.nnz, "lost": round(float(lost), 6), "cut": before}
     )
 
 
@@ -153,27 +153,27 @@ def write(table: TranslationTable, folder: Path, precision: Any) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def card(known: Mapping[str, Any], told: Mapping[str, Any], precision: str, files: Mapping[str, int]) -> str:
+def card(known: Mapping[str, Any], info: Mapping[str, Any], precision: str, files: Mapping[str, int]) -> str:
     """Return the card of a table from the facts of ``card.toml`` and its description."""
-    data = [[one["name"], one["pairs"], *known["data"][one["name"]].values()] for one in told["data"]]
+    data = [[one["name"], one["pairs"], *known["data"][one["name"]].values()] for one in info["data"]]
     header = {
         "language": [known["language"]],
         "license": known["license"].lower(),
         "datasets": [row[0] for row in data],
         "tags": ["termwise", TABLE, "translation-table"],
     }
-    cut, left = told["cut"], told.get("left_out")
+    cut, left = info["cut"], info.get("left_out")
     facts = {
-        "judged pairs": told["pairs"],
-        "of them without a word on a side": told["empty"],
-        "chunks beside their query": told["chunks"],
+        "judged pairs": info["pairs"],
+        "of them without a word on a side": info["empty"],
+        "chunks beside their query": info["chunks"],
         "left out, one side more than "
-        f"{told['settings']['longest_ratio']:g} times as long as the other": told["uneven"],
-        "sequences, sides swapped included": told["sequences"],
-        "different words of document sides": told["terms"],
-        "words of document sides": told["tokens"],
-        "cells of the model": told["cells"],
-        "probabilities in this folder": told["entries"],
+        f"{info['settings']['longest_ratio']:g} times as long as the other": info["uneven"],
+        "sequences, sides swapped included": info["sequences"],
+        "different words of document sides": info["terms"],
+        "words of document sides": info["tokens"],
+        "cells of the model": info["cells"],
+        "probabilities in this folder": info["entries"],
     }
     parts = [
         "\n".join(["---", *(f"{name}: {json.dumps(value)}" for name, value in header.items()), "---"]),
@@ -194,15 +194,15 @@ def card(known: Mapping[str, Any], told: Mapping[str, Any], precision: str, file
         _table(["", "number"], facts.items()),
         _table(
             ["iteration", "perplexity"],
-            [[number, f"{value:,.2f}"] for number, value in enumerate(told["perplexities"], 1)],
+            [[number, f"{value:,.2f}"] for number, value in enumerate(info["perplexities"], 1)],
         ),
         "All settings:",
-        _table(["setting", "value"], sorted(told["settings"].items())),
+        _table(["setting", "value"], sorted(info["settings"].items())),
         "## Cut to ship",
-        f"Probabilities below {cut['least']:g} were left out, {cut['entries_before'] - told['entries']:,} of "
+        f"Probabilities below {cut['least']:g} were left out, {cut['entries_before'] - info['entries']:,} of "
         f"{cut['entries_before']:,}, and the others rounded down to {precision}; rows were not scaled. Of the "
-        f"probability of all translations, over the words of document sides, {told['lost']:.1%} is not in this "
-        f"folder; in the table as it was trained, without probabilities below {told['settings']['least']:g}, "
+        f"probability of all translations, over the words of document sides, {info['lost']:.1%} is not in this "
+        f"folder; in the table as it was trained, without probabilities below {info['settings']['least']:g}, "
         f"{cut['lost_before']:.1%} was not.",
         "## Limits",
         "\n".join(f"- {limit}" for limit in known["limits"]),

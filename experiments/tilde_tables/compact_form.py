@@ -162,8 +162,8 @@ def page(result: Mapping[str, Any], name: str) -> str:
     rows.append([reference["name"], f"{reference['bytes']:,}", "", "", "", "", ""])
     found = macro["suggested keep"]
     limits = f"{plan['budget']:,} bytes and {plan['loss']:.0%} of {against}, in re-ranking and as first stage"
-    said = (
-        f"Within {limits}: {macro['fewest']} and more. The best of these in re-ranking: **{found}**, "
+    verdict = (
+        f"Within {limits}: {macro['fewest']} and more. Best of these in re-ranking: **{found}**, "
         f"{reference['bytes'] / _bytes(macro, found):.0f} times smaller than {reference['name']}."
         if found
         else f"No size is within {limits}."
@@ -174,13 +174,13 @@ def page(result: Mapping[str, Any], name: str) -> str:
         "Made by `experiments/tilde_tables/compact_form.py` on dev splits. Bytes: inverted and forward view, one byte "
         "a weight (exact: four, and no inverted view). Quality: macro mean "
         f"{plan['measure']} over {', '.join(macro['collections'])}, re-ranking {plan['depth']:,} candidates of BM25 "
-        f"and as first stage; lost against {against}. {reference['name'].capitalize()}: {reference['said']}.",
+        f"and as first stage; loss against {against}. {reference['name'].capitalize()}: {reference['said']}.",
         f"![{plan['title']}]({name}.svg)",
         record.table(
-            ("keep", "bytes a document", "re-ranking", "lost", "first stage", "lost", "within both limits"),
+            ("keep", "bytes a document", "re-ranking", "loss", "first stage", "loss", "within both limits"),
             rows,
         ),
-        said,
+        verdict,
     ]
     for collection, entry in result["collections"].items():
         sized = [(f"{point['keep']:,}", point) for point in entry["points"]]

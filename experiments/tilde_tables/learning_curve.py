@@ -143,8 +143,8 @@ def page(result: Mapping[str, Any], name: str) -> str:
     for kind, logged_points in result["logged"].items():
         rows = [[f"{pairs:,}", record.number(value, digits=4)] for pairs, value in logged_points]
         parts += [
-            f"## {kind}, as logged in training",
-            "On held-out pairs of the training sources: another pool of passages, so that only the shape compares.",
+            f"## {kind}, validation log of the training",
+            "On held-out pairs of the training sources, another pool of passages, so that only shapes can be compared.",
             record.table(("pairs seen", plan["measure"]), rows),
         ]
     return "\n\n".join([*parts, record.about(dict(result))])

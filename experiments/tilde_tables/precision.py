@@ -115,7 +115,7 @@ def page(result: Mapping[str, Any]) -> str:
     parts = [
         f"# {plan['title']}",
         f"Made by `experiments/tilde_tables/precision.py` on dev splits. {plan['measure']}; loss: 1 − int8 / float32, "
-        f"interval by paired bootstrap over the queries within collections. To be reached: a loss of the macro mean of "
+        f"interval by paired bootstrap over the queries within collections. Target: a loss of the macro mean of "
         f"at most {plan['target']:.1%}. Re-ranking: {plan['depth']:,} candidates of BM25. Processor class: "
         f"{result['processor class']}.",
     ]
@@ -123,13 +123,13 @@ def page(result: Mapping[str, Any]) -> str:
         described = result["encoders"][kind]
         parts.append(f"## {kind}")
         expanded = result["expanded in"].get(kind, {})
-        unlike = {in_what for precision, in_what in expanded.items() if in_what != precision}
-        told = (
-            f" Documents were expanded in {', '.join(unlike)} for both: what expands has no other."
+        unlike = {other for precision, other in expanded.items() if other != precision}
+        note = (
+            f" Documents were expanded in {', '.join(unlike)} for both, the only precision of the expanding encoder."
             if unlike
             else ""
         )
-        parts.append(f"Encoder {described[:19]}….{told}")
+        parts.append(f"Encoder {described[:19]}….{note}")
         for part in PARTS:
             found = entry[part]
             rows = [_cells(name, row) for name, row in found["collections"].items()]

@@ -214,10 +214,10 @@ def _table_page(result: Mapping[str, Any]) -> str:
         f"# {plan['title']}",
         *([plan["note"]] if "note" in plan else []),
         f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`. Latency: milliseconds a query on one "
-        f"thread, means; each query counts with the median of its times, {latency['passes']} passes after "
+        f"thread, means; each query has the median of its times, {latency['passes']} passes after "
         f"{latency['warm']} queries to warm up. Difference, interval and p of {main} are paired, against the "
-        "baseline; p by Holm over the rows. Published: the paper's own figure, on its own data. A document "
-        "likelihood is the mean over all tokens of a document; the reference cuts documents off at 512.",
+        "baseline; p by Holm over the rows. Published: figure of the paper, on its data. A document likelihood is the "
+        "mean over all tokens of a document; the reference truncates documents at 512.",
         _encoder_list(result),
     ]
     for name, entry in result["datasets"].items():
@@ -233,7 +233,7 @@ def _table_page(result: Mapping[str, Any]) -> str:
         ]
         notes = [f"- {row['name']}: not run, {row['not run']}" for row in entry["rows"] if "not run" in row]
         notes += [
-            f"- {row['name']}: in the compact form, since many documents are read"
+            f"- {row['name']}: in the compact form, because of the number of encoded documents"
             for row, declared in zip(entry["rows"], plan["rows"], strict=True)
             if "auto" in (declared.get("form"), declared.get("stored"))
             and "compact" in (row.get("form"), row.get("stored"))
@@ -252,7 +252,9 @@ def _encoder_list(result: Mapping[str, Any]) -> str:
             described = result["encoders"][name]
             seen = described["pairs seen"]
             pairs = (
-                f"trained on {seen:,} pairs" if isinstance(seen, int) else "pairs it was trained on not known"
+                f"trained on {seen:,} pairs"
+                if isinstance(seen, int)
+                else "number of training pairs not known"
             )
             lines.append(f"- encoder `{name}`: {described['id'][:19]}…, {pairs}")
     return "\n".join(lines)
@@ -261,7 +263,7 @@ def _encoder_list(result: Mapping[str, Any]) -> str:
 def _sizes(entry: Mapping[str, Any]) -> str:
     """Return the numbers of queries, documents and encoded documents as text."""
     read = "all" if entry["networks read"] == "all" else f"the {entry['documents read']:,} candidates"
-    return f"{entry['queries']:,} queries, {entry['documents']:,} documents; networks read {read}"
+    return f"{entry['queries']:,} queries, {entry['documents']:,} documents; networks encode {read}"
 
 
 def _line(measures: Sequence[str]) -> Any:
@@ -352,7 +354,7 @@ def _sweep_page(result: Mapping[str, Any], name: str) -> str:
         f"# {plan['title']}",
         f"After {plan['source']}. Made by `experiments/tilde_tables/tables.py`; all points with intervals are in "
         f"[{name}.csv]({name}.csv). A document likelihood is the mean over all tokens of a document; the reference "
-        "cuts documents off at 512.",
+        "truncates documents at 512.",
         _encoder_list(result),
         f"![{plan['title']}]({name}.svg)",
     ]
@@ -367,8 +369,8 @@ def _sweep_page(result: Mapping[str, Any], name: str) -> str:
         ]
         rows.append(["BM25", *(record.number(entry["bm25"][measure]) for measure in entry["measures"]), ""])
         head = ("α", *entry["measures"], f"95 % of {plan['measures'][0]}")
-        said = f"{_sizes(entry)}; {entry['form']} form."
-        parts += [f"## {dataset_name}", said, record.table(head, rows)]
+        sizes = f"{_sizes(entry)}; {entry['form']} form."
+        parts += [f"## {dataset_name}", sizes, record.table(head, rows)]
     return "\n\n".join([*(part for part in parts if part), record.about(dict(result))])
 
 

@@ -125,27 +125,25 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
     names = list(result["macro"]["systems"])
     parts = [
         "# Trained models on judged collections, zero-shot" + (", in part" if result["partial"] else ""),
-        "Made by `experiments/zero_shot/zero_shot.py report`; systems, collections and targets are declared in "
-        "`zero_shot.toml` beside it.",
+        "Made by `experiments/zero_shot/zero_shot.py report`; `zero_shot.toml` declares systems, collections and "
+        "targets.",
         _notes(result, plan, names),
-        "## What the networks had read before",
+        "## Training data of the networks",
         _exposure(result, plan, names),
         f"## {plan.measure}",
-        f"In bold where the 95 % interval of the paired difference from {BASELINE} excludes 0. Macro: mean over "
-        f"all collections but {_left_out(plan)}; the ratio of macro means, with an interval by bootstrap over the "
-        f"queries within collections.{_barren(result)}",
+        f"The 95 % interval of the paired difference of a value in bold from {BASELINE} excludes 0. Macro: mean over "
+        f"all collections except for {_left_out(plan)}; ratio of macro means, with an interval by bootstrap over the "
+        f"queries within collections.{_without_relevant(result)}",
         _main_table(result, plan, names),
-        "## What was to be reached",
+        "## Targets",
         _target_table(result),
         *_contrasts(result, plan),
-        "## What it costs",
-        "Over all documents together. Bytes: what a system reads of its index, which is the inverted view where it "
-        "searches and the forward view where it re-ranks, with the order of the documents, or vectors; in brackets "
-        "all files. Encoding: documents a second on "
-        f"{_threads(result)} while the documents were read, with the mean load of the machine meanwhile; "
-        "at a load above the threads the network shared the processors. Latency: one query a call on one thread, "
-        "from text to ranking; means over the collections of their medians and 99th percentiles, with the mean load "
-        "at that time.",
+        "## Costs",
+        "Means over all documents. Bytes: the data that queries read, which is the inverted view of a first stage or "
+        "the forward view of a re-ranker, with the order of the documents, or vectors; in brackets all files. "
+        f"Encoding: documents a second on {_threads(result)}, with the mean load of the machine; at a load above the "
+        "number of threads, the network shared the processors. Latency: one query per call on one thread, from text to "
+        "ranking; means over the collections of medians and 99th percentiles, with the mean load.",
         _cost_table(result, names),
         *(
             part
@@ -166,18 +164,18 @@ def page(result: Mapping[str, Any], plan: Plan) -> str:
 
 def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
     lines = [
-        "A document that a query is made of is no result.",
-        "The networks of termwise read documents whole, in windows.",
+        "A document that is the query is excluded from its results.",
+        "The networks of termwise encode whole documents, in windows.",
     ]
     systems = [plan.systems[name] for name in names]
     if any(system.interpolate for system in systems):
         lines.append(
             f"Mixtures re-rank the first {plan.depth:,} of BM25 by α z(BM25) + (1 − α) z(model), z-scores per "
-            "query over these documents; α and the other choices were made on the dev splits named below and frozen."
+            "query over these documents; α and the other choices were made on the dev splits named below."
         )
     for system in systems:
         if system.dense:
-            lines.append(f"{system.name} reads the first {system.length} pieces and cuts off what follows.")
+            lines.append(f"{system.name} reads the first {system.length} pieces of a text.")
         if system.fuse:
             lines.append(
                 f"{system.name} is {' and '.join(system.fuse)} by reciprocal rank, 1 / ({RRF_K} + rank), of the "
@@ -198,37 +196,39 @@ def _exposure(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> st
             bases.setdefault(known["base"], []).append(name)
     for name in names:
         if plan.systems[name].dense:
-            lines.append(f"- {name}: {result['dense']}, taken as it is; nothing was trained here.")
+            lines.append(f"- {name}: {result['dense']}, without further training.")
             bases.setdefault(result["dense"], []).append(name)
     for base, readers in bases.items():
         said = [one for one in plan.exposures if one.base == base]
         if not said:
-            lines.append(f"- {base}, of {', '.join(readers)}: what it had read before is not known here.")
+            lines.append(f"- {base}, the base of {', '.join(readers)}: its training data is not known.")
             continue
         read = "; ".join(f"{one.said} ({', '.join(one.collections)})" for one in said)
-        lines.append(f"- {base}, so {', '.join(readers)}: by its own model card it had read {read}.")
+        lines.append(
+            f"- {base}, the base of {', '.join(readers)}: trained on {read}, according to its model card."
+        )
     return "\n".join(lines) if lines else "No network was run."
 
 
 def _trained(known: Mapping[str, Any]) -> str:
     if known["pairs"] is None:
-        return "its folder says nothing of the pairs it was trained on."
-    seen = "" if known["pairs_seen"] is None else f"{known['pairs_seen']:,} seen, repetitions counted, of "
+        return "its folder does not state its training pairs."
+    seen = "" if known["pairs_seen"] is None else f"{known['pairs_seen']:,} seen with repetitions, of "
     said = f"trained from {known['base']} on pairs: {seen}{known['pairs']:,}. "
     left = known["left_out"]
     if left is None:
         return (
             said
-            + "Whether pairs that share text with these collections had been left out, its folder does not say."
+            + "Its folder does not state whether pairs that share text with these collections were removed."
         )
-    return said + f"Of {left['pairs']:,} pairs, {left['left_out']:,} had been left out: {left['rule']}."
+    return said + f"Of {left['pairs']:,} pairs, {left['left_out']:,} were removed: {left['rule']}."
 
 
 def _left_out(plan: Plan) -> str:
     return ", ".join(name for name, entry in plan.collections.items() if not entry.mean) or "none"
 
 
-def _barren(result: Mapping[str, Any]) -> str:
+def _without_relevant(result: Mapping[str, Any]) -> str:
     found = [
         f"{name} {entry['queries without a relevant document']} of {entry['queries']}"
         for name, entry in result["collections"].items()
@@ -284,8 +284,8 @@ def _target_table(result: Mapping[str, Any]) -> str:
                 {True: "yes", False: "no", None: "not judged: in part"}[target["reached"]],
             ]
         )
-    head = ("system", "ratio wanted", "ratio", "95 %", "and", "collections below", "reached")
-    return record.table(head, rows) if rows else "None of the systems with a target was run."
+    head = ("system", "target ratio", "ratio", "95 %", "and", "collections below", "reached")
+    return record.table(head, rows) if rows else "No system with a target was run."
 
 
 def _contrasts(result: Mapping[str, Any], plan: Plan) -> list[str]:
@@ -433,7 +433,7 @@ def _choice_table(result: Mapping[str, Any], plan: Plan) -> str:
     )
     said = (
         f"By macro {plan.measure} on the dev splits, for the plan {choices['plan'][:19]}… and the networks "
-        f"{networks}; the results above are of the same."
+        f"{networks}, which are those of the results above."
     )
     head = ("system", "choice", "value", "tried", "by the mean of", "dev splits of", plan.measure)
     return f"{said}\n\n{record.table(head, rows, left=6)}"
@@ -458,6 +458,6 @@ def _when(result: Mapping[str, Any]) -> str:
                 names.append(name)
     lines = "\n".join(f"- {when}: {', '.join(names)}" for when, names in sorted(commits.items()))
     return (
-        "## When it was measured\n\nA system is measured once for the same data, networks and choices; values for "
-        f"each query are in `zero_shot/`. Days and commits:\n\n{lines}"
+        "## Dates of the measurements\n\nA system is measured once for the same data, networks and choices; the values "
+        f"of each query are in `zero_shot/`. Dates and commits:\n\n{lines}"
     )

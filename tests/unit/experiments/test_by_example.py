@@ -115,7 +115,7 @@ def test_the_whole_study(study, tmp_path):
         assert all(best >= fused[query_id] - 1e-5 for query_id, best in shares["oracle, each"].items())
     assert found["targets"][0]["reached"]
     page = (tmp_path / "out" / "small.md").read_text()
-    assert "## What was to be reached" in page
+    assert "## Targets" in page
     assert "absent: no network nowhere was named" in page
     assert (tmp_path / "out" / "small_dogs.svg").read_text().startswith("<?xml")
     report = (tmp_path / "work" / "small.html").read_text()

@@ -222,7 +222,7 @@ def test_choose_then_report(run, tmp_path, data, pairs):
     assert "| bm25+neural | .307 | – | – | – | – | – | – |" in page
     assert "- bm25+neural: no neural table was named for" in page
     assert "pets has no dev split: 12 of its training queries" in page
-    assert "lemm by `standard`" in page
+    assert "lemm with `standard`" in page
 
     run("report", "--pairs", pairs, "--collections=pets")
     assert "not judged: in part" in (tmp_path / "out" / "toy_partial.md").read_text()

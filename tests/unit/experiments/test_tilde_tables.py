@@ -203,7 +203,7 @@ def test_on_ms_marco_nothing_but_the_dataset_changes(run, encoders, tmp_path, mi
         assert rows["BM25"]["measures"]["AP(rel=2)"] != rows["BM25"]["measures"]["AP"]
     (page,) = (tmp_path / "out").glob("*.md")
     text = page.read_text()
-    assert "12 queries, 80 documents; networks read the" in text
+    assert "12 queries, 80 documents; networks encode the" in text
     assert text.count("- BM25 + TILDE-QL: in the compact form") == 1
     # One index of BM25 for all three sets of queries.
     (folder,) = (tmp_path / "work").iterdir()

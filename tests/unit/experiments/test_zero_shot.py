@@ -188,7 +188,7 @@ def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
     assert "| dogs | 10 |" in page
     assert "| **macro without dogs** |" in page
     assert "1 / (60 + rank)" in page
-    assert "dense reads the first 256 pieces and cuts off what follows" in page
+    assert "dense reads the first 256 pieces of a text" in page
     assert "tildev2-unexpanded: trained on expanded passages." in page
     assert "| bm25+tilde against dense+bm25 | **macro** |" in page
     assert "| tildev2 | expansion_terms | " in page
@@ -432,8 +432,8 @@ def test_parts_of_parts_are_run_too(tmp_path):
     assert plan.networks(["all"]) == ["tilde", "tildev2"]
 
 
-def told(**training):
-    """The paragraph on what networks had read, for one network beside a dense encoder."""
+def training_notes(**training):
+    """Return the notes on the training data of one network and a dense encoder."""
     from plan import Exposure, System
     from zero_shot_report import _exposure
 
@@ -445,14 +445,21 @@ def told(**training):
     return _exposure({"training": {"tilde": known}, "dense": "a-base"}, plan, ["dense"])
 
 
-def test_the_page_says_of_training_what_is_known_and_no_more():
-    text = told(pairs=90, pairs_seen=20, left_out={"pairs": 100, "left_out": 10, "rule": "they met"})
-    assert "trained from a-base on pairs: 20 seen, repetitions counted, of 90" in text
-    assert "Of 100 pairs, 10 had been left out: they met." in text
-    assert "a-base, so tilde, dense: by its own model card it had read all cats there are (cats)." in text
-    assert "its folder does not say" in told(pairs=90, pairs_seen=20)
-    assert "says nothing of the pairs" in told()
-    assert "other, of tilde: what it had read before is not known here" in told(base="other", pairs=90)
+def test_the_page_states_the_known_training_data():
+    text = training_notes(
+        pairs=90, pairs_seen=20, left_out={"pairs": 100, "left_out": 10, "rule": "they met"}
+    )
+    assert "trained from a-base on pairs: 20 seen with repetitions, of 90" in text
+    assert "Of 100 pairs, 10 were removed: they met." in text
+    assert (
+        "a-base, the base of tilde, dense: trained on all cats there are (cats), according to its model card."
+        in text
+    )
+    assert "Its folder does not state whether" in training_notes(pairs=90, pairs_seen=20)
+    assert "does not state its training pairs" in training_notes()
+    assert "other, the base of tilde: its training data is not known" in training_notes(
+        base="other", pairs=90
+    )
 
 
 def test_effort_is_not_known_rather_than_nothing(tmp_path):
