@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from termwise.index import Index
 from termwise.indexing import build_index
 from termwise.kernels.pooling import keep_largest
 from termwise.models import CountModel, NetworkModel, Tilde, make_model
+from termwise.records import Document
 from termwise.search import Searcher
 from termwise.text import Analyzer, make_analyzer
 from termwise.weights import TermWeights
@@ -294,12 +295,15 @@ class TrimmedEncoder(TimedEncoder):
         super().__init__(encoder, blocks.with_suffix(".json"))
         self._keep = model.keep
         self._cut = lazy_document_encoder(model, precision=precision)
-        self._blocks = encoded_blocks(
-            documents.documents(),
-            TimedEncoder(encoder, blocks.with_suffix(".json")),
-            blocks,
-            length=documents.length,
-            progress=progress_lines(folder.name),
+        self._blocks = self._read_blocks(documents, blocks, progress_lines(folder.name))
+
+    def _read_blocks(
+        self, documents: Collection, blocks: Path, progress: Progress
+    ) -> Iterator[tuple[list[Document], TermWeights]]:
+        """Encode or read the blocks of longer rows; nothing happens before the first is needed."""
+        reader = TimedEncoder(self._encoder, blocks.with_suffix(".json"))
+        yield from encoded_blocks(
+            documents.documents(), reader, blocks, length=documents.length, progress=progress
         )
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:

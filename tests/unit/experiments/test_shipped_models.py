@@ -150,7 +150,7 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     choices = tmp_path / "choices.json"
     run(made, work, "--ship", f"--choices={choices}")
     assets = tmp_path / "assets"
-    assert "as it was trained" in capsys.readouterr().out
+    assert "settings of its training" in capsys.readouterr().out
     for kind in ("tilde", "tildev2"):
         told = trained(assets / kind)
         assert told["left_out"]["pairs"] == 50
