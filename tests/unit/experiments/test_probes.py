@@ -295,11 +295,11 @@ def test_published_rows_are_probes_that_there_are():
     assert all(-1 <= row["score"] <= 1 for row in published["rows"].values())
 
 
-def test_what_was_to_be_reached_is_said():
+def test_targets_have_verdicts():
     import bm25_published
 
     row = {"title": "Fluency | X", "probe": "fluency@jfleg", "score": 0.05, "paper": 0.03}
-    assert bm25_published._reached(row, 0.1).endswith("off by +0.020: yes.")
+    assert bm25_published._reached(row, 0.1).endswith("difference +0.020: yes.")
     assert bm25_published._reached({**row, "score": -0.02}, 0.1).endswith("NO.")
     assert bm25_published._reached({**row, "score": 0.2}, 0.1).endswith("NO.")
     assert bm25_published._reached({**row, "probe": "tf-by-length@dl19", "score": 1.0}, 0.1).endswith("yes.")
