@@ -50,6 +50,7 @@ from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E
 from termwise.encode.encoder_manifest import NAME as MANIFEST  # noqa: E402
 from termwise.encode.encoder_manifest import EncoderKind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
+from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
 from termwise.train.export.card_facts import card_facts  # noqa: E402
@@ -57,7 +58,7 @@ from termwise.train.export.folder_writer import CARD, write_encoder_folder  # no
 from termwise.train.export.model_card import model_card as card_of  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors  # noqa: E402
-from termwise.train.fit import TRAINING, train_encoder  # noqa: E402
+from termwise.train.fit import train_encoder  # noqa: E402
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
 from termwise.train.loop.initial_weights import initial_network  # noqa: E402
 from termwise.train.loop.run import CURVE  # noqa: E402

@@ -11,7 +11,7 @@ from termwise.encode.encoder_manifest import NAME as MANIFEST
 from termwise.errors import DataError, ModelFormatError
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import TOKENIZER, hub_options
-from termwise.train.messages import first_line
+from termwise.train.messages import errors_as
 from termwise.train.settings import TrainSettings
 
 _SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.A. 3.14!"
@@ -47,14 +47,13 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
 
     options = hub_options(base, TOKENIZER)
     with tempfile.TemporaryDirectory() as download:
-        try:
+        with errors_as(
+            ModelFormatError,
+            "the tokenizer of the base encoder cannot be loaded",
+            facts=[("base", base)],
+            fixes=["name a folder with config.json, model.safetensors and tokenizer.json"],
+        ):
             AutoTokenizer.from_pretrained(base, **options).save_pretrained(download)
-        except Exception as error:  # transformers documents no type
-            raise ModelFormatError(
-                "the tokenizer of the base encoder cannot be loaded",
-                facts=[("base", base), ("transformers reports", first_line(error))],
-                fixes=["name a folder with config.json, model.safetensors and tokenizer.json"],
-            ) from error
         return _read_tokenizer(Path(download), base)
 
 

@@ -16,7 +16,6 @@ from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
-from termwise.storage.model_folder import TRAINING
 from termwise.text import Vocabulary
 from termwise.train.base_encoder import base_analyzer, public_settings
 from termwise.train.data.training_data import read_training_data
@@ -25,10 +24,11 @@ from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_fold
 from termwise.train.export.model_card import model_card
 from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors
 from termwise.train.loop.initial_weights import encoder_of_same_kind
-from termwise.train.loop.ownership import expansion_precision_of, refuse_replacing
+from termwise.train.loop.ownership import check_folder, expansion_precision_of
 from termwise.train.loop.run import train_network
 from termwise.train.messages import Say, silent
 from termwise.train.networks import TildeNetwork, TildeV2Network
+from termwise.train.requirements import is_first_process
 from termwise.train.settings import TrainSettings
 from termwise.validation import check, check_callable, check_flag, check_path, check_threads
 
@@ -124,12 +124,11 @@ def train_encoder(
         )
     check_card_facts(card or {})
     out = Path(out)
-    FOLDER.check_place(out, base=base)
-    refuse_replacing(FOLDER, out)
+    work = check_folder(FOLDER, out, resume=resume or not is_first_process(), base=base)
     analyzer = base_analyzer(base)
     expander = None
     if expansion is not None:
-        resumed = expansion_precision_of(out / TRAINING) if resume else None
+        resumed = expansion_precision_of(work) if resume else None
         session = OnnxSession(
             EncoderFolder.open(expansion.encoder),
             precision=expansion_precision or resumed,
@@ -144,7 +143,7 @@ def train_encoder(
         kind,
         read.sources,
         base,
-        out / TRAINING,
+        work,
         analyzer=analyzer,
         settings=settings,
         held_out=read.held_out,

@@ -1,9 +1,12 @@
-"""Messages of a training run, and the first line of foreign errors."""
+"""Messages of a training run, and translation of foreign errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from termwise.errors import TermwiseError
 
 Say = Callable[[str], None]
 """Receives one line of text, without the line end."""
@@ -22,6 +25,23 @@ def first_line(error: BaseException) -> str:
     ('no such layer', 'KeyError')
     """
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+
+
+@contextmanager
+def errors_as(
+    kind: type[TermwiseError],
+    message: str,
+    *,
+    facts: Sequence[tuple[str, object]],
+    fixes: Sequence[str] = (),
+) -> Iterator[None]:
+    """Turn exceptions of libraries that document no type into an error of termwise; its last fact is the reason."""
+    try:
+        yield
+    except TermwiseError:
+        raise
+    except Exception as error:
+        raise kind(message, facts=[*facts, ("reason", first_line(error))], fixes=fixes) from error
 
 
 def resumption(step: int, steps: int, folder: Path) -> str:

@@ -1,7 +1,7 @@
-"""The networks: one BERT-like encoder and the three heads that make term weights of its outputs.
+"""Networks of encoders: a BERT-like encoder with one of three heads that compute term weights.
 
 ==================  ======================================================  ===========================================
-network             what it computes for a text of l pieces                 source
+network             output for a text of l pieces                           source
 ==================  ======================================================  ===========================================
 `TildeNetwork`      logits z over the vocabulary, read at position 0 only;  Zhuang & Zuccon, "TILDE: Term Independent
                     P(t | text) = sigmoid(z[t])                             Likelihood moDEl", SIGIR 2021
@@ -9,36 +9,37 @@ network             what it computes for a text of l pieces                 sour
                                                                             with contextualized exact term matching
                                                                             and efficient passage expansion", 2021
 `SpladeDocNetwork`  max over positions of ln(1 + relu(z_j)), over the       Formal et al., "SPLADE v2", 2021: the form
-                    vocabulary                                              with documents encoded and queries not
+                    vocabulary                                              in which only documents are encoded
 ==================  ======================================================  ===========================================
 
-The head of `TildeNetwork` is applied to one position of the text. Applied to all of them, as a masked language model
-does, it would take a fifth of the arithmetic and gigabytes of logits that nobody reads.
+The head of `TildeNetwork` is applied to one position only. Applied to all positions, as in a masked language model, it
+would take a fifth of the arithmetic, and gigabytes for logits that are not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel
 
 from termwise.encode.encoder_manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.train.pretrained import load_encoder, load_pretrained
-from termwise.train.teacher import Teacher
 
 
 class TermNetwork(nn.Module):
-    """What the three networks share: an encoder of transformers, with or without its language-model head.
+    """Base of the networks: an encoder of transformers, with or without a language-model head.
 
     Attributes
     ----------
     pretrained : PreTrainedModel
-        The encoder; for the networks over the vocabulary, with the head whose decoder is its input embedding.
+        The encoder; for networks over the vocabulary with the head, whose decoder is the input embedding.
     """
 
     kind: ClassVar[str]
@@ -49,7 +50,7 @@ class TermNetwork(nn.Module):
 
     @property
     def config(self) -> Any:
-        """The configuration of the encoder, as transformers has it."""
+        """The transformers configuration of the encoder."""
         return self.pretrained.config
 
     @property
@@ -58,26 +59,27 @@ class TermNetwork(nn.Module):
         return cast(PreTrainedModel, self.pretrained.base_model)
 
     def hidden(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the last layer's outputs, of shape (b, l, h)."""
+        """Return the outputs of the last layer, of shape (b, l, h)."""
         outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
         return cast(Tensor, outputs.last_hidden_state)
 
     def checkpoint_activations(self) -> None:
-        """Keep only the outputs of the layers in training, and compute what lies between a second time."""
+        """Store only the outputs of layers in training, and compute other activations again in the backward pass."""
         pretrained: Any = self.pretrained
         enable = getattr(pretrained, "activation_checkpointing_enable", None)
-        if enable is None:  # its name before
+        if enable is None:  # older versions of transformers
             enable = pretrained.gradient_checkpointing_enable
         enable({"use_reentrant": False})
-        pretrained.config.use_cache = False  # of no use to an encoder, and warned about
+        pretrained.config.use_cache = False  # has no effect on an encoder, and causes a warning
 
     def head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that a bare encoder does not bring: those that start at random."""
-        raise NotImplementedError
+        """Return the parameters that are not part of the encoder; the decoder is its input embedding."""
+        inside = {id(parameter) for parameter in self.encoder.parameters()}
+        return [parameter for parameter in self.parameters() if id(parameter) not in inside]
 
 
 class TildeNetwork(TermNetwork):
-    """Term likelihoods, read at position 0."""
+    """Network of term likelihoods, read at position 0."""
 
     kind = "tilde"
 
@@ -87,7 +89,7 @@ class TildeNetwork(TermNetwork):
         Parameters
         ----------
         input_ids, attention_mask : int64 tensors of shape (b, l)
-            Marker, pieces, separator, padding; 1 where there is a piece and 0 where there is padding.
+            Marker, pieces, separator, padding; 1 for pieces and 0 for padding.
 
         Returns
         -------
@@ -96,13 +98,9 @@ class TildeNetwork(TermNetwork):
         first = self.hidden(input_ids, attention_mask)[:, 0]
         return language_model_head(self.pretrained)(first)
 
-    def head_parameters(self) -> list[nn.Parameter]:
-        """Return the head's parameters without the decoder, which is the input embedding."""
-        return _head_without_embedding(self.pretrained)
-
 
 class TildeV2Network(TermNetwork):
-    """One weight for each piece of the text.
+    """Network of one weight for each piece of a text.
 
     Parameters
     ----------
@@ -119,44 +117,24 @@ class TildeV2Network(TermNetwork):
         nn.init.zeros_(self.token_projection.bias)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Compute the weights.
-
-        Returns
-        -------
-        float tensor of shape (b, l)
-            0 or more; what stands at padding means nothing.
-        """
+        """Return the weights: float tensor of shape (b, l), 0 or more; values at padding are undefined."""
         hidden = self.hidden(input_ids, attention_mask)
         return torch.relu(self.token_projection(hidden).squeeze(-1))
 
-    def head_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters of the projection."""
-        return list(self.token_projection.parameters())
-
 
 class SpladeDocNetwork(TermNetwork):
-    """Weights over the vocabulary, pooled by maximum; a yardstick."""
+    """Network of weights over the vocabulary, pooled by maximum; for comparison."""
 
     kind = "splade-doc"
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Compute the weights.
-
-        Returns
-        -------
-        float tensor of shape (b, V)
-            0 or more. The maximum is over the pieces of the text; padding takes no part in it.
-        """
+        """Return the weights: float tensor of shape (b, V), 0 or more, without the outputs at padding."""
         hidden = self.hidden(input_ids, attention_mask)
-        # What stands at padding becomes the first piece once more, which no maximum notices: logits are 80 times as
-        # wide as what they are made of, and masking them would take a fifth of the time.
+        # Padding repeats the first piece, which does not change the maximum. Logits are 80 times as wide as hidden
+        # vectors, and masking the logits would take a fifth of the time.
         repeated = torch.where(attention_mask.unsqueeze(-1) == 0, hidden[:, :1], hidden)
         logits = language_model_head(self.pretrained)(repeated)
         return torch.log1p(torch.relu(logits.amax(dim=1)))
-
-    def head_parameters(self) -> list[nn.Parameter]:
-        """Return the head's parameters without the decoder, which is the input embedding."""
-        return _head_without_embedding(self.pretrained)
 
 
 NETWORKS: dict[str, type[TermNetwork]] = {
@@ -164,8 +142,38 @@ NETWORKS: dict[str, type[TermNetwork]] = {
 }
 
 
+class Teacher(nn.Module):
+    """Frozen dense encoder with mean pooling and unit vectors; ranks the passages of a batch for distillation.
+
+    Parameters
+    ----------
+    encoder : PreTrainedModel
+        With the vocabulary of the student network.
+    """
+
+    def __init__(self, encoder: PreTrainedModel) -> None:
+        super().__init__()
+        self.encoder = encoder.train(False).requires_grad_(False)
+
+    @classmethod
+    def load(cls, base: str | Path) -> Teacher:
+        """Load an encoder by folder or hub name; see `load_encoder`."""
+        return cls(load_encoder(base))
+
+    @property
+    def config(self) -> Any:
+        """The transformers configuration of the encoder."""
+        return self.encoder.config
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return unit vectors of shape (b, h); their inner products are cosines."""
+        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+        return functional.normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)
+
+
 def network_on_base(kind: str, base: str | Path) -> TermNetwork:
-    """Load a base encoder and put a head on it.
+    """Load a base encoder, and add a head.
 
     Parameters
     ----------
@@ -177,12 +185,12 @@ def network_on_base(kind: str, base: str | Path) -> TermNetwork:
     Returns
     -------
     TermNetwork
-        In training mode, float32. Parameters the base does not bring start at random: set the seed first.
+        In training mode, float32. Parameters that the base lacks are random: set the seed first.
 
     Raises
     ------
     ModelFormatError
-        If transformers cannot load an encoder from there, or the weights of the encoder itself are not all there.
+        If transformers cannot load an encoder, or weights of the encoder are missing.
     """
     if kind == TildeV2Network.kind:
         return TildeV2Network(load_encoder(base)).train()
@@ -192,30 +200,17 @@ def network_on_base(kind: str, base: str | Path) -> TermNetwork:
 
 
 def untrained(kind: str, config: Any) -> TermNetwork:
-    """Make a network of a kind with random weights, for weights of its own to be loaded into.
-
-    Parameters
-    ----------
-    kind : str
-        ``tilde``, ``tildev2`` or ``splade-doc``.
-    config : PretrainedConfig
-        The configuration of the encoder, as transformers has it.
-    """
-    if kind == TildeV2Network.kind:
-        return TildeV2Network(bare_encoder(config))
-    return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
-
-
-def bare_encoder(config: Any) -> Any:
-    """Make an encoder of this configuration, with random weights and without the pooling layer nobody reads."""
+    """Make a network of a kind with random weights from the transformers configuration of its encoder."""
+    if kind != TildeV2Network.kind:
+        return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
     try:
-        return AutoModel.from_config(config, add_pooling_layer=False)
-    except TypeError:  # an architecture that never has one
-        return AutoModel.from_config(config)
+        return TildeV2Network(AutoModel.from_config(config, add_pooling_layer=False))
+    except TypeError:  # an architecture without a pooling layer
+        return TildeV2Network(AutoModel.from_config(config))
 
 
 def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) -> None:
-    """Check that a network goes with a tokenizer and with the length of its inputs.
+    """Check that a network fits a tokenizer and the length of its inputs.
 
     Parameters
     ----------
@@ -230,31 +225,42 @@ def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) ->
     ModelFormatError
         If the network has another number of terms than the tokenizer.
     ParameterError
-        If it has fewer positions than the longest input has pieces.
+        If the network has fewer positions than the longest input has pieces.
     """
     if network.config.vocab_size != terms:
         raise ModelFormatError(
             "the encoder and its tokenizer have vocabularies of different sizes",
             facts=[("encoder", f"{network.config.vocab_size:,} terms"), ("tokenizer", f"{terms:,} terms")],
-            fixes=["name a base whose tokenizer.json or vocab.txt is the one it was trained with"],
+            fixes=["name a base with the tokenizer.json or vocab.txt of its training"],
         )
     readable = positions(network)
     if length > readable:
         raise ParameterError(
-            "the longest input is longer than what the encoder reads",
+            "the longest input exceeds the encoder",
             facts=[("longest input", f"{length:,} pieces"), ("encoder", f"{readable:,} positions")],
             fixes=[f"`document_length={readable}, query_length={readable}`, less the terms of an expansion"],
         )
 
 
+def check_finite(network: nn.Module) -> None:
+    """Raise `ModelFormatError` for the first tensor with a weight that is not a finite number."""
+    for name, parameter in network.named_parameters():
+        not_finite = int((~torch.isfinite(parameter)).sum())
+        if not_finite:
+            raise ModelFormatError(
+                "a weight of the network is not a finite number",
+                facts=[("tensor", name), ("not finite", f"{not_finite} of {parameter.numel()}")],
+                fixes=[
+                    "use an earlier checkpoint",
+                    "train again with a smaller learning rate, or in float32",
+                ],
+            )
+
+
 def positions(network: nn.Module) -> int:
-    """Return how many pieces a network can read at most, special ones included.
+    """Return the largest number of pieces of an input, special ones included.
 
     MPNet and RoBERTa number positions from one above the padding piece, so some of their embeddings are never used.
-
-    Parameters
-    ----------
-    network : TermNetwork or Teacher
     """
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
@@ -265,12 +271,12 @@ def positions(network: nn.Module) -> int:
 
 
 def language_model_head(pretrained: PreTrainedModel) -> Callable[[Tensor], Tensor]:
-    """Return the part of a masked language model that turns outputs of the encoder into logits.
+    """Return the head of a masked language model, which turns outputs of the encoder into logits.
 
     Raises
     ------
     ModelFormatError
-        If the architecture keeps its head where this function does not look.
+        If the architecture is not known.
     """
     for name in ("cls", "lm_head"):
         head = getattr(pretrained, name, None)
@@ -292,22 +298,23 @@ def language_model_head(pretrained: PreTrainedModel) -> Callable[[Tensor], Tenso
 
 
 def output_layer(pretrained: PreTrainedModel) -> nn.Linear:
-    """Return the last layer of the head: one output a term, most often with the input embedding as its weight."""
+    """Return the last layer of the head: one output per term; its weight is usually the input embedding."""
     return cast(nn.Linear, cast(Any, pretrained).get_output_embeddings())
 
 
-def decoder_bias(pretrained: PreTrainedModel) -> nn.Parameter:
-    """Return the bias of the decoder, one value a term."""
-    return output_layer(pretrained).bias
-
-
 def set_dropout(network: TermNetwork, probability: float) -> None:
-    """Set the probability of every dropout layer, those inside attention included."""
+    """Set the probability of all dropout layers, including those of attention."""
     for module in network.modules():
         if isinstance(module, nn.Dropout):
             module.p = probability
 
 
-def _head_without_embedding(pretrained: PreTrainedModel) -> list[nn.Parameter]:
-    inside = {id(parameter) for parameter in pretrained.base_model.parameters()}
-    return [parameter for parameter in pretrained.parameters() if id(parameter) not in inside]
+@contextmanager
+def torch_threads(threads: int) -> Iterator[None]:
+    """Set the number of threads of torch inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

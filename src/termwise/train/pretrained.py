@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from logging import CRITICAL
 from pathlib import Path
 from typing import Any, cast
@@ -12,9 +12,9 @@ import torch
 from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.utils import logging
 
-from termwise.errors import ModelFormatError, TermwiseError
+from termwise.errors import ModelFormatError
 from termwise.train.hub import CONFIG, WEIGHTS, hub_options
-from termwise.train.messages import first_line
+from termwise.train.messages import errors_as
 
 _POOLED = frozenset({"bert", "mpnet", "roberta", "xlm-roberta"})
 """Architectures whose encoders have a pooling layer by default."""
@@ -80,19 +80,13 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
     return cast(PreTrainedModel, model)
 
 
-@contextmanager
-def _translated(base: str | Path) -> Iterator[None]:
-    """Turn exceptions of transformers into `ModelFormatError`."""
-    try:
-        yield
-    except TermwiseError:
-        raise
-    except Exception as error:  # transformers documents no type
-        raise ModelFormatError(
-            "the encoder cannot be loaded",
-            facts=[("base", base), ("transformers reports", first_line(error))],
-            fixes=["name a folder with config.json and model.safetensors, or a model of the hub"],
-        ) from error
+def _translated(base: str | Path) -> AbstractContextManager[None]:
+    return errors_as(
+        ModelFormatError,
+        "the encoder cannot be loaded",
+        facts=[("base", base)],
+        fixes=["name a folder with config.json and model.safetensors, or a model of the hub"],
+    )
 
 
 @contextmanager

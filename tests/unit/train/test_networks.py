@@ -11,16 +11,15 @@ from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.train.networks import (  # noqa: E402
     NETWORKS,
     SpladeDocNetwork,
+    Teacher,
     TildeNetwork,
     TildeV2Network,
     check_network,
-    decoder_bias,
     language_model_head,
     network_on_base,
     output_layer,
     set_dropout,
 )
-from termwise.train.teacher import Teacher  # noqa: E402
 
 from .conftest import SIZE, VOCABULARY, configuration  # noqa: E402
 
@@ -98,7 +97,7 @@ def test_the_decoder_is_the_input_embedding_and_its_bias_counts(base):
     assert output_layer(network.pretrained).weight is embedding
     with torch.no_grad():
         before = network(IDS, MASK)
-        decoder_bias(network.pretrained)[30] += 2.5
+        output_layer(network.pretrained).bias[30] += 2.5
         after = network(IDS, MASK)
     assert (after - before)[:, 30].tolist() == pytest.approx([2.5, 2.5], abs=1e-5)
     assert torch.equal(before[:, :30], after[:, :30])
@@ -146,7 +145,7 @@ def test_heads_of_other_architectures(model, options):
     with torch.no_grad():
         expected = pretrained(input_ids=IDS, attention_mask=MASK).logits[:, 0]
         torch.testing.assert_close(network(IDS, MASK), expected)
-    assert decoder_bias(pretrained).shape == (40,)
+    assert output_layer(pretrained).bias.shape == (40,)
 
 
 def test_an_architecture_whose_head_is_not_known(base):

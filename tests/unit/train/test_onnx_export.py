@@ -28,7 +28,7 @@ from termwise.train.export.onnx_export import (  # noqa: E402
     to_onnx,
     vocabulary_size,
 )
-from termwise.train.networks import SpladeDocNetwork, TildeNetwork, TildeV2Network, bare_encoder  # noqa: E402
+from termwise.train.networks import SpladeDocNetwork, TildeNetwork, untrained  # noqa: E402
 
 from .conftest import SIZE, configuration  # noqa: E402
 
@@ -79,7 +79,7 @@ def networks(name):
         return TildeNetwork(transformers.AutoModelForMaskedLM.from_config(config))
     if name == "distilbert splade-doc":
         return SpladeDocNetwork(transformers.AutoModelForMaskedLM.from_config(distilbert()))
-    return TildeV2Network(bare_encoder(mpnet()))
+    return untrained("tildev2", mpnet())
 
 
 @pytest.fixture(scope="module", params=["bert tilde", "distilbert splade-doc", "mpnet tildev2"])
@@ -206,7 +206,7 @@ def test_what_torch_cannot_export_is_an_error_of_ours():
     assert caught.value.__cause__ is not None
     facts = dict(caught.value.facts)
     assert facts["architecture"] == "BertForMaskedLM"
-    assert "GuardOnDataDependent" in facts["because"]
+    assert "GuardOnDataDependent" in facts["cause"]
 
 
 def test_the_first_reason_of_a_failed_export_is_kept(monkeypatch):
@@ -221,7 +221,7 @@ def test_the_first_reason_of_a_failed_export_is_kept(monkeypatch):
         to_onnx(networks("bert tilde"))
     facts = dict(caught.value.facts)
     assert facts["reason"] == "step 2 of 3 failed"
-    assert facts["because"] == "ImportError: onnxscript is too old"
+    assert facts["cause"] == "ImportError: onnxscript is too old"
 
 
 def test_positions_and_terms():
@@ -232,7 +232,7 @@ def test_positions_and_terms():
 
 
 def test_a_graph_of_another_maker_is_refused():
-    with pytest.raises(ModelFormatError, match="does not say which network"):
+    with pytest.raises(ModelFormatError, match="has no metadata of the network"):
         network_of(onnx.ModelProto(), {})
 
 
@@ -263,5 +263,5 @@ def test_two_tables_for_one_embedding_must_be_equal():
     alike = {"pretrained.cls.predictions.decoder.weight": table.copy()}
     load_weights(network, weights | alike)
     alike["pretrained.cls.predictions.decoder.weight"][0, 0] += 1
-    with pytest.raises(ModelFormatError, match="has as one differ"):
+    with pytest.raises(ModelFormatError, match="tied in the network differ"):
         load_weights(network, weights | alike)

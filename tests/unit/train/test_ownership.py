@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 
 from termwise.errors import ForeignFolderError, ParameterError, StorageError
 from termwise.train.export.folder_writer import FOLDER
-from termwise.train.loop.ownership import SETTINGS, claim, refuse_replacing, unclaimed_if_refused
+from termwise.train.loop.ownership import SETTINGS, check_folder, claim, unclaimed_if_refused
 
 REFUSED = ParameterError("float16 needs a graphics processor")
 
@@ -71,9 +71,11 @@ def test_what_ends_otherwise_keeps_the_folder(tmp_path, ends):
 
 
 def test_what_a_run_made_is_not_replaced_by_another(tmp_path):
-    refuse_replacing(FOLDER, tmp_path)
+    assert check_folder(FOLDER, tmp_path, resume=False) == tmp_path / "training"
     (tmp_path / "encoder.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="already holds an encoder"):
-        refuse_replacing(FOLDER, tmp_path)
+        check_folder(FOLDER, tmp_path, resume=True)
     claim(tmp_path / "training", {"settings": {}}, resume=False)
-    refuse_replacing(FOLDER, tmp_path)
+    check_folder(FOLDER, tmp_path, resume=True)
+    with pytest.raises(ForeignFolderError, match="already holds a training run"):
+        check_folder(FOLDER, tmp_path, resume=False)

@@ -33,7 +33,7 @@ from termwise.train.loop.run import train_network  # noqa: E402
 from termwise.train.loop.step import TrainingStep  # noqa: E402
 from termwise.train.loop.validation import HeldOut  # noqa: E402
 from termwise.train.loop.warm_start import set_prior_bias  # noqa: E402
-from termwise.train.networks import decoder_bias, network_on_base  # noqa: E402
+from termwise.train.networks import network_on_base, output_layer  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
@@ -224,7 +224,7 @@ def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
     source = PairSource("mini", queries, ["p"], np.array([[i, 0] for i in range(4)], dtype=np.int32))
     network = network_on_base("tilde", base)
     set_prior_bias(network, pieces, [source], TrainSettings())
-    bias = decoder_bias(network.pretrained).tolist()
+    bias = output_layer(network.pretrained).bias.tolist()
     assert bias[number("wing")] == pytest.approx(math.log(3.5 / 1.5))
     assert bias[number("lift")] == pytest.approx(math.log(2.5 / 2.5), abs=1e-7)
     assert bias[number("drag")] == pytest.approx(math.log(1.5 / 3.5))
@@ -297,7 +297,7 @@ def no_work(monkeypatch):
     ],
 )
 def test_inputs_that_are_too_long_are_found_before_hours_of_work(kind, changes, options, train, tmp_path):
-    with pytest.raises(ParameterError, match="longer than what the encoder reads"):
+    with pytest.raises(ParameterError, match="longest input exceeds the encoder"):
         train("run", kind, chosen=settings(kind, **changes), **options)
     assert not (tmp_path / "run").exists()
 

@@ -15,10 +15,9 @@ from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
 from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
 from termwise.train.data.expansions import Expansions  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
-from termwise.train.networks import network_on_base  # noqa: E402
+from termwise.train.networks import Teacher, network_on_base  # noqa: E402
 from termwise.train.objectives import likelihood_scores  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
-from termwise.train.teacher import Teacher  # noqa: E402
 
 from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +35,23 @@ class TrainingData:
     sources: list[PairSource]
     held_out: HeldOut | None
     origin: str
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Digest of each source by name."""
+        return {source.name: source.digest() for source in self.sources}
+
+    @property
+    def held_out_digest(self) -> str | None:
+        """Digest of the validation data."""
+        return None if self.held_out is None else self.held_out.digest()
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Return name, number of pairs and digest of each source."""
+        return [
+            {"name": source.name, "pairs": len(source), "digest": self.digests[source.name]}
+            for source in self.sources
+        ]
 
 
 def read_training_data(

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from termwise.errors import MissingFileError, ModelFormatError
-from termwise.train.messages import first_line
+from termwise.train.messages import errors_as, first_line
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 
@@ -79,17 +79,16 @@ def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
             facts=[("folder", folder), ("expected", " or ".join(_WEIGHTS))],
             fixes=["download the complete checkpoint"],
         )
-    try:
+    with errors_as(
+        ModelFormatError,
+        "the weights of the checkpoint cannot be read, or contain more than tensors",
+        facts=[("file", path)],
+        fixes=["convert them to model.safetensors if you trust the file"],
+    ):
         if path.suffix == ".safetensors":
             state: Mapping[str, Any] = load_file(path)
         else:
             state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch documents no type for a damaged file
-        raise ModelFormatError(
-            "the weights of the checkpoint cannot be read, or contain more than tensors",
-            facts=[("file", path), ("torch reports", first_line(error))],
-            fixes=["convert them to model.safetensors if you trust the file"],
-        ) from error
     if not isinstance(state, Mapping) or not all(
         isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in state.items()
     ):

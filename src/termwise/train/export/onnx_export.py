@@ -1,13 +1,12 @@
-"""From a torch network to an ONNX graph in float32, and the proof that both compute the same.
+"""Export of a torch network to an ONNX graph in float32, and comparison of both.
 
-The graph is what the exporter of torch makes of the program of the network (``torch.export``), without its rewrites:
-these fold small constants into weights, drop biases that happen to be zero and rename what they touch, and the
-runtime does the same when it loads the graph. Left alone, every parameter is an initialiser under the name it has in
-the network and in the layout of torch, so that a graph can be quantised, compared and turned into a network again
-(`network_of`) by name.
+The exporter of torch translates the program of the network (``torch.export``) without rewrites. Rewrites fold small
+constants into weights, drop biases that are zero and rename tensors, and the runtime applies them anyway when it loads
+the graph. Without them every parameter is an initialiser with its torch name and layout, so that a graph can be
+quantised, compared and converted back into a network (`network_of`) by name.
 
-The older exporter, which traces a run, was tried beside it: it is four times as fast, but deprecated, and warns of
-branches in transformers that it would freeze.
+The older exporter, which traces a run, is four times as fast, but deprecated, and warns of branches in transformers
+that it would freeze.
 """
 
 from __future__ import annotations
@@ -33,42 +32,43 @@ from termwise.encode.encoder_folder import OUTPUTS
 from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
-from termwise.train.messages import first_line
-from termwise.train.networks import NETWORKS, TermNetwork, TildeV2Network, positions, untrained
+from termwise.train.messages import errors_as, first_line
+from termwise.train.networks import NETWORKS, TermNetwork, TildeV2Network, check_finite, positions, untrained
 
 OPSET = 20
 """Version of the standard operators: the first with GELU as one operator."""
 
 TOLERANCE = 1e-4
-"""Largest difference between the float32 graph and torch, relative to the output where that is above 1."""
+"""Largest accepted value of `Agreement.largest` for a float32 graph."""
 
 INPUTS = ("input_ids", "attention_mask")
 
 _KIND = "termwise.kind"
 _CONFIG = "termwise.config"
+_TORCH_WEIGHTS = "train from the torch weights of the network"
 _CHECK_SHAPES = ((1, 2), (3, 11), (4, 23))
 _FLOAT = onnx.TensorProto.FLOAT
 
 
 def to_onnx(network: TermNetwork) -> onnx.ModelProto:
-    """Turn a network into an ONNX graph.
+    """Export a network to an ONNX graph.
 
     Parameters
     ----------
     network : TermNetwork
-        Of any device and precision; it is not changed.
+        On any device, in any precision; it is not changed.
 
     Returns
     -------
     onnx.ModelProto
-        float32, opset 20, batch and length free, token types 0 inside. Its metadata hold the kind of the network and
-        the configuration of its encoder. The embedding that is also the decoder is one initialiser.
+        float32, opset 20, with variable batch and length; token types are 0 and inside. Its metadata contain the kind
+        of the network and the configuration of its encoder. An embedding that is also the decoder is one initialiser.
 
     Raises
     ------
     ModelFormatError
-        If a parameter is not finite, the encoder is of an architecture that torch cannot export, or its tied
-        embedding would be written more than once.
+        If a parameter is not finite, torch cannot export the architecture, or a tied embedding would be written more
+        than once.
     """
     check_finite(network)
     _check_tied(network)
@@ -78,14 +78,14 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
     input_ids = torch.arange(2 * length, dtype=torch.int64).reshape(2, length) % vocabulary
     attention_mask = torch.ones_like(input_ids)
     attention_mask[1, length // 2 :] = 0
-    free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    variable = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     try:
         with _quiet(), torch.no_grad():
             program = torch.onnx.export(
                 still,
                 (input_ids, attention_mask),
                 dynamo=True,
-                dynamic_shapes=dict.fromkeys(INPUTS, free),
+                dynamic_shapes=dict.fromkeys(INPUTS, variable),
                 input_names=list(INPUTS),
                 output_names=[OUTPUTS[cast(EncoderKind, still.kind)]],
                 opset_version=OPSET,
@@ -95,7 +95,7 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
     except Exception as error:  # the exporter documents no type
         raise ModelFormatError(
             "torch cannot export this network to ONNX",
-            facts=[("architecture", type(still.pretrained).__name__), *_said(error)],
+            facts=[("architecture", type(still.pretrained).__name__), *_reasons(error)],
             fixes=["use a BERT, DistilBERT or MPNet encoder, or another version of torch and onnxscript"],
         ) from error
     model = cast(torch.onnx.ONNXProgram, program).model_proto
@@ -104,15 +104,15 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
     return model
 
 
-def _said(error: BaseException) -> list[tuple[str, str]]:
-    """List what an error of the exporter says and, where it was raised because of others, what the first one said."""
+def _reasons(error: BaseException) -> list[tuple[str, str]]:
+    """List the message of an error of the exporter, and that of its first cause if there is one."""
     first = error
     while (earlier := first.__cause__ or first.__context__) is not None:
         first = earlier
-    said = [("reason", first_line(error))]
+    reasons = [("reason", first_line(error))]
     if first is not error:
-        said.append(("because", f"{type(first).__name__}: {first_line(first)}"))
-    return said
+        reasons.append(("cause", f"{type(first).__name__}: {first_line(first)}"))
+    return reasons
 
 
 def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.float32]]) -> TermNetwork:
@@ -121,9 +121,9 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
     Parameters
     ----------
     model : onnx.ModelProto
-        Made by `to_onnx`, perhaps quantised since.
+        Made by `to_onnx`; it may be quantised.
     weights : mapping of str to ndarray
-        Its initialisers in float32, by name; what is no parameter of the network is not looked at.
+        Its initialisers in float32, by name; those that are not parameters of the network are ignored.
 
     Returns
     -------
@@ -133,37 +133,36 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
     Raises
     ------
     ModelFormatError
-        If the graph does not say what network it was, or lacks a parameter.
+        If the graph has no metadata of a network, or lacks a parameter.
     """
     facts = {entry.key: entry.value for entry in model.metadata_props}
     kind = facts.get(_KIND)
     if kind not in NETWORKS or _CONFIG not in facts:
         raise ModelFormatError(
-            "the graph does not say which network it was made of",
+            "the graph has no metadata of the network",
             facts=[
                 ("needed", f"metadata {_KIND} and {_CONFIG}"),
                 ("has", ", ".join(sorted(facts)) or "none"),
             ],
-            fixes=["train on from the weights the graph was exported from"],
+            fixes=[_TORCH_WEIGHTS],
         )
-    try:
+    with errors_as(
+        ModelFormatError,
+        "no network can be built from the metadata of the graph",
+        facts=[("metadata", _CONFIG)],
+        fixes=[_TORCH_WEIGHTS],
+    ):
         settings = json.loads(facts[_CONFIG])
         config = AutoConfig.for_model(settings.pop("model_type"), **settings)
         network = untrained(kind, config)
-    except Exception as error:  # transformers documents no type
-        raise ModelFormatError(
-            "the graph does not say rightly which network it was made of",
-            facts=[("metadata", _CONFIG), ("reason", first_line(error))],
-            fixes=["train on from the weights the graph was exported from"],
-        ) from error
     load_weights(network, weights)
     return network.train()
 
 
 def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.float32]]) -> None:
-    """Set every parameter of a network from arrays of the same name, in place.
+    """Set every parameter of a network from the array of the same name, in place.
 
-    A parameter that the network has under several names, as a tied embedding, needs one of them.
+    A parameter with several names, such as a tied embedding, needs one of them.
 
     Raises
     ------
@@ -189,29 +188,29 @@ def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.floa
                 )
             if any(not np.array_equal(array, weights[other]) for other in known[1:]):
                 raise ModelFormatError(
-                    "weights that the network has as one differ",
+                    "weights that are tied in the network differ",
                     facts=[("weights", ", ".join(known))],
-                    fixes=["train with an embedding that is tied to the decoder"],
+                    fixes=["use a checkpoint whose embedding is tied to the decoder"],
                 )
             parameter.copy_(torch.from_numpy(np.array(array, dtype=np.float32)))
     if missing:
         raise ModelFormatError(
             "weights of the network are missing",
             facts=[("missing", f"{len(missing)}: {', '.join(missing[:8])}")],
-            fixes=["take the whole checkpoint"],
+            fixes=["use the complete checkpoint"],
         )
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the outputs of a graph are from those of torch, over random batches.
+    """Differences between the outputs of a graph and of torch on random batches.
 
     Attributes
     ----------
     largest : float
-        Largest difference of two outputs, divided by the output where that is above 1.
+        Largest absolute difference of two outputs, divided by the torch output if that is above 1.
     relative : float
-        Euclidean length of all differences over that of all outputs.
+        Euclidean norm of all differences, divided by that of all outputs of torch.
     """
 
     largest: float
@@ -219,17 +218,7 @@ class Agreement:
 
 
 def agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
-    """Compare a graph with the network it was made of.
-
-    Batches of random pieces are run, of several shapes and with texts of different lengths.
-
-    Parameters
-    ----------
-    network : TermNetwork
-        It is not changed.
-    session : OnnxSession
-        The graph.
-    """
+    """Compare a graph with its network on batches of random pieces, of several shapes and lengths of text."""
     random = np.random.default_rng(0)
     still = copy.deepcopy(network).to(device="cpu", dtype=torch.float32).eval()
     largest, differences, total = 0.0, 0.0, 0.0
@@ -241,7 +230,7 @@ def agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
         mask = (np.arange(length) < lengths[:, None]).astype(np.int64)
         with torch.no_grad():
             expected = still(torch.from_numpy(input_ids), torch.from_numpy(mask)).numpy().astype(np.float64)
-        if network.kind == "tildev2":  # a weight for each position
+        if network.kind == "tildev2":  # one weight for each position
             expected = expected * mask
         seen = session.run(input_ids, mask).astype(np.float64)
         apart = np.abs(seen - expected)
@@ -252,17 +241,11 @@ def agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
 
 
 def check_agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
-    """Refuse a float32 graph that does not compute what the network does.
-
-    Raises
-    ------
-    CheckFailedError
-        If outputs differ by more than `TOLERANCE`.
-    """
+    """Compare a float32 graph with its network; raise `CheckFailedError` beyond `TOLERANCE`."""
     seen = agreement(network, session)
     if not seen.largest <= TOLERANCE:
         raise CheckFailedError(
-            "the exported graph does not compute what the network computes",
+            "the outputs of the exported graph differ from those of the network",
             facts=[
                 ("largest difference", f"{seen.largest:.3g}"),
                 ("allowed", TOLERANCE),
@@ -272,24 +255,6 @@ def check_agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
             fixes=["export with another version of torch"],
         )
     return seen
-
-
-def check_finite(network: nn.Module) -> None:
-    """Refuse a network with a weight that is not a finite number.
-
-    Raises
-    ------
-    ModelFormatError
-        Naming the first such tensor.
-    """
-    for name, parameter in network.named_parameters():
-        unsound = int((~torch.isfinite(parameter)).sum())
-        if unsound:
-            raise ModelFormatError(
-                "a weight of the network is not a finite number",
-                facts=[("tensor", name), ("not finite", f"{unsound} of {parameter.numel()}")],
-                fixes=["take an earlier checkpoint; train with a smaller learning rate or in float32"],
-            )
 
 
 def vocabulary_size(network: TermNetwork) -> int:
@@ -303,7 +268,7 @@ def initialisers(model: onnx.ModelProto) -> dict[str, npt.NDArray[Any]]:
 
 
 def _tidy(model: onnx.ModelProto, network: TermNetwork) -> None:
-    """Drop what the exporter notes of its run (call stacks with paths), name the free axes, say what this is."""
+    """Drop notes of the exporter (call stacks with paths), name the variable axes, add the metadata."""
     graph = model.graph
     del graph.value_info[:], graph.metadata_props[:], model.metadata_props[:], model.functions[:]
     model.doc_string = graph.doc_string = ""
@@ -337,7 +302,7 @@ def _check_tied(network: TermNetwork) -> None:
 
 
 def _check_one_table(model: onnx.ModelProto, network: TermNetwork) -> None:
-    """Make sure that what is one tensor in torch is one in the graph."""
+    """Raise `ModelFormatError` if a tensor of torch is in the graph more than once."""
     shape = sorted(_embedding(network).shape)
     tables = [
         tensor.name
@@ -355,7 +320,7 @@ def _check_one_table(model: onnx.ModelProto, network: TermNetwork) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what the exporter says of its own inside, warnings and log records."""
+    """Suppress warnings and log records of the exporter inside the block."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

@@ -49,7 +49,7 @@ from termwise.train.export.onnx_export import load_weights, network_of
 from termwise.train.export.quantise import dequantised_weights
 from termwise.train.export.sparse_encoder import MODULES, SparseEncoderFolder
 from termwise.train.export.tilde_floors import sample_collection_passages, tilde_floors
-from termwise.train.messages import Say, first_line, silent
+from termwise.train.messages import Say, errors_as, silent
 from termwise.train.networks import (
     NETWORKS,
     SpladeDocNetwork,
@@ -73,6 +73,7 @@ _CLEANINGS: dict[str, CleanMode] = {"tilde": "repo", "tildev2": "repo", "splade-
 _SEED = 0
 
 _CONFIG = "config.json"
+_PUBLISHED_CONFIG = "use the config.json that was published with the weights"
 _LARGEST: dict[str, int] = {
     "vocab_size": 1 << 24,
     "max_position_embeddings": 1 << 20,
@@ -295,12 +296,8 @@ def dequantised_network(encoder: str | Path) -> TermNetwork:
     opened = EncoderFolder.open(encoder)
     networks = opened.manifest.networks()
     path = opened.path(networks.get("float32", networks.get("int8", "")))
-    try:
+    with errors_as(ModelFormatError, "the graph cannot be read", facts=[("file", path)]):
         model = onnx.load(path)
-    except Exception as error:  # protobuf documents no type
-        raise ModelFormatError(
-            "the graph cannot be read", facts=[("file", path), ("reason", first_line(error))]
-        ) from error
     return network_of(model, dequantised_weights(model))
 
 
@@ -332,32 +329,26 @@ def _configuration(folder: Path, weights: Arrays) -> Any:
             raise misfit(
                 file, key, f"at most as many layers as there are tensors, {len(weights):,}", sizes[key]
             )
-    try:
+    with errors_as(
+        ModelFormatError,
+        "the configuration of the checkpoint cannot be read",
+        facts=[("file", file)],
+        fixes=[_PUBLISHED_CONFIG],
+    ):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         config.is_decoder = config.add_cross_attention = False
-    except Exception as error:  # transformers documents no type
-        raise ModelFormatError(
-            "the configuration of the checkpoint cannot be read",
-            facts=[("file", file), ("transformers reports", first_line(error))],
-            fixes=["use the config.json that was published with the weights"],
-        ) from error
     return config
 
 
 def _built(folder: Path, kind: str, config: Any) -> TermNetwork:
     """Return a network with this configuration and random weights."""
-    try:
+    with errors_as(
+        ModelFormatError,
+        "no network can be built from the configuration of the checkpoint",
+        facts=[("file", folder / _CONFIG), ("model_type", config.model_type)],
+        fixes=[_PUBLISHED_CONFIG],
+    ):
         return untrained(kind, config)
-    except Exception as error:  # transformers documents no type
-        raise ModelFormatError(
-            "no network can be built from the configuration of the checkpoint",
-            facts=[
-                ("file", folder / _CONFIG),
-                ("model_type", config.model_type),
-                ("transformers reports", first_line(error)),
-            ],
-            fixes=["use the config.json that was published with the weights"],
-        ) from error
 
 
 def _named(network: TermNetwork, weights: Mapping[str, _Value]) -> dict[str, _Value]:
@@ -403,7 +394,7 @@ def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
                     ("expected", tuple(parameter.shape)),
                     *([("defaults", f"{', '.join(defaults)}: not in the file")] if defaults else []),
                 ],
-                fixes=["use the config.json that was published with the weights"],
+                fixes=[_PUBLISHED_CONFIG],
             )
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import torch
@@ -20,7 +19,7 @@ from transformers.trainer_pt_utils import safe_globals
 
 from termwise.errors import CorruptModelError
 from termwise.train.loop.run_log import TIME, read_seconds
-from termwise.train.messages import Say, first_line, silent
+from termwise.train.messages import Say, errors_as, first_line, silent
 
 WEIGHTS = "model.safetensors"
 STATE = "trainer_state.json"
@@ -30,6 +29,9 @@ RANDOM = "rng_state*.pth"
 """One file per process."""
 
 PREFIX = "checkpoint-"
+
+CHECKPOINTS = "checkpoints"
+"""Folder of the checkpoints in the folder of a run."""
 
 
 def step_of(checkpoint: Path | str) -> int:
@@ -116,17 +118,11 @@ def has_weights(checkpoint: Path) -> bool:
     return True
 
 
-@contextmanager
-def loading(file: Path, fix: str) -> Iterator[None]:
+def loading(file: Path, fix: str) -> AbstractContextManager[None]:
     """Turn exceptions while a file of a run is loaded into `CorruptModelError` with the file and a fix."""
-    try:
-        yield
-    except Exception as error:  # torch and safetensors document no common type
-        raise CorruptModelError(
-            "a file of the training run is damaged",
-            facts=[("file", file), ("reason", first_line(error))],
-            fixes=[fix],
-        ) from error
+    return errors_as(
+        CorruptModelError, "a file of the training run is damaged", facts=[("file", file)], fixes=[fix]
+    )
 
 
 def _newest_first(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Ownership of training folders: the settings of a run, recorded in ``settings.json``."""
+"""Ownership of training folders: the record of a run in ``settings.json``."""
 
 from __future__ import annotations
 
@@ -75,10 +75,21 @@ def refuse_taken(folder: Path) -> None:
         )
 
 
-def refuse_replacing(model: AtomicFolder, out: Path) -> None:
-    """Raise `ForeignFolderError` if a folder holds a trained model, but no run to continue."""
-    if not (out / model.kept / SETTINGS).exists():
+def check_folder(model: AtomicFolder, out: Path, *, resume: bool, base: str | Path | None = None) -> Path:
+    """Check the output folder of a run, and return the folder of the run in it.
+
+    Raises
+    ------
+    ForeignFolderError
+        If `out` holds something else, the base, a run although `resume` is false, or a model without a run.
+    """
+    model.check_place(out, base=base)
+    work = out / model.kept
+    if not resume:
+        refuse_taken(work)
+    if not (work / SETTINGS).exists():
         model.refuse_finished(out)
+    return work
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,8 +19,8 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.base_encoder import base_name, public_settings
 from termwise.train.data.inputs import Pieces
 from termwise.train.loop.callbacks import CurvePoints
-from termwise.train.loop.checkpoints import last_checkpoint, step_of
-from termwise.train.loop.ownership import claim, refuse_taken
+from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
+from termwise.train.loop.ownership import claim
 from termwise.train.loop.preparation import (
     TrainingRun,
     apply_settings,
@@ -31,7 +30,7 @@ from termwise.train.loop.preparation import (
     number_of_batches,
     planned_batches,
 )
-from termwise.train.loop.run_log import LOG
+from termwise.train.loop.run_log import LOG, write_facts
 from termwise.train.loop.step import PlannedBatches, TrainingStep
 from termwise.train.loop.trainer import TermTrainer, selected_checkpoint, training_arguments
 from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
@@ -39,8 +38,6 @@ from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import TermNetwork, TildeNetwork
 from termwise.train.settings import TrainSettings
 
-_CHECKPOINTS = "checkpoints"
-_FACTS = "facts.json"
 CURVE = "curve"
 """Folder of the points of a learning curve, in the folder of the run."""
 
@@ -155,13 +152,11 @@ def train_network(
         progress=progress,
         say=say if processes.is_main_process else silent,
     )
-    if run.is_first and not resume:
-        refuse_taken(run.folder)
     network = load_network(run)
     step = TrainingStep(network, settings, run.pieces)
     count = number_of_batches(run)
     steps = -(-count // run.batches_per_step)
-    checkpoints = run.folder / _CHECKPOINTS
+    checkpoints = run.folder / CHECKPOINTS
     arguments = training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None)
     with processes.main_process_first():
         claim(run.folder, run.identity(), resume=resume or not run.is_first, may_change=_MAY_CHANGE)
@@ -176,7 +171,7 @@ def train_network(
     facts = _facts(run, trainer)
     _report_selection(run, steps=facts["steps"], best=facts["best"])
     if run.is_first:
-        (run.folder / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
+        write_facts(run.folder, facts)
     return TrainedNetwork(network, run.pieces, facts)
 
 

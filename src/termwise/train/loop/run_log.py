@@ -71,6 +71,11 @@ class RunLog:
             file.write(json.dumps(line) + "\n")
 
 
+def write_facts(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write the facts of a finished run into its folder."""
+    (folder / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
 def _step_of_line(line: bytes) -> float:
     """Return the step of a line; infinity for a damaged line."""
     try:

@@ -17,7 +17,7 @@ from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.train.data.batches import BatchPlan
 from termwise.train.data.expansions import Expansions, Place
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms, occurrences
-from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork, check_network
+from termwise.train.networks import SpladeDocNetwork, Teacher, TermNetwork, TildeNetwork, check_network
 from termwise.train.objectives import (
     biqdl,
     contrastive_loss,
@@ -29,7 +29,6 @@ from termwise.train.objectives import (
     vocabulary_scores,
 )
 from termwise.train.settings import TrainSettings
-from termwise.train.teacher import Teacher
 
 Batch = dict[str, Tensor]
 

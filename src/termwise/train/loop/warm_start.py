@@ -17,7 +17,7 @@ from termwise.collection.pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms
-from termwise.train.networks import TildeNetwork, decoder_bias, language_model_head, output_layer
+from termwise.train.networks import TildeNetwork, language_model_head, output_layer
 from termwise.train.objectives import biqdl, likelihood_loss
 from termwise.train.settings import TrainSettings
 
@@ -114,7 +114,7 @@ def set_prior_bias(
             df[row[kept[row]]] += 1
             total += 1
     odds = np.log((df + 0.5) / (total - df + 0.5))
-    decoder_bias(network.pretrained).copy_(torch.from_numpy(odds.astype(np.float32)))
+    output_layer(network.pretrained).bias.copy_(torch.from_numpy(odds.astype(np.float32)))
 
 
 @torch.no_grad()

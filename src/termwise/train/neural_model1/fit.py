@@ -15,22 +15,21 @@ from torch import nn
 from termwise._version import __version__
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
-from termwise.storage.model_folder import TRAINING
-from termwise.text import Analyzer, make_analyzer
+from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.train.base_encoder import base_analyzer, base_name
 from termwise.train.data.hard_negatives import load_or_mine_negatives
 from termwise.train.data.training_data import read_training_data
 from termwise.train.loop.initial_weights import initial_network
-from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken, unclaimed_if_refused
+from termwise.train.loop.ownership import check_folder, claim, unclaimed_if_refused
 from termwise.train.loop.validation import HeldOut, measure_scores
 from termwise.train.messages import Say, silent
-from termwise.train.networks import TildeV2Network
+from termwise.train.networks import TildeV2Network, torch_threads
 from termwise.train.neural_model1.bags import JudgedBags, bags_of
 from termwise.train.neural_model1.network import TranslationNetwork, make_network
 from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.settings import FROM_SCRATCH, NeuralModel1Settings
 from termwise.train.neural_model1.table_export import export_table
-from termwise.train.neural_model1.training_loop import train
+from termwise.train.neural_model1.training_loop import Validate, train
 from termwise.translation.em import refuse_unfinished
 from termwise.translation.table_folder import FOLDER, write_table
 from termwise.translation.transforms import refuse_empty
@@ -92,12 +91,8 @@ def train_neural_model1(
     check_threads(threads)
     begin = time.monotonic()
     out = Path(out)
-    FOLDER.check_place(out)
-    work = out / TRAINING
-    if not resume:
-        refuse_taken(work)
+    work = check_folder(FOLDER, out, resume=resume)
     refuse_unfinished(work)
-    refuse_replacing(FOLDER, out)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
@@ -105,11 +100,10 @@ def train_neural_model1(
     analyzer, network = _initial_network(settings)
     vocabulary = analyzer.vocabulary
     assert vocabulary is not None
-    digests = {source.name: source.digest() for source in read.sources}
     identity = {
-        "sources": digests,
+        "sources": read.digests,
         "analyzer": analyzer.spec.fingerprint,
-        "validation": None if read.held_out is None else read.held_out.digest(),
+        "validation": read.held_out_digest,
         "settings": asdict(settings),
     }
     with unclaimed_if_refused(work):
@@ -138,9 +132,7 @@ def train_neural_model1(
         f"{len(judged_bags.judged.relevant):,} passages: "
         f"{sum(parameter.numel() for parameter in network.parameters()):,} parameters"
     )
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
+    with torch_threads(threads):
         trained = train(
             network,
             judged_bags,
@@ -148,13 +140,11 @@ def train_neural_model1(
             settings=settings,
             validate=None
             if read.held_out is None
-            else _Validation(network, analyzer, read.held_out, settings),
+            else _validation(network, analyzer, vocabulary, read.held_out, settings),
             resume=resume,
             progress=progress,
             say=say,
         )
-    finally:
-        torch.set_num_threads(before)
     terms = len(vocabulary)
     occurrences = judged_bags.passages.totals(terms)
     sources, targets = (
@@ -164,10 +154,7 @@ def train_neural_model1(
     facts: dict[str, Any] = {
         "package": __version__,
         "torch": torch.__version__,
-        "data": [
-            {"name": source.name, "pairs": len(source), "digest": digests[source.name]}
-            for source in read.sources
-        ],
+        "data": read.facts(),
         "settings": asdict(_public_settings(settings)),
         "queries": len(judged_bags.judged),
         "validation": read.origin,
@@ -247,26 +234,16 @@ def _public_settings(settings: NeuralModel1Settings) -> NeuralModel1Settings:
     )
 
 
-class _Validation:
-    """Ranks the held-out passages, without truncation, for every held-out query."""
-
-    def __init__(
-        self,
-        network: TranslationNetwork,
-        analyzer: Analyzer,
-        held_out: HeldOut,
-        settings: NeuralModel1Settings,
-    ) -> None:
-        vocabulary = analyzer.vocabulary
-        assert vocabulary is not None
-        self._network = network
-        self._held_out = held_out
-        self._settings = settings
-        self._queries = bags_of(held_out.queries, analyzer, vocabulary)
-        self._passages = bags_of(held_out.passages, analyzer, vocabulary)
-
-    def __call__(self) -> dict[str, float]:
-        scores = rank_all(
-            self._network, self._queries, self._passages, p_self=self._settings.self_translation
-        )
-        return measure_scores(scores, self._held_out)
+def _validation(
+    network: TranslationNetwork,
+    analyzer: Analyzer,
+    vocabulary: Vocabulary,
+    held_out: HeldOut,
+    settings: NeuralModel1Settings,
+) -> Validate:
+    """Return a function that ranks the held-out passages, without truncation, for every held-out query."""
+    queries = bags_of(held_out.queries, analyzer, vocabulary)
+    passages = bags_of(held_out.passages, analyzer, vocabulary)
+    return lambda: measure_scores(
+        rank_all(network, queries, passages, p_self=settings.self_translation), held_out
+    )

@@ -35,10 +35,11 @@ from termwise.storage.manifest_json import (
 from termwise.storage.model_folder import TRAINING, ModelFolders
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
-from termwise.train.messages import first_line
+from termwise.train.messages import errors_as
+from termwise.train.networks import check_finite
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
-from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_weights
+from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
 from termwise.yardsticks.compatibility import torch_device
 
@@ -148,7 +149,7 @@ def write_scorer(
         If the folder cannot be written.
     """
     out = Path(out)
-    check_weights(network)
+    check_finite(network)
     state = {name: value.detach().cpu().float().contiguous() for name, value in network.state_dict().items()}
     encoder = {
         name.removeprefix(_ENCODER): value for name, value in state.items() if name.startswith(_ENCODER)
@@ -242,18 +243,17 @@ def _config(manifest: ScorerManifest, folder: Path) -> BertModel1Config:
 
 
 def _load_head(network: BertModel1, path: Path) -> None:
-    try:
+    with errors_as(
+        ModelFormatError,
+        "the head of the scorer does not fit its configuration",
+        facts=[("file", path)],
+        fixes=FOLDERS.repairs,
+    ):
         head: dict[str, Tensor] = load_file(path)
         expected = {name for name in network.state_dict() if not name.startswith(_ENCODER)}
         if set(head) != expected:
             raise ValueError(f"tensors {', '.join(sorted(set(head) ^ expected))}")
         network.load_state_dict(head, strict=False)
-    except Exception as error:  # safetensors and torch document no common type
-        raise ModelFormatError(
-            "the head of the scorer does not fit its configuration",
-            facts=[("file", path), ("reason", first_line(error))],
-            fixes=FOLDERS.repairs,
-        ) from error
 
 
 def _manifest_bytes(folder: Path) -> bytes:

@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from termwise.errors import ModelFormatError, ParameterError
+from termwise.errors import ParameterError
 from termwise.settings import TypedSettings
 from termwise.text import WordPieceAnalyzer
 from termwise.train.loop.initial_weights import initial_network
@@ -179,10 +179,6 @@ class BertModel1(TermNetwork):
                 parts.append(logs)
         return torch.cat(parts)
 
-    def head_parameters(self) -> list[torch.nn.Parameter]:
-        """Return the parameters of the network over pairs."""
-        return list(self.pair.parameters())
-
 
 def log_means(logs: Tensor) -> Tensor:
     """Return ln m of each query token, of shape (n,), from ln T of shape (L, n), L at least 1."""
@@ -214,14 +210,3 @@ def check_windows(network: BertModel1, analyzer: WordPieceAnalyzer) -> None:
             fixes=[f"`chunk_length={room}`" if room > 0 else "`query_length=N, chunk_length=N`"],
         )
     check_network(network, terms=len(analyzer.vocabulary), length=config.longest)
-
-
-def check_weights(network: BertModel1) -> None:
-    """Raise `ModelFormatError` if a weight is not a finite number."""
-    for name, weights in network.state_dict().items():
-        if weights.is_floating_point() and not bool(torch.isfinite(weights).all()):
-            raise ModelFormatError(
-                "the weights of the network are not finite numbers",
-                facts=[("tensor", name)],
-                fixes=["copy the folder again, or train the network again"],
-            )

@@ -15,13 +15,13 @@ from termwise.errors import ModelFormatError
 from termwise.kernels.translation import LEAST_MEAN
 from termwise.text import WordPieceAnalyzer
 from termwise.train.data.inputs import Ids, Pieces
+from termwise.train.networks import check_finite
 from termwise.validation import check, check_count, check_texts
 from termwise.yardsticks.bert_model1.explanation import PairExplanation, explain_pair
 from termwise.yardsticks.bert_model1.network import (
     KIND,
     BertModel1,
     BertModel1Config,
-    check_weights,
     check_windows,
     log_means,
 )
@@ -82,7 +82,7 @@ class BertModel1Scorer:
         self, network: BertModel1, analyzer: WordPieceAnalyzer, *, name: str = KIND, batch: int = 32
     ) -> None:
         check_count("batch", batch)
-        check_weights(network)
+        check_finite(network)
         check_windows(network, analyzer)
         self._network = network.eval()
         self._pieces = Pieces(analyzer, KIND)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import partial
@@ -21,20 +20,19 @@ from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Ranking
 from termwise.search.candidates import rank_candidates
-from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
 from termwise.train.data.hard_negatives import load_or_mine_negatives, mine_negatives
 from termwise.train.data.inputs import Pieces
 from termwise.train.data.sampling import JudgedQueries
 from termwise.train.data.training_data import read_training_data
-from termwise.train.loop.checkpoints import last_checkpoint, step_of
-from termwise.train.loop.ownership import claim, refuse_replacing, refuse_taken
-from termwise.train.loop.run_log import LOG
+from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
+from termwise.train.loop.ownership import check_folder, claim
+from termwise.train.loop.run_log import LOG, write_facts
 from termwise.train.loop.trainer import TermTrainer, check_precision, selected_checkpoint, training_arguments
 from termwise.train.loop.validation import HeldOut, measure_rankings
 from termwise.train.messages import Say, resumption, silent
-from termwise.train.networks import set_dropout
+from termwise.train.networks import set_dropout, torch_threads
 from termwise.validation import check, check_callable, check_flag, check_path, check_threads
 from termwise.yardsticks.bert_model1.card import scorer_card
 from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
@@ -42,9 +40,6 @@ from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings
 from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches
-
-_FACTS = "facts.json"
-_CHECKPOINTS = "checkpoints"
 
 _MAY_CHANGE = ("learning_rate", "head_learning_rate", "workers")
 """Settings that may change when a run is resumed: learning rates, to save a run that diverged, and settings that do not
@@ -112,12 +107,8 @@ def train_bert_model1(
     check_callable("progress", progress)
     check_callable("say", say)
     out = Path(out)
-    FOLDER.check_place(out, base=base)
-    refuse_replacing(FOLDER, out)
-    work = out / TRAINING
+    work = check_folder(FOLDER, out, resume=resume, base=base)
     process = _process()
-    if not resume:
-        refuse_taken(work)
     check_precision(settings.precision)
     training_data = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
@@ -138,16 +129,15 @@ def train_bert_model1(
         negatives=settings.negatives,
     )
     judged_of([np.empty((len(source), 0), np.int32) for source in sources])  # fails if there are none
-    digests = {source.name: source.digest() for source in sources}
     request = {
         "kind": KIND,
         "base": str(base),
-        "sources": digests,
-        "validation": None if held_out is None else held_out.digest(),
+        "sources": training_data.digests,
+        "validation": training_data.held_out_digest,
         "settings": asdict(settings),
     }
     claim(work, request, resume=resume, may_change=_MAY_CHANGE)
-    checkpoint = last_checkpoint(work / _CHECKPOINTS, say=say) if resume else None
+    checkpoint = last_checkpoint(work / CHECKPOINTS, say=say) if resume else None
     mined = load_or_mine_negatives(
         sources,
         work,
@@ -168,7 +158,7 @@ def train_bert_model1(
         say(resumption(0 if checkpoint is None else step_of(checkpoint), steps, work))
     trainer = TermTrainer(
         MarginStep(network, settings),
-        training_arguments(work / _CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
+        training_arguments(work / CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
         batches,
         PairCollator(settings, Pieces(analyzer, KIND), sources, batches),
         settings=settings,
@@ -179,20 +169,14 @@ def train_bert_model1(
         progress=progress,
         say=say,
     )
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
+    with torch_threads(threads):
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    finally:
-        torch.set_num_threads(before)
     facts = {
         "package": __version__,
         "torch": torch.__version__,
         "kind": KIND,
         "base": base_name(base),
-        "data": [
-            {"name": source.name, "pairs": len(source), "digest": digests[source.name]} for source in sources
-        ],
+        "data": training_data.facts(),
         "settings": asdict(settings),
         "queries": len(judged),
         "validation": training_data.origin,
@@ -200,7 +184,7 @@ def train_bert_model1(
         "best": selected_checkpoint(trainer, settings),
         "seconds": round(trainer.seconds, 1),
     }
-    (work / _FACTS).write_text(json.dumps(facts, indent=1) + "\n")
+    write_facts(work, facts)
     write_scorer(network, analyzer, out, trained=facts, card=scorer_card(out.resolve().name, facts))
     return facts
 
