@@ -1,33 +1,64 @@
-"""The losses, each as a function of tensors.
+"""Losses and scores of a batch, as functions of tensors.
 
-All of them work on logits and use the stable forms of log sigmoid and cross-entropy. Natural logarithms.
+All losses take logits and use the stable forms of log sigmoid and cross-entropy. Logarithms are natural. In shapes, b
+is the number of pairs, Q that of queries, D that of passages, and V the size of the vocabulary.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 
-def likelihood_loss(logits: Tensor, rows: Tensor, terms: Tensor, kept: Tensor) -> Tensor:
-    """Compute how unlikely the terms of the other side are, and how likely the terms it does not have.
+@dataclass(frozen=True)
+class QueryTerms:
+    """Occurrences of terms in the queries of a batch.
 
-    With M kept terms, y[i, t] = 1 where the other side of pair i has the term t, and P = sigmoid(z):
+    Attributes
+    ----------
+    rows, terms : int64 tensors of shape (n,)
+        Number of the query, and term, of each occurrence.
+    queries : int
+        Q.
+    weights : float tensor of shape (n,), optional
+        Weight of each occurrence; 1 by default.
+    """
+
+    rows: Tensor
+    terms: Tensor
+    queries: int
+    weights: Tensor | None = None
+
+    def counts(self) -> tuple[Tensor, Tensor]:
+        """Return the m distinct terms, and the sum of the weights of each in each query: float32 of shape (Q, m)."""
+        distinct, position = torch.unique(self.terms, return_inverse=True)
+        counts = torch.zeros((self.queries, len(distinct)), device=self.terms.device)
+        each = torch.ones_like(position, dtype=counts.dtype) if self.weights is None else self.weights
+        counts.index_put_((self.rows, position), each, accumulate=True)
+        return distinct, counts
+
+
+def likelihood_loss(logits: Tensor, rows: Tensor, terms: Tensor, kept: Tensor) -> Tensor:
+    """Compute the cross-entropy of the terms of the other side of each pair, equation 7 of the TILDE paper.
+
+    With M kept terms, y[i, t] = 1 if the other side of pair i contains the term t, and P = sigmoid(z):
 
         - sum over i of 1/M * sum over kept t of  y ln P + (1 - y) ln(1 - P)
 
-    that is, equation 7 of the TILDE paper; a sum over the batch, as in the published code. The targets come as
-    the positions of the ones, since a row of V zeros and ones has about five ones.
+    It is a sum over the batch, as in the published code. The targets y are given by the positions of the ones, because
+    a row of V values has about five ones.
 
     Parameters
     ----------
     logits : float tensor of shape (b, V)
         z, for passages (query likelihood) or queries (document likelihood).
     rows, terms : int64 tensors of shape (n,)
-        Pairs (i, t) with y = 1, each once, kept terms only.
+        Distinct pairs (i, t) with y = 1, kept terms only.
     kept : bool tensor of shape (V,)
-        The terms that count. The logits of the others get no gradient.
+        Terms of the sum. The logits of other terms get no gradient.
 
     Returns
     -------
@@ -44,43 +75,30 @@ def biqdl(query_likelihood: Tensor, document_likelihood: Tensor) -> Tensor:
     return (query_likelihood + document_likelihood) / 2
 
 
-def match_scores(
-    weights: Tensor,
-    terms: Tensor,
-    query_rows: Tensor,
-    query_terms: Tensor,
-    n_queries: int,
-    n_terms: int,
-    *,
-    query_weights: Tensor | None = None,
-) -> Tensor:
-    """Score every query of a batch against every passage by its matching terms.
+def match_scores(weights: Tensor, terms: Tensor, query_terms: QueryTerms, n_terms: int) -> Tensor:
+    """Score every query of a batch against every passage by matching terms.
 
-        S[q, d] = sum over occurrences i of q of  max over positions j of d with term i of  weights[d, j]
+        S[q, d] = sum over occurrences i in q of  weight of i * max over positions j of d with the term of i of  w[d, j]
 
-    each times the weight of the occurrence, if there are any; and 0 for a term that the passage does not have. Instead
-    of comparing all positions with all (a tensor of Q x l_q x D x l_d), each passage scatters its weights, by maximum,
-    into the distinct terms of the queries.
+    The maximum is 0 for a term that the passage lacks. Instead of comparing all positions with all occurrences, each
+    passage scatters its weights, by maximum, into the distinct terms of the queries.
 
     Parameters
     ----------
     weights : float tensor of shape (D, l)
-        0 or more; 0 where nothing may match (padding, special pieces).
+        w, 0 or more; 0 at positions that match no term (padding, special pieces).
     terms : int64 tensor of shape (D, l)
         The term at each position.
-    query_rows, query_terms : int64 tensors of shape (n,)
-        The occurrences: number of the query and term.
-    n_queries, n_terms : int
-        Q, and the size of the vocabulary.
-    query_weights : float tensor of shape (n,), optional
-        What each occurrence counts; 1 unless given.
+    query_terms : QueryTerms
+    n_terms : int
+        V.
 
     Returns
     -------
     float tensor of shape (Q, D)
     """
     weights = weights.float()
-    distinct, counts = _counts(query_rows, query_terms, n_queries, query_weights)
+    distinct, counts = query_terms.counts()
     slot = torch.full((n_terms,), len(distinct), dtype=torch.int64, device=terms.device)
     slot[distinct] = torch.arange(len(distinct), device=terms.device)
     pooled = weights.new_zeros((len(weights), len(distinct) + 1))
@@ -88,80 +106,36 @@ def match_scores(
     return _sums(pooled[:, :-1], counts)
 
 
-def likelihood_scores(logits: Tensor, query_rows: Tensor, query_terms: Tensor, n_queries: int) -> Tensor:
-    """Score every query of a batch by its likelihood given every passage.
+def likelihood_scores(logits: Tensor, query_terms: QueryTerms) -> Tensor:
+    """Score every query of a batch by its likelihood given every passage, of shape (Q, D).
 
-        S[q, d] = sum over occurrences i of q of  ln sigmoid(logits[d, i])
+        S[q, d] = sum over occurrences i in q of  ln sigmoid(logits[d, i])
 
-    which is TILDE's query likelihood for all pairs, from the logits that the passages have anyway.
-
-    Parameters
-    ----------
-    logits : float tensor of shape (D, V)
-    query_rows, query_terms : int64 tensors of shape (n,)
-        The occurrences: number of the query and term.
-    n_queries : int
-        Q.
-
-    Returns
-    -------
-    float tensor of shape (Q, D)
+    That is TILDE's query likelihood of all pairs, from the logits of the passages, of shape (D, V).
     """
-    distinct, counts = _counts(query_rows, query_terms, n_queries)
+    distinct, counts = query_terms.counts()
     return _sums(functional.logsigmoid(logits[:, distinct].float()), counts)
 
 
-def vocabulary_scores(
-    weights: Tensor,
-    query_rows: Tensor,
-    query_terms: Tensor,
-    n_queries: int,
-    *,
-    query_weights: Tensor | None = None,
-) -> Tensor:
-    """Score every query of a batch against every passage that has a weight for each term of the vocabulary.
+def vocabulary_scores(weights: Tensor, query_terms: QueryTerms) -> Tensor:
+    """Score every query of a batch against every passage by weights over the vocabulary, of shape (Q, D).
 
-        S[q, d] = sum over occurrences i of q of  weights[d, i]
+        S[q, d] = sum over occurrences i in q of  weight of i * weights[d, i]
 
-    each times the weight of the occurrence, if there are any.
-
-    Parameters
-    ----------
-    weights : float tensor of shape (D, V)
-    query_rows, query_terms : int64 tensors of shape (n,)
-        The occurrences: number of the query and term.
-    n_queries : int
-        Q.
-    query_weights : float tensor of shape (n,), optional
-        What each occurrence counts; 1 unless given.
-
-    Returns
-    -------
-    float tensor of shape (Q, D)
+    The weights of the passages have the shape (D, V).
     """
-    distinct, counts = _counts(query_rows, query_terms, n_queries, query_weights)
+    distinct, counts = query_terms.counts()
     return _sums(weights[:, distinct].float(), counts)
 
 
-def _counts(
-    query_rows: Tensor, query_terms: Tensor, n_queries: int, query_weights: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Return the m distinct terms of the queries, and what each counts in each query: of shape (Q, m), float32."""
-    distinct, position = torch.unique(query_terms, return_inverse=True)
-    counts = torch.zeros((n_queries, len(distinct)), device=query_terms.device)
-    each = torch.ones_like(position, dtype=counts.dtype) if query_weights is None else query_weights
-    counts.index_put_((query_rows, position), each, accumulate=True)
-    return distinct, counts
-
-
 def _sums(values: Tensor, counts: Tensor) -> Tensor:
-    """Add up the values of the terms of every query, for every passage: sums of many terms keep their 24 bits."""
+    """Sum the values of the terms of every query for every passage, in float32: sums of many terms keep 24 bits."""
     with torch.autocast(values.device.type, enabled=False):
         return counts @ values.T
 
 
 def contrastive_loss(scores: Tensor, targets: Tensor) -> Tensor:
-    """Compute the mean cross-entropy of the right passage among all passages of the batch.
+    """Compute the mean cross-entropy of the relevant passage among all passages of the batch.
 
     Parameters
     ----------
@@ -173,20 +147,20 @@ def contrastive_loss(scores: Tensor, targets: Tensor) -> Tensor:
 
 
 def distillation_loss(scores: Tensor, teacher: Tensor) -> Tensor:
-    """Compute the Kullback-Leibler divergence of the softmax over passages from the teacher's.
+    """Compute the Kullback-Leibler divergence from the softmax over passages of the teacher to that of the student.
 
     Parameters
     ----------
     scores, teacher : float tensors of shape (Q, D)
-        Both in the units of a logit; the teacher's temperature is applied already.
+        Logits; those of the teacher are already multiplied by its scale.
     """
-    wanted = functional.log_softmax(teacher.float(), dim=1)
+    expected = functional.log_softmax(teacher.float(), dim=1)
     found = functional.log_softmax(scores.float(), dim=1)
-    return functional.kl_div(found, wanted, reduction="batchmean", log_target=True)
+    return functional.kl_div(found, expected, reduction="batchmean", log_target=True)
 
 
 def flops_loss(weights: Tensor) -> Tensor:
-    """Compute the expected number of multiplications of a posting list, Paria et al. (2020): sum of squared means.
+    """Compute the FLOPS regulariser of Paria et al. (2020): the sum of squared mean weights of each term.
 
     Parameters
     ----------

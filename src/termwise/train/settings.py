@@ -28,7 +28,31 @@ NO_TEACHER = "none"
 
 
 class LoopSettings(TypedSettings):
-    """Settings of the training loop; see `TrainSettings`."""
+    """Settings of the training loop.
+
+    Attributes
+    ----------
+    learning_rate, head_learning_rate : float
+        Learning rates of the encoder and of a new head; a head rate of 0 means that of the encoder.
+    weight_decay, warm_up, clip : float
+        Weight decay of AdamW; share of the steps in which the rate rises from 0; largest norm of a gradient, 0 for no
+        limit.
+    schedule : {"constant", "linear"}
+        Constant learning rate, or linear decay to 0.
+    precision : {"float32", "bfloat16", "float16"}
+        Precision of the computation in the encoder; weights, sums and losses are float32.
+    accumulate : int
+        Batches whose gradients are averaged for one step.
+    seed : int
+        Random seed.
+    save_every, validate_every : int
+        Steps between checkpoints, and between validations; each validation saves a checkpoint as well.
+    take : {"best", "last"}
+        Selected weights: those that rank the held-out queries best, or the last ones. The last ones are better if the
+        rate falls to 0 and the pool is too easy to distinguish checkpoints.
+    workers : int
+        Processes that make batches while the network computes; 0 for none. The result does not depend on it.
+    """
 
     learning_rate: float
     head_learning_rate: float
@@ -47,7 +71,7 @@ class LoopSettings(TypedSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(LoopSettings):
-    """Settings of a training run.
+    """Settings of a training run, including those of `LoopSettings`.
 
     The defaults depend on the kind of network and are those of its paper and published code: see `for_kind`.
 
@@ -70,17 +94,6 @@ class TrainSettings(LoopSettings):
         other pairs of the batch are negatives as well.
     negative_depth : int
         Ranks of BM25 from which negatives are drawn.
-    accumulate : int
-        Batches whose gradients are averaged for one step.
-    learning_rate, head_learning_rate : float
-        Learning rates of the encoder and of a new head; a head rate of 0 means that of the encoder.
-    weight_decay, warm_up, clip : float
-        Weight decay of AdamW; share of the steps in which the rate rises from 0; largest norm of a gradient, 0 for no
-        limit.
-    schedule : {"constant", "linear"}
-        Constant learning rate, or linear decay to 0.
-    precision : {"float32", "bfloat16", "float16"}
-        Precision of the computation in the network; weights and losses are float32.
     dropout : float
         Dropout of the encoder; the default of BERT is 0.1.
     checkpointing : bool
@@ -115,20 +128,11 @@ class TrainSettings(LoopSettings):
     sparsity_ramp : float
         Share of the steps over which that factor rises from 0 to `sparsity`, with the square of the step. The full
         factor would remove all terms before the first is learned.
-    seed : int
-        Random seed.
-    save_every, validate_every : int
-        Steps between checkpoints, and between validations; each validation saves a checkpoint as well.
     validation_queries : int
         Held-out queries for validation.
     curve : bool
         Save the weights each time the number of pairs seen has doubled, from a thousand on, and the last ones: the
         points of a learning curve, in ``training/curve``.
-    take : {"best", "last"}
-        Weights of the encoder: those that rank the held-out queries best, or the last ones. The last ones are better
-        if the rate falls to 0 and the pool is too easy to distinguish checkpoints.
-    workers : int
-        Processes that make batches while the network computes; 0 for none. The result does not depend on it.
     """
 
     objective: Objective = "biqdl"

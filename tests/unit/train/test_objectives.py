@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from termwise.train.objectives import (  # noqa: E402
+    QueryTerms,
     biqdl,
     contrastive_loss,
     distillation_loss,
@@ -119,7 +120,7 @@ def test_match_scores_and_their_gradient_are_those_of_the_definition(case):
     given_weights = torch.tensor(weights, dtype=torch.float32, requires_grad=True)
     rows = ids(*(q for q, query in enumerate(queries) for _ in query))
     asked = ids(*(term for query in queries for term in query))
-    scores = match_scores(given_weights, torch.tensor(terms), rows, asked, len(queries), 7)
+    scores = match_scores(given_weights, torch.tensor(terms), QueryTerms(rows, asked, len(queries)), 7)
     assert scores.tolist() == expected.tolist()
     factors = torch.arange(1.0, scores.numel() + 1).reshape(scores.shape)
     (scores * factors).sum().backward()
@@ -130,8 +131,8 @@ def test_match_scores_and_their_gradient_are_those_of_the_definition(case):
 def test_weights_of_a_vocabulary_are_scored_as_if_each_term_stood_at_its_place():
     weights = torch.rand(3, 9, generator=torch.Generator().manual_seed(1)).requires_grad_()
     rows, asked = ids(0, 0, 0, 2), ids(4, 4, 8, 1)
-    scores = vocabulary_scores(weights, rows, asked, 3)
-    same = match_scores(weights, torch.arange(9).expand(3, 9), rows, asked, 3, 9)
+    scores = vocabulary_scores(weights, QueryTerms(rows, asked, 3))
+    same = match_scores(weights, torch.arange(9).expand(3, 9), QueryTerms(rows, asked, 3), 9)
     assert scores.tolist() == same.tolist()
     factors = torch.arange(1.0, 10.0).reshape(3, 3)
     (gradient,) = torch.autograd.grad((scores * factors).sum(), weights)
@@ -141,23 +142,22 @@ def test_weights_of_a_vocabulary_are_scored_as_if_each_term_stood_at_its_place()
 
 def test_a_repeated_query_term_counts_twice_and_a_repeated_passage_term_once():
     weights = torch.tensor([[2.0, 3.0, 1.0]])
-    scores = match_scores(weights, torch.tensor([[4, 4, 5]]), ids(0, 0, 1), ids(4, 4, 5), 2, 6)
+    scores = match_scores(weights, torch.tensor([[4, 4, 5]]), QueryTerms(ids(0, 0, 1), ids(4, 4, 5), 2), 6)
     assert scores.tolist() == [[6.0], [1.0]]
 
 
-def test_an_occurrence_counts_as_much_as_is_said():
+def test_occurrences_are_weighted():
     weights = torch.tensor([[2.0, 3.0, 1.0]])
-    asked = ids(0, 0, 1), ids(4, 4, 5)
-    said = torch.tensor([0.5, 0.25, 4.0])
-    scores = match_scores(weights, torch.tensor([[4, 4, 5]]), *asked, 2, 6, query_weights=said)
+    query_terms = QueryTerms(ids(0, 0, 1), ids(4, 4, 5), 2, torch.tensor([0.5, 0.25, 4.0]))
+    scores = match_scores(weights, torch.tensor([[4, 4, 5]]), query_terms, 6)
     assert scores.tolist() == [[3.0 * 0.75], [1.0 * 4.0]]
     whole = torch.tensor([[0.0, 0.0, 0.0, 0.0, 3.0, 1.0]])
-    assert vocabulary_scores(whole, *asked, 2, query_weights=said).tolist() == scores.tolist()
+    assert vocabulary_scores(whole, query_terms).tolist() == scores.tolist()
 
 
 def test_queries_without_a_term_score_nothing_and_can_be_trained_through():
     weights = torch.tensor([[2.0, 3.0], [1.0, 1.0]], requires_grad=True)
-    scores = match_scores(weights, torch.tensor([[1, 2], [1, 3]]), ids(), ids(), 2, 4)
+    scores = match_scores(weights, torch.tensor([[1, 2], [1, 3]]), QueryTerms(ids(), ids(), 2), 4)
     assert scores.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     loss = contrastive_loss(scores, ids(0, 1))
     assert loss.item() == pytest.approx(math.log(2))
@@ -167,7 +167,9 @@ def test_queries_without_a_term_score_nothing_and_can_be_trained_through():
 
 def test_term_numbers_beyond_sixteen_bits():
     terms = torch.tensor([[40_000, 32_768, 7]])
-    scores = match_scores(torch.tensor([[1.0, 2.0, 4.0]]), terms, ids(0, 0), ids(40_000, 32_768), 1, 50_000)
+    scores = match_scores(
+        torch.tensor([[1.0, 2.0, 4.0]]), terms, QueryTerms(ids(0, 0), ids(40_000, 32_768), 1), 50_000
+    )
     assert scores.tolist() == [[3.0]]
 
 
@@ -176,7 +178,9 @@ def test_sums_keep_their_digits_under_autocast():
     weights = torch.full((1, 300), 1 + 2**-9)
     terms = torch.arange(300)[None]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        scores = match_scores(weights, terms, torch.zeros(300, dtype=torch.int64), terms[0], 1, 300)
+        scores = match_scores(
+            weights, terms, QueryTerms(torch.zeros(300, dtype=torch.int64), terms[0], 1), 300
+        )
     assert scores.item() == pytest.approx(300 * (1 + 2**-9), rel=1e-6)
 
 
@@ -211,7 +215,7 @@ def test_flops_loss_by_hand():
 def test_likelihood_scores_by_hand():
     logits = torch.tensor([[0.0, 2.0, -1.0], [1.0, 0.0, 3.0]])
     rows, terms = torch.tensor([0, 0, 0, 1]), torch.tensor([1, 1, 2, 0])
-    scores = likelihood_scores(logits, rows, terms, 3)
+    scores = likelihood_scores(logits, QueryTerms(rows, terms, 3))
 
     def ln(z: float) -> float:
         return -math.log1p(math.exp(-z))

@@ -161,7 +161,7 @@ def test_static_weights_that_an_index_cannot_carry(masked, weights, tmp_path):
     stored[VOCABULARY.index("wave")] = -0.5
     save_file({"weight": stored}, file)
     facts = refused(folder)
-    assert (facts["term"], facts["weight"], facts["terms like it"]) == ("wave", -0.5, 1)
+    assert (facts["term"], facts["weight"], facts["negative weights"]) == ("wave", -0.5, 1)
     save_file({"weight": stored[:-1].clone()}, file)
     assert refused(folder)["seen"] == f"weight ({len(VOCABULARY) - 1},)"
     save_file({"weight": stored * torch.nan}, file)
@@ -174,5 +174,5 @@ def test_two_tokenizers_are_refused(masked, weights, tmp_path):
     described = json.loads(file.read_text())
     described["normalizer"]["lowercase"] = False
     file.write_text(json.dumps(described))
-    with pytest.raises(VocabularyMismatchError, match="cut text in different ways"):
+    with pytest.raises(VocabularyMismatchError, match="have different tokenizers"):
         load_checkpoint(folder)

@@ -16,7 +16,7 @@ from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
 from termwise.train.data.expansions import Expansions  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.networks import Teacher, network_on_base  # noqa: E402
-from termwise.train.objectives import likelihood_scores  # noqa: E402
+from termwise.train.objectives import QueryTerms, likelihood_scores  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
@@ -377,6 +377,6 @@ def test_tilde_with_contrast_ranks_the_passages_of_the_batch(pieces, base):
         made = Collator("tilde", chosen, pieces, [source], batches)([0])["batch"]
         losses[contrast] = step(made)["loss"]
     logits = step.network(made["passage_ids"], made["passage_mask"])
-    scores = likelihood_scores(logits, made["occurrence_rows"], made["occurrence_terms"], 3)
+    scores = likelihood_scores(logits, QueryTerms(made["occurrence_rows"], made["occurrence_terms"], 3))
     expected = losses[0.0].detach() + 0.5 * torch.nn.functional.cross_entropy(scores, torch.arange(3))
     assert losses[0.5].item() == pytest.approx(expected.item(), rel=1e-5)

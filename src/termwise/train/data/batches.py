@@ -73,10 +73,6 @@ def plan_batches(
     block : int, optional
         Length of these runs; it divides `batch`.
 
-    Returns
-    -------
-    BatchPlan
-
     Raises
     ------
     ParameterError

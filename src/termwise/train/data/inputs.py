@@ -17,7 +17,6 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 
 Ids = npt.NDArray[np.int64]
 
-
 _NAMES = {"cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>"), "pad": ("[PAD]", "<pad>")}
 _MARKER = "[unused"
 
@@ -83,12 +82,7 @@ class Pieces:
         return self.analyzer.numbers(text).astype(np.int64)
 
     def padded(self, rows: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-        """Pad rows to the longest one.
-
-        Returns
-        -------
-        input_ids, attention_mask : int64 tensors of shape (b, l)
-        """
+        """Pad rows to the longest one; return input ids and attention mask, int64 tensors of shape (b, l)."""
         ids, mask = padded(rows, self.special.pad)
         return torch.from_numpy(ids), torch.from_numpy(mask)
 
@@ -98,22 +92,12 @@ class Pieces:
 
 
 def distinct_terms(rows: Sequence[Ids], kept: npt.NDArray[np.bool_]) -> tuple[Tensor, Tensor]:
-    """List the distinct kept terms of each row.
-
-    Returns
-    -------
-    row, term : int64 tensors of shape (n,)
-    """
+    """Return row and term of the distinct kept terms of each row: int64 tensors of shape (n,)."""
     return _positions([np.unique(row[kept[row]]) for row in rows])
 
 
 def occurrences(rows: Sequence[Ids], kept: npt.NDArray[np.bool_]) -> tuple[Tensor, Tensor]:
-    """List the kept terms of each row, with repetitions.
-
-    Returns
-    -------
-    row, term : int64 tensors of shape (n,)
-    """
+    """Return row and term of the kept terms of each row, with repetitions: int64 tensors of shape (n,)."""
     return _positions([row[kept[row]] for row in rows])
 
 

@@ -60,7 +60,7 @@ def source_term_factors(
     seed: int,
     progress: Progress = no_progress,
 ) -> list[npt.NDArray[np.float32]]:
-    """Return the `term_factors` of the passages of each source.
+    """Return the `term_factors` of the passages of each source: float32 arrays of shape (V,).
 
     Parameters
     ----------
@@ -75,10 +75,6 @@ def source_term_factors(
         Random seed of the sample of a source with more than `MOST_PASSAGES` passages.
     progress : callable, optional
         Called with a stage, the amount done, and the total.
-
-    Returns
-    -------
-    list of ndarray of shape (V,), float32
     """
     counts = [min(len(source.passages), MOST_PASSAGES) for source in sources]
     done, total = 0, sum(counts)

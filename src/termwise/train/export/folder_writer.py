@@ -117,10 +117,6 @@ def write_encoder_folder(
     card : str, optional
         The model card, see `model_card`.
 
-    Returns
-    -------
-    EncoderFolder
-
     Raises
     ------
     ForeignFolderError

@@ -139,10 +139,6 @@ def convert_checkpoint(
     say : callable, optional
         Called with progress messages, and with warnings on features of the checkpoint that are not converted.
 
-    Returns
-    -------
-    EncoderFolder
-
     Raises
     ------
     ForeignFolderError
@@ -220,10 +216,6 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
         In one of the layouts listed in the module docstring.
     kind : {"tilde", "tildev2", "splade-doc"}, optional
         By default the layout decides; a masked language model is loaded as ``tilde``.
-
-    Returns
-    -------
-    Checkpoint
 
     Raises
     ------

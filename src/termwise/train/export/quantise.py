@@ -1,32 +1,32 @@
-"""From a float32 graph to one in int8: a quarter of the size, and faster where the processor multiplies bytes.
+"""Quantisation of a float32 graph to int8: a quarter of the size, and faster on processors that multiply bytes.
 
-A matrix W of shape (out, in) is cut along its rows into blocks of 64 numbers. Each block keeps whole numbers q from
-1 to 255, the zero at 128, and one scale:
+A matrix W of shape (out, in) is divided along its rows into blocks of 64 numbers. Each block stores integers q from 1
+to 255, where 128 means zero, and one scale:
 
-    scale = max |w| / 127          w is read as (q - 128) * scale
+    scale = max |w| / 127          w = (q - 128) * scale
 
-Matrix products become ``MatMulNBits`` with ``accuracy_level`` 4: the runtime cuts each row of the activations into
-blocks of the same length, rounds these to int8 with a scale of their own, multiplies whole numbers and adds up the
-blocks in float32. Look-ups of an embedding gather rows of q and multiply them with their scales. An embedding that
-is also the decoder stays one table: both operators read the same bytes.
+Matrix products become ``MatMulNBits`` with ``accuracy_level`` 4: the runtime divides each row of the activations into
+blocks of the same length, rounds them to int8 with scales of their own, multiplies integers and sums the blocks in
+float32. Look-ups of an embedding gather rows of q and multiply them by their scales. An embedding that is also the
+decoder stays one table, which both operators read.
 
-Why blocks. The usual way, ``DynamicQuantizeLinear`` and ``MatMulInteger``, has one scale for the activations of a
-whole batch. A BERT has a few very large activations, beside which the others are rounded away; and the scale, and
-with it every weight of a document, then depends on the documents that happen to share the batch. With a scale for
-each block neither is so: a document is encoded to the same bits in any company. What blocks cost is speed.
+The usual method, ``DynamicQuantizeLinear`` and ``MatMulInteger``, has one scale for the activations of a whole batch. A
+BERT has a few very large activations, so the others are rounded to few values; and the scale, and with it every weight
+of a document, depends on the other documents of the batch. With a scale for each block neither happens: the output for
+a document is equal to the bit in any batch. The disadvantage of blocks is speed.
 
-Measured on the last layer of a 6-layer MiniLM against float32, over 300 passages of five collections in batches of
-32. Deviation: length of the difference over the length of the output of a piece, mean. Kept: the share of the 10
-nearest neighbours, by the cosine of mean outputs, that stay the same. Time: of a batch of 32 x 128 pieces over that of
-float32, one thread, with VNNI. Embeddings have 8 bits and one scale a row in all of them.
+Measurements on the last layer of a 6-layer MiniLM against float32, for 300 passages of five collections in batches of
+32. Deviation: mean norm of the difference, divided by the norm of the output of a piece. Kept: share of the 10 nearest
+neighbours, by the cosine of mean outputs, that stay the same. Time: for a batch of 32 x 128 pieces relative to float32,
+one thread, with VNNI. In all rows the embeddings have 8 bits and one scale per row.
 
 ===================================================  =====  =========  ===========  =====  ====
 activations and weights of linear layers             MB     deviation  batch alone  kept   time
 ===================================================  =====  =========  ===========  =====  ====
-one scale a batch; 8 bits, one scale a row           22.9   0.151      changes      0.932  0.39
-the same, 7 bits, as AVX2 needs                      22.9   0.161      changes      0.927  0.39
+one scale per batch; 8 bits, one scale per row       22.9   0.151      changes      0.932  0.39
+the same with 7 bits, as AVX2 needs                  22.9   0.161      changes      0.927  0.39
 the same, second matrix of each layer in float32     33.6   0.114      changes      0.948  0.57
-one scale a row of activations, in plain operators   23.0   0.074      same         0.959  2.66
+one scale per row of activations, plain operators    23.0   0.074      same         0.959  2.66
 blocks of 128                                        23.2   0.048      same         0.976  0.66
 **blocks of 64**                                     23.5   0.037      same         0.985  0.71
 blocks of 32                                         24.2   0.030      same         0.986  0.77
@@ -35,10 +35,9 @@ float32                                              54.7   0.007      same     
 
 With blocks of 64 for the embeddings too, whole networks take 24.1 MB (``tildev2``) and 24.4 MB (``tilde``).
 
-Saturation. Without VNNI, x86 adds pairs of products of bytes in 16 bits, which ``MatMulInteger`` lets overflow unless
-weights keep to 7 bits. The kernels of ``MatMulNBits`` do not overflow: matrices of nothing but extreme values give
-the exact products under an emulated AVX2 processor as under one with VNNI (onnxruntime 1.22, 1.23 and 1.31). So all
-8 bits are used.
+Without VNNI, x86 adds pairs of products of bytes in 16 bits, which overflow in ``MatMulInteger`` unless weights have
+only 7 bits. The kernels of ``MatMulNBits`` do not overflow: matrices of extreme values give the exact products under an
+emulated AVX2 processor and under one with VNNI (onnxruntime 1.22, 1.23 and 1.31). So all 8 bits are used.
 """
 
 from __future__ import annotations
@@ -55,13 +54,13 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from termwise.errors import ModelFormatError
 
 BLOCK = 64
-"""Numbers of a row that share a scale."""
+"""Length of a block."""
 
 SMALLEST = 16
-"""A matrix with fewer rows or columns stays in float32: it saves nothing."""
+"""Matrices with fewer rows or columns stay in float32."""
 
 SCALE = ".scale"
-"""What the scales of a weight are called after its name: float32 of shape (rows, blocks of a row)."""
+"""Suffix of the name of the scales of a weight: float32 of shape (rows, blocks of a row)."""
 
 _ZERO = 128
 _LARGEST = 127
@@ -77,7 +76,7 @@ class Blocks:
     Attributes
     ----------
     values : ndarray of shape (rows, blocks, length of a block), uint8
-        128 stands for zero; what is beyond the end of a row is 128.
+        128 means zero, also beyond the end of a row.
     scales : ndarray of shape (rows, blocks), float32
         Above 0.
     columns : int
@@ -90,7 +89,7 @@ class Blocks:
 
     @classmethod
     def of(cls, matrix: npt.NDArray[np.float32], *, block: int = BLOCK) -> Blocks:
-        """Round a matrix.
+        """Quantise a matrix.
 
         Parameters
         ----------
@@ -119,9 +118,9 @@ class Blocks:
         return cls(values.astype(np.uint8), scales, columns)
 
     def matrix(self) -> npt.NDArray[np.float32]:
-        """Return the matrix that the blocks stand for, of shape (rows, columns)."""
-        read = (self.values.astype(np.float32) - _ZERO) * self.scales[:, :, None]
-        return np.ascontiguousarray(read.reshape(len(read), -1)[:, : self.columns])
+        """Return the dequantised matrix, of shape (rows, columns)."""
+        values = (self.values.astype(np.float32) - _ZERO) * self.scales[:, :, None]
+        return np.ascontiguousarray(values.reshape(len(values), -1)[:, : self.columns])
 
 
 def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
@@ -132,18 +131,18 @@ def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
     model : onnx.ModelProto
         Made by `to_onnx`; it is not changed.
     block : int, optional
-        Numbers of a row that share a scale; a power of two from 16 to 256.
+        Length of a block; a power of two from 16 to 256.
 
     Returns
     -------
     onnx.ModelProto
-        Same inputs, outputs and metadata. A quantised matrix keeps its name, and has its scales beside it under
-        its name and ``.scale``. Biases, normalisations and small matrices stay in float32.
+        Same inputs, outputs and metadata. A quantised matrix keeps its name; its scales have this name and
+        ``.scale``. Biases, normalisations and small matrices stay in float32.
 
     Raises
     ------
     ModelFormatError
-        If the graph has no matrix of a linear layer that could be quantised.
+        If the graph has no linear layer that can be quantised.
     """
     made = onnx.ModelProto()
     made.CopyFrom(model)
@@ -181,12 +180,12 @@ def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
 
 
 def dequantised_weights(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the float32 constants that a quantised graph stands for, by name.
+    """Return the dequantised constants of a graph by name, in float32.
 
     Parameters
     ----------
     model : onnx.ModelProto
-        Made by `quantise`; a float32 graph gives its constants as they are.
+        Made by `quantise`, or a float32 graph, whose constants are returned unchanged.
 
     Raises
     ------
@@ -224,7 +223,7 @@ _CONSTANTS: tuple[tuple[str, Any, Any], ...] = (
 
 
 def _matrices(graph: onnx.GraphProto) -> dict[str, list[_Use]]:
-    """Find the matrices all of whose readers are look-ups or linear layers."""
+    """Find the matrices that only look-ups and linear layers read."""
     readers: dict[str, list[NodeProto]] = {}
     for node in graph.node:
         for name in set(node.input):
@@ -242,7 +241,7 @@ def _matrices(graph: onnx.GraphProto) -> dict[str, list[_Use]]:
 
 
 def _uses(matrix: str, readers: dict[str, list[NodeProto]]) -> Iterator[_Use | None]:
-    """Yield how a matrix is read, None for a way that cannot be replaced."""
+    """Yield each use of a matrix; None for one that cannot be replaced."""
     for node in readers.get(matrix, ()):
         attributes = {entry.name: helper.get_attribute_value(entry) for entry in node.attribute}
         if node.op_type == "Gather" and node.input[0] == matrix and attributes.get("axis", 0) == 0:
@@ -261,15 +260,13 @@ def _uses(matrix: str, readers: dict[str, list[NodeProto]]) -> Iterator[_Use | N
 
 
 def _replacement(node: NodeProto, matrix: str, blocks: Blocks) -> list[NodeProto]:
-    """Return the nodes that do with a quantised matrix what `node` does with it in float32."""
+    """Return the nodes that replace `node` for a quantised matrix."""
     output = node.output[0]
     rows, count, length = blocks.values.shape
     if node.op_type == "Gather":
         indices = node.input[1]
-        names = {
-            step: f"{output}.{step}" for step in ("whole", "read", "centred", "scales", "unit", "scaled")
-        }
-        names |= {step: f"{output}.{step}" for step in ("shape", "flat_shape", "flat", "end")}
+        steps = ["whole", "read", "centred", "scales", "unit", "scaled", "shape", "flat_shape", "flat", "end"]
+        names = {step: f"{output}.{step}" for step in steps}
         whole = count * length == blocks.columns
         nodes = [
             helper.make_node("Gather", [matrix, indices], [names["whole"]], axis=0),

@@ -1,13 +1,13 @@
-"""Reading the folder of a SparseEncoder of sentence-transformers: which modules documents and queries go through.
+"""Reader of the folder of a SparseEncoder of sentence-transformers.
 
 ===================  ==================================================  =============================================
-side                 modules                                             what becomes of it
+side                 modules                                             converted to
 ===================  ==================================================  =============================================
 documents            Transformer for the task ``fill-mask``, or the      the network
                      older MLMTransformer; then SpladePooling
-queries, in a        SparseStaticEmbedding                               a weight for each term, however often the
-Router                                                                   query says it
-queries, otherwise   those of documents                                  nothing: a network for queries
+queries, in a        SparseStaticEmbedding                               a weight for each term, independent of its
+Router                                                                   count in the query
+queries, otherwise   those of documents                                  not converted: queries need the network
 ===================  ==================================================  =============================================
 """
 
@@ -25,14 +25,14 @@ from termwise.train.base_encoder import base_analyzer, tokenize_alike
 from termwise.train.export.checkpoint_files import check_finite, misfit, read_json, read_tensors
 
 MODULES = "modules.json"
-"""The file by which the folder is known."""
+"""File that identifies the folder."""
 
 _ROUTER = "router_config.json"
 _SETTINGS = "config_sentence_transformers.json"
 _TRANSFORMER = "sentence_bert_config.json"
 _CONFIG = "config.json"
 _TASKS = {"MLMTransformer": "fill-mask", "Transformer": "feature-extraction"}
-"""What a transformer computes where its folder does not say."""
+"""Default tasks of transformers."""
 
 _WEIGHT = "weight"
 
@@ -50,9 +50,9 @@ class SparseEncoderFolder:
     Attributes
     ----------
     documents : Path
-        Folder of the transformer that documents go through.
+        Folder of the transformer for documents.
     queries : Path or None
-        Folder of the static weights of queries; None where queries go through the transformer too.
+        Folder of the static weights of queries; None if the transformer encodes queries too.
     """
 
     documents: Path
@@ -60,14 +60,14 @@ class SparseEncoderFolder:
 
     @classmethod
     def read(cls, folder: Path) -> SparseEncoderFolder:
-        """Read which modules there are, and see that they compute what termwise can.
+        """Read the modules of both sides.
 
         Raises
         ------
         MissingFileError
             If a file is missing.
         ModelFormatError
-            If a file is not as expected, or documents or queries go through other modules.
+            If a file has unexpected content, or termwise does not support the modules.
         """
         modules = _modules(folder)
         _check_settings(folder)
@@ -77,21 +77,21 @@ class SparseEncoderFolder:
         documents = _transformer(routes["document"])
         queries = routes["query"]
         if [module.kind for module in queries] != ["SparseStaticEmbedding"]:
-            raise _unlike("modules of the query side", "SparseStaticEmbedding", _listed(queries))
+            raise _unsupported("modules of the query side", "SparseStaticEmbedding", _listed(queries))
         return cls(documents, queries[0].folder)
 
     def query_weights(self, analyzer: WordPieceAnalyzer) -> npt.NDArray[np.float32] | None:
-        """Read the weight of each term of a query, shape (V,); None where there are none.
+        """Read the weight of each term in queries, of shape (V,); None without static weights.
 
         Parameters
         ----------
         analyzer : WordPieceAnalyzer
-            The tokenizer of the document side, which has to be that of the query side too.
+            The tokenizer of documents.
 
         Raises
         ------
         VocabularyMismatchError
-            If queries are cut otherwise.
+            If the tokenizer of queries differs.
         ModelFormatError
             If there is not one weight of at least 0 for each term.
         """
@@ -100,7 +100,7 @@ class SparseEncoderFolder:
         other = base_analyzer(self.queries)
         if other.vocabulary != analyzer.vocabulary or not tokenize_alike(other, analyzer):
             raise VocabularyMismatchError(
-                "the two sides of this SparseEncoder cut text in different ways",
+                "the two sides of this SparseEncoder have different tokenizers",
                 facts=[("documents", self.documents), ("queries", self.queries)],
                 fixes=["save it with one tokenizer on both sides"],
             )
@@ -121,14 +121,14 @@ class SparseEncoderFolder:
         negative = np.flatnonzero(found < 0)
         if len(negative):
             raise ModelFormatError(
-                "the query side weighs a term below 0, which an index cannot",
+                "a query weight is below 0, which an index does not support",
                 facts=[
                     ("folder", self.queries),
                     ("term", analyzer.vocabulary.token(int(negative[0]))),
                     ("weight", float(found[negative[0]])),
-                    ("terms like it", len(negative)),
+                    ("negative weights", len(negative)),
                 ],
-                fixes=["train it with weights of at least 0, or set those below to 0 and save it again"],
+                fixes=["train it with weights of at least 0, or set negative ones to 0 and save it again"],
             )
         return found
 
@@ -145,13 +145,13 @@ def _modules(folder: Path) -> list[_Module]:
 
 
 def _routes(router: Path) -> dict[str, list[_Module]]:
-    """List the modules through which a router sends documents and queries."""
+    """List the modules of a router for documents and for queries."""
     file = router / _ROUTER
     described = read_json(file, dict)
     structure, types = described.get("structure"), described.get("types")
     parameters = described.get("parameters")
     if isinstance(parameters, dict) and parameters.get("route_mappings"):
-        raise _unlike("route_mappings of the router", "none", str(parameters["route_mappings"]))
+        raise _unsupported("route_mappings of the router", "none", str(parameters["route_mappings"]))
     routes: dict[str, list[_Module]] = {}
     for side in ("document", "query"):
         parts = structure.get(side, []) if isinstance(structure, dict) else None
@@ -168,11 +168,11 @@ def _routes(router: Path) -> dict[str, list[_Module]]:
 
 
 def _transformer(modules: list[_Module]) -> Path:
-    """Return the folder of the transformer of documents, where it and what follows it make a splade-doc."""
+    """Return the folder of the transformer of documents; the modules must form a splade-doc."""
     kinds = [module.kind for module in modules]
     task = _task(modules[0]) if modules else None
     if kinds[1:] != ["SpladePooling"] or task != "fill-mask":
-        raise _unlike(
+        raise _unsupported(
             "modules of the document side",
             "Transformer for the task fill-mask, SpladePooling",
             _listed(modules) + (f" (the task is {task})" if task not in (None, "fill-mask") else ""),
@@ -180,7 +180,7 @@ def _transformer(modules: list[_Module]) -> Path:
     pooling = read_json(modules[1].folder / _CONFIG, dict)
     for setting, expected in (("pooling_strategy", "max"), ("activation_function", "relu")):
         if pooling.get(setting, expected) != expected:
-            raise _unlike(setting, expected, str(pooling[setting]))
+            raise _unsupported(setting, expected, str(pooling[setting]))
     return modules[0].folder
 
 
@@ -193,7 +193,7 @@ def _task(module: _Module) -> str | None:
 
 
 def _check_settings(folder: Path) -> None:
-    """Refuse texts that are put before all others, and scores that are no inner products."""
+    """Refuse prompts, and scores that are not inner products."""
     file = folder / _SETTINGS
     if not file.is_file():
         return
@@ -202,27 +202,26 @@ def _check_settings(folder: Path) -> None:
     if not isinstance(prompts, dict):
         raise misfit(file, "prompts", "an object", prompts)
     used = ("query", "document", "passage", "corpus", settings.get("default_prompt_name"))
-    said = {name: text for name, text in prompts.items() if name in used and text}
-    if said:
-        raise _unlike("prompts", "none", ", ".join(f"{name}: {text!r}" for name, text in said.items()))
+    found = ", ".join(f"{name}: {text!r}" for name, text in prompts.items() if name in used and text)
+    if found:
+        raise _unsupported("prompts", "none", found)
     similarity = settings.get("similarity_fn_name") or "dot"
     if similarity != "dot":
-        raise _unlike("similarity_fn_name", "dot", str(similarity))
+        raise _unsupported("similarity_fn_name", "dot", str(similarity))
 
 
 def _inner(file: Path, key: str, path: object) -> str:
-    """Return a path that a file names, where it lies inside the folder of the file."""
-    if not isinstance(path, str) or "\\" in path or "\0" in path:
+    """Return a path in a file if it is inside the folder of the file."""
+    text = path if isinstance(path, str) else "/"
+    inner = PurePosixPath(text)
+    if {"\\", "\0"} & set(text) or inner.is_absolute() or ".." in inner.parts or Path(text).is_absolute():
         raise misfit(file, key, "a folder inside that of the file", path)
-    inner = PurePosixPath(path)
-    if inner.is_absolute() or ".." in inner.parts or Path(path).is_absolute():
-        raise misfit(file, key, "a folder inside that of the file", path)
-    return path
+    return text
 
 
-def _unlike(what: str, expected: str, seen: str) -> ModelFormatError:
+def _unsupported(what: str, expected: str, seen: str) -> ModelFormatError:
     return ModelFormatError(
-        "this SparseEncoder does not compute what a splade-doc network computes",
+        "termwise does not support this SparseEncoder as a splade-doc network",
         facts=[("part", what), ("expected", expected), ("seen", seen)],
         fixes=["write its weights as JSON vectors and index them with `model='vectors'`"],
     )

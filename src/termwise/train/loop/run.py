@@ -112,10 +112,6 @@ def train_network(
     say : callable, optional
         Called with lines on data, validations, the selected weights, and with warnings.
 
-    Returns
-    -------
-    TrainedNetwork
-
     Notes
     -----
     Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with its own negatives, and

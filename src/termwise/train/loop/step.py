@@ -1,4 +1,4 @@
-"""Batches as tensors, and networks with their losses."""
+"""Batches as tensors, and the training step: a network with its loss."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from termwise.train.data.expansions import Expansions, Place
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms, occurrences
 from termwise.train.networks import SpladeDocNetwork, Teacher, TermNetwork, TildeNetwork, check_network
 from termwise.train.objectives import (
+    QueryTerms,
     biqdl,
     contrastive_loss,
     distillation_loss,
@@ -40,7 +41,7 @@ _NO_SCORE = -1e4
 
 
 class Batches(Dataset[int]):
-    """Numbers of the batches of all epochs; a collator makes the batch of a number."""
+    """Numbers of the batches of all epochs, from which a collator makes the batches."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -53,7 +54,7 @@ class Batches(Dataset[int]):
 
 
 class PlannedBatches(Batches):
-    """Batches of pairs; one epoch is planned and in memory at a time.
+    """Batches of pairs; only one epoch is planned and in memory at a time.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class PlannedBatches(Batches):
 
 
 class Collator:
-    """Makes the tensors of a planned batch.
+    """Converts a planned batch into tensors.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ class Collator:
         return batch
 
     def _excluded(self, pairs: Sequence[tuple[int, int, int]], places: Sequence[Place]) -> Tensor:
-        """Mark the relevant passages of each query, except the passage of its own pair: they are no negatives."""
+        """Mark the relevant passages of each query, except the passage of its own pair: they are not negatives."""
         owners, queries, _ = np.array(pairs, dtype=np.int64).T
         passage_owners, passages = np.array(places, dtype=np.int64).T
         excluded = np.zeros((len(pairs), len(places)), dtype=np.bool_)
@@ -242,11 +243,7 @@ def _keys(source: PairSource, queries: npt.NDArray[Any], passages: npt.NDArray[A
 
 
 class Step(nn.Module):
-    """A network with its loss, as the Trainer needs it: a call with ``batch`` returns ``{"loss": ...}``.
-
-    Parameters
-    ----------
-    network : TermNetwork
+    """A network with its loss for the Trainer: a call with ``batch`` returns ``{"loss": ...}``.
 
     Attributes
     ----------
@@ -262,12 +259,6 @@ class Step(nn.Module):
 
 class TrainingStep(Step):
     """A term network with its loss.
-
-    Parameters
-    ----------
-    network : TermNetwork
-    settings : TrainSettings
-    pieces : Pieces
 
     Raises
     ------
@@ -302,9 +293,7 @@ class TrainingStep(Step):
             logits = self.network(batch["passage_ids"], batch["passage_mask"])
             losses.append(likelihood_loss(logits, batch["query_rows"], batch["query_terms"], self.kept))
             if self.settings.contrast:
-                query = batch["occurrence_rows"], batch["occurrence_terms"], len(batch["targets"])
-                scores = likelihood_scores(logits, *query)
-                ranking = self._ranking_loss(scores, batch)
+                ranking = self._ranking_loss(likelihood_scores(logits, _query_terms(batch)), batch)
         if "query_ids" in batch:
             logits = self.network(batch["query_ids"], batch["query_mask"])
             losses.append(likelihood_loss(logits, batch["passage_rows"], batch["passage_terms"], self.kept))
@@ -314,14 +303,13 @@ class TrainingStep(Step):
     def _contrastive_loss(self, batch: Batch) -> Tensor:
         """Return the ranking loss of weighted passages, with the sparsity regulariser of SPLADE-doc."""
         weights = self.network(batch["passage_ids"], batch["passage_mask"])
-        query = batch["occurrence_rows"], batch["occurrence_terms"], len(batch["targets"])
-        query_weights = batch.get("occurrence_weights")
+        query_terms = _query_terms(batch)
         if isinstance(self.network, SpladeDocNetwork):
-            scores = vocabulary_scores(weights, *query, query_weights=query_weights)
+            scores = vocabulary_scores(weights, query_terms)
         else:
             ids = batch["passage_ids"]
             matching = weights.masked_fill(torch.isin(ids, self.ends), 0.0)
-            scores = match_scores(matching, ids, *query, len(self.kept), query_weights=query_weights)
+            scores = match_scores(matching, ids, query_terms, len(self.kept))
         loss = self._ranking_loss(scores, batch)
         if self.settings.sparsity and isinstance(self.network, SpladeDocNetwork):
             loss = loss + self._sparsity_factor() * flops_loss(weights)
@@ -348,6 +336,15 @@ class TrainingStep(Step):
         )
         share = self.settings.teacher_weight
         return (1 - share) * loss + share * distilled
+
+
+def _query_terms(batch: Batch) -> QueryTerms:
+    return QueryTerms(
+        batch["occurrence_rows"],
+        batch["occurrence_terms"],
+        len(batch["targets"]),
+        batch.get("occurrence_weights"),
+    )
 
 
 def _teacher_query_length(settings: TrainSettings) -> int:

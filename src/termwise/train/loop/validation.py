@@ -118,14 +118,9 @@ class HeldOut:
 def validate(
     network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
 ) -> dict[str, float]:
-    """Rank the pool for every query and return the measures.
+    """Rank the pool for every query, and return the value of each of `MEASURES`.
 
     A TILDE trained on the document likelihood alone ranks by it; all other networks rank by the weights of passages.
-
-    Returns
-    -------
-    dict of str to float
-        A value for each of `MEASURES`.
     """
     training = network.training
     network.eval()
@@ -222,18 +217,7 @@ def _weights(
 
 
 def measure_scores(scores: npt.NDArray[np.floating[Any]], held_out: HeldOut) -> dict[str, float]:
-    """Evaluate the rankings by scores.
-
-    Parameters
-    ----------
-    scores : float ndarray of shape (queries, passages)
-    held_out : HeldOut
-
-    Returns
-    -------
-    dict of str to float
-        A value for each of `MEASURES`.
-    """
+    """Return the value of each of `MEASURES` for the rankings by scores, of shape (queries, passages)."""
     rankings = []
     for number, row in enumerate(scores):
         best = np.argsort(-row, kind="stable")[:10]
@@ -242,12 +226,6 @@ def measure_scores(scores: npt.NDArray[np.floating[Any]], held_out: HeldOut) -> 
 
 
 def measure_rankings(rankings: Sequence[Ranking], held_out: HeldOut) -> dict[str, float]:
-    """Evaluate rankings of held-out passages, whose identifiers are positions as strings.
-
-    Returns
-    -------
-    dict of str to float
-        A value for each of `MEASURES`.
-    """
+    """Return the value of each of `MEASURES` for rankings of held-out passages by position, as strings."""
     means = evaluate(Run(rankings, "validation"), list(held_out.qrels), list(MEASURES)).means
     return {name: float(value) for name, value in means.items() if value is not None}

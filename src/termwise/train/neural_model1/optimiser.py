@@ -22,13 +22,7 @@ _COOLED = 25.0
 
 
 class Optimiser:
-    """AdamW: dense for the layers, by rows for the embedding tables.
-
-    Parameters
-    ----------
-    network : TranslationNetwork
-    weight_decay : float
-    """
+    """AdamW: dense for the layers, by rows for the embedding tables."""
 
     def __init__(self, network: TranslationNetwork, *, weight_decay: float) -> None:
         self._network = network

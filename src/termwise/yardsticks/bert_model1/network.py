@@ -126,7 +126,7 @@ class BertModel1(TermNetwork):
 
     @classmethod
     def from_base(cls, base: str | Path, config: BertModel1Config) -> BertModel1:
-        """Load an encoder, and put an untrained network over pairs on it; set the seed of torch first.
+        """Load an encoder, and add an untrained network over pairs; set the seed of torch first.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 @dataclass(frozen=True, kw_only=True)
 class BertModel1Settings(BertModel1Config, LoopSettings):
-    """Settings of `train_bert_model1`, including those of the network, see `BertModel1Config`.
+    """Settings of `train_bert_model1`, including those of `BertModel1Config` and of `LoopSettings`.
 
     The paper states epochs, batch, both learning rates, decay, warm-up and loss. The linear decrease of the learning
     rate follows its published code.
@@ -27,18 +27,10 @@ class BertModel1Settings(BertModel1Config, LoopSettings):
     batch : int
         Queries of a batch, with two passages each.
     accumulate : int
-        Batches whose gradients are averaged for one step. The 16 queries of the paper are ``batch=16``, or on a small
+        As in `LoopSettings`. The 16 queries of the paper are ``batch=16``, or on a small
         device ``batch=1`` and ``accumulate=16``.
     max_steps : int
         Limit of the steps, whatever `epochs` is; 0 for none. The schedule ends there too.
-    learning_rate, head_learning_rate : float
-        Of the encoder, and of the network over pairs, which starts from random weights.
-    weight_decay, warm_up, clip : float
-        Weight decay of AdamW; share of the steps with an increasing rate; largest gradient norm, 0 for no limit.
-    schedule : {"constant", "linear"}
-        Whether the rate is constant or decreases to 0 after the warm-up.
-    precision : {"float32", "bfloat16", "float16"}
-        Precision of the encoder. The network over pairs and all sums use float32.
     dropout : float
         Dropout of the encoder.
     checkpointing : bool
@@ -49,16 +41,8 @@ class BertModel1Settings(BertModel1Config, LoopSettings):
         Reduction of the losses of a batch.
     negatives, negative_depth : int
         Number of negatives sampled for each query, and the number of BM25 ranks they are sampled from.
-    seed : int
-        Seed of all random numbers.
-    save_every, validate_every : int
-        Steps between checkpoints, and between validations; each validation writes a checkpoint too.
     validation_queries, validation_depth : int
         Number of held-out queries, and of held-out passages from BM25 that are ranked with the relevant ones for each.
-    take : {"best", "last"}
-        Which weights are kept: those with the best ranking of the held-out queries, or the last ones.
-    workers : int
-        Processes that prepare batches; 0 for the main process. The result does not depend on it.
     """
 
     epochs: int = 1

@@ -22,13 +22,7 @@ Batch = dict[str, Any]
 
 
 class SampledBatches(Batches):
-    """Batches of all epochs; the last batch of an epoch may be smaller.
-
-    Parameters
-    ----------
-    judged : JudgedQueries
-    settings : BertModel1Settings
-    """
+    """Batches of all epochs; the last batch of an epoch may be smaller."""
 
     def __init__(self, judged: JudgedQueries, settings: BertModel1Settings) -> None:
         self._judged = judged
@@ -49,15 +43,7 @@ class SampledBatches(Batches):
 
 
 class PairCollator:
-    """Turns a sampled batch into windows: each query with its relevant passage, then with its negative.
-
-    Parameters
-    ----------
-    settings : BertModel1Settings
-    pieces : Pieces
-    sources : sequence of PairSource
-    batches : SampledBatches
-    """
+    """Converts a sampled batch into windows: each query with its relevant passage, then with its negative."""
 
     def __init__(
         self,
@@ -103,13 +89,7 @@ class _WindowList:
 
 
 class MarginStep(Step):
-    """BERT-Model1 with the loss max(0, margin - (score of the relevant passage - score of the negative)).
-
-    Parameters
-    ----------
-    network : BertModel1
-    settings : BertModel1Settings
-    """
+    """BERT-Model1 with the loss max(0, margin - (score of the relevant passage - score of the negative))."""
 
     def __init__(self, network: BertModel1, settings: BertModel1Settings) -> None:
         super().__init__(network)

@@ -211,17 +211,7 @@ def _not_empty(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray
 
 
 class Validation:
-    """Validation: ranks the relevant passages of each held-out query among those that BM25 finds.
-
-    Parameters
-    ----------
-    network : BertModel1
-        Its mode is restored afterwards.
-    analyzer : WordPieceAnalyzer
-    held_out : HeldOut
-    settings : BertModel1Settings
-    threads : int, optional
-    """
+    """Validation: ranks the relevant passages of each held-out query among those that BM25 finds."""
 
     def __init__(
         self,
