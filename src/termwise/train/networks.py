@@ -155,11 +155,6 @@ class Teacher(nn.Module):
         super().__init__()
         self.encoder = encoder.train(False).requires_grad_(False)
 
-    @classmethod
-    def load(cls, base: str | Path) -> Teacher:
-        """Load an encoder by folder or hub name; see `load_encoder`."""
-        return cls(load_encoder(base))
-
     @property
     def config(self) -> Any:
         """The transformers configuration of the encoder."""

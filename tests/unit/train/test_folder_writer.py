@@ -62,11 +62,11 @@ def files(folder: EncoderFolder) -> set[str]:
     return {path.name for path in folder.folder.iterdir()}
 
 
-def test_a_folder_has_all_it_takes_to_index_and_to_train_on(write, network):
-    folder = write(floors=FLOORS, card="# toy\n")
+def test_a_folder_has_the_files_for_indexing_and_for_training(write, network):
+    folder = write(floors=FLOORS)
     assert files(folder) == {
         "encoder.json", "vocab.txt", "model.onnx", "model.int8.onnx", "floors.npy",
-        "config.json", "model.safetensors", "README.md",
+        "config.json", "model.safetensors",
     }  # fmt: skip
     manifest = folder.manifest
     assert (manifest.kind, manifest.terms, manifest.cleaning) == ("tilde", len(VOCABULARY), "repo")

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 
 from termwise.collection.pairs import PairSource
-from termwise.train.data.neighbours import neighbour_order
+from termwise.train.data.batches import neighbour_order
 
 
 def topics(repeats: int = 1) -> PairSource:

@@ -17,6 +17,7 @@ from termwise.train.data.expansions import Expansions  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
 from termwise.train.networks import Teacher, network_on_base  # noqa: E402
 from termwise.train.objectives import QueryTerms, likelihood_scores  # noqa: E402
+from termwise.train.pretrained import load_encoder  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
@@ -348,7 +349,7 @@ def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
 
 
 def test_a_teacher_returns_unit_means_of_what_is_shown(base, pieces):
-    teacher = Teacher.load(base)
+    teacher = Teacher(load_encoder(base))
     ids, mask = pieces.padded([pieces("wing lift"), pieces("drag")])
     vectors = teacher(ids, mask)
     assert vectors.norm(dim=1).tolist() == pytest.approx([1.0, 1.0])
@@ -363,7 +364,7 @@ def test_a_teacher_of_another_vocabulary(base, pieces, tmp_path):
     with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
         TrainingStep(network_on_base("tildev2", base), settings("tildev2", teacher=str(other)), pieces)
     with pytest.raises(ModelFormatError):
-        Teacher.load(tmp_path / "nowhere")
+        Teacher(load_encoder(tmp_path / "nowhere"))
 
 
 def test_tilde_with_contrast_ranks_the_passages_of_the_batch(pieces, base):

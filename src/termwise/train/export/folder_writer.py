@@ -78,7 +78,6 @@ def write_encoder_folder(
     special: SpecialIds | None = None,
     precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
     weights: Literal["kept", "left out"] = "kept",
-    card: str | None = None,
 ) -> EncoderFolder:
     """Write an encoder folder.
 
@@ -114,8 +113,6 @@ def write_encoder_folder(
         Graphs to write. The float32 graph is always compared with torch.
     weights : {"kept", "left out"}, optional
         Whether the folder gets the torch weights, which further training needs.
-    card : str, optional
-        The model card, see `model_card`.
 
     Raises
     ------
@@ -173,8 +170,6 @@ def write_encoder_folder(
             (stage / GRAPHS["float32"]).unlink()
         if weights == "kept":
             save_weights(network, stage)
-        if card is not None:
-            (stage / CARD).write_text(card, encoding="utf-8")
         (stage / NAME).write_bytes(manifest(precisions, facts))
         FOLDER.publish(stage, out)
     return EncoderFolder.open(out)

@@ -41,18 +41,14 @@ def tilde_floors(
     ----------
     network : TildeNetwork
         Set to evaluation mode.
-    pieces : Pieces
-        Its tokenizer.
+    pieces, cleaning
+        Tokenizer and cleaning of the encoder.
     passages : sequence of str
         1 or more.
     length : int
         Pieces of a passage that are read, the two special ones included.
-    cleaning : {"paper", "repo", "none"}
-        Terms that take part.
     bfloat16 : bool, optional
         Whether the network computes in bfloat16.
-    progress : callable
-        Called with a stage, the amount done, and the total.
 
     Returns
     -------

@@ -17,11 +17,10 @@ from termwise.collection.pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
 from termwise.progress import Progress
-from termwise.train.data.batches import BatchPlan, pairs_of_an_epoch, plan_batches
+from termwise.train.data.batches import BatchPlan, neighbour_order, pairs_of_an_epoch, plan_batches
 from termwise.train.data.expansions import load_or_make_expansions
 from termwise.train.data.hard_negatives import load_or_mine_negatives
 from termwise.train.data.inputs import Pieces
-from termwise.train.data.neighbours import neighbour_order
 from termwise.train.data.passage_idf import source_term_factors
 from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network
 from termwise.train.loop.step import Collator, PlannedBatches

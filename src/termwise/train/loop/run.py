@@ -88,34 +88,18 @@ def train_network(
 
     Parameters
     ----------
-    kind : {"tilde", "tildev2", "splade-doc"}
+    kind, base, settings, resume, threads, progress, say
+        See `termwise.train.fit.train_encoder`.
     sources : sequence of PairSource
         Training pairs, one source or more.
-    base : str or Path
-        The initial encoder, see `initial_network`.
     folder : str or Path
         Folder of checkpoints, settings and log.
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
-    settings : TrainSettings
     held_out : HeldOut, optional
         Validation data; the best checkpoint on it is then the result.
     expander : Expander, optional
         For ``tildev2``: expands the passages before the network reads them.
-    resume : bool, optional
-        Continue from the last complete checkpoint in `folder`, or start if there is none; damaged ones are reported
-        and skipped. On one CPU the result equals, bit for bit, that of an uninterrupted run.
-    threads : int, optional
-        For ordering passages; torch has its own setting.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
-    say : callable, optional
-        Called with lines on data, validations, the selected weights, and with warnings.
-
-    Notes
-    -----
-    Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with its own negatives, and
-    a step has as many batches as there are processes. The first process alone mines, expands, fits the head and writes.
 
     Raises
     ------
@@ -130,6 +114,11 @@ def train_network(
         If the base or the teacher cannot be loaded.
     CorruptModelError
         If the run has checkpoints and none is complete.
+
+    Notes
+    -----
+    Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with its own negatives, and
+    a step has as many batches as there are processes. The first process alone mines, expands, fits the head and writes.
     """
     settings.check_kind(kind)
     processes = PartialState(cpu=not torch.cuda.is_available())

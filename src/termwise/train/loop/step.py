@@ -29,6 +29,7 @@ from termwise.train.objectives import (
     match_scores,
     vocabulary_scores,
 )
+from termwise.train.pretrained import load_encoder
 from termwise.train.settings import TrainSettings
 
 Batch = dict[str, Tensor]
@@ -278,7 +279,7 @@ class TrainingStep(Step):
         ends = torch.tensor([special.cls, special.sep, special.pad, special.document, special.query])
         self.register_buffer("ends", ends, persistent=False)
         # A list hides the teacher from torch, so that it is neither trained nor saved.
-        self._teacher = [Teacher.load(settings.teacher)] if settings.taught else []
+        self._teacher = [Teacher(load_encoder(settings.teacher))] if settings.taught else []
         for teacher in self._teacher:
             longest = max(settings.document_length, _teacher_query_length(settings))
             check_network(teacher, terms=len(kept), length=longest)

@@ -175,21 +175,12 @@ class JudgedBags:
         EmptyCollectionError
             See `JudgedQueries.of`.
         """
-        queries = bags_of(
-            [text for source in sources for text in source.queries],
-            analyzer,
-            vocabulary,
-            length=query_length,
-            stage="read queries",
-            progress=progress,
-        )
-        passages = bags_of(
-            [text for source in sources for text in source.passages],
-            analyzer,
-            vocabulary,
-            length=document_length,
-            stage="read passages",
-            progress=progress,
+        queries, passages = (
+            bags_of(texts, analyzer, vocabulary, length=length, stage=stage, progress=progress)
+            for texts, length, stage in (
+                ([text for source in sources for text in source.queries], query_length, "read queries"),
+                ([text for source in sources for text in source.passages], document_length, "read passages"),
+            )
         )
         judged = JudgedQueries.of(
             sources, mined, queries=queries.sizes > 0, passages=passages.sizes > 0, negatives=negatives

@@ -60,20 +60,14 @@ def train(
 
     Parameters
     ----------
-    network : TranslationNetwork
-    judged_bags : Questions
+    network, judged_bags, settings
+        Network, training data and settings.
     folder : Path
         Folder of checkpoint, best weights and log.
-    settings : NeuralModel1Settings
     validate : callable, optional
         Returns measures by name; called after each epoch.
-    resume : bool, optional
-        Continue from the checkpoint in `folder`, if there is one. On one CPU the result equals, bit for bit, that of
-        an uninterrupted run.
-    progress : callable, optional
-        Called with ``train: loss ...``, the number of the step, and the number of steps.
-    say : callable, optional
-        Called with a line on each epoch.
+    resume, progress, say
+        See `termwise.train.neural_model1.fit.train_neural_model1`.
 
     Returns
     -------
