@@ -51,7 +51,7 @@ def configuration(**changes: object) -> object:
 
 
 def save(model: object, folder: Path) -> Path:
-    """Write a model of transformers and the vocabulary, without a word on the terminal."""
+    """Write a model of transformers and the vocabulary, without terminal output."""
     from termwise.train.pretrained import quiet
 
     with quiet(bars=False):

@@ -64,7 +64,7 @@ def test_batches_by_source_are_of_one_source(case):
 
 @settings(max_examples=40)
 @given(arguments())
-def test_every_pair_once_before_any_twice_but_for_what_a_pass_leaves_over(case):
+def test_every_pair_once_before_any_twice_except_the_remainder_of_a_pass(case):
     plan = plan_batches(**case)
     for number, size in enumerate(case["sizes"]):
         taken = Counter(plan.pairs[plan.sources == number].tolist())
@@ -74,13 +74,13 @@ def test_every_pair_once_before_any_twice_but_for_what_a_pass_leaves_over(case):
         assert missed <= max(0, passes - 1) * left_over
 
 
-def test_without_flattening_an_epoch_is_every_pair_once():
+def test_without_flattening_an_epoch_has_every_pair_once():
     plan = plan_batches([20, 30], batch=10, seed=1, epoch=0)
     met = Counter(zip(plan.sources.ravel().tolist(), plan.pairs.ravel().tolist(), strict=True))
     assert met == Counter([(0, pair) for pair in range(20)] + [(1, pair) for pair in range(30)])
 
 
-def test_an_incomplete_batch_is_left_out():
+def test_an_incomplete_batch_is_dropped():
     plan = plan_batches([25], batch=10, seed=1, epoch=0)
     assert len(np.unique(plan.pairs)) == plan.pairs.size == 20
 
@@ -92,7 +92,7 @@ def test_shares_of_sources(flattening, expected):
     assert np.bincount(plan.sources[:, 0]).tolist() == expected
 
 
-def test_largest_remainders_get_what_is_left():
+def test_the_rest_goes_to_the_largest_remainders():
     # 5 batches over 1 : 1 : 1.
     plan = plan_batches([17, 17, 17], batch=10, seed=1, epoch=0, mixing="by-source")
     assert np.bincount(plan.sources[:, 0]).tolist() == [2, 2, 1]
@@ -107,7 +107,7 @@ def test_blocks_are_runs_of_neighbours():
         assert ((np.diff(run) % 24) == 1).all()
 
 
-def test_blocks_begin_at_other_places_in_other_epochs():
+def test_blocks_start_at_other_places_in_other_epochs():
     order = np.arange(24)
     starts = {
         int(plan_batches([24], batch=8, seed=3, epoch=epoch, neighbours=[order], block=4).pairs[0, 0]) % 4
@@ -116,7 +116,7 @@ def test_blocks_begin_at_other_places_in_other_epochs():
     assert len(starts) > 1
 
 
-def test_sources_of_fewer_pairs_than_a_batch_take_no_part_by_source():
+def test_sources_smaller_than_a_batch_are_omitted_by_source():
     plan = plan_batches([5, 40], batch=10, seed=0, epoch=0, mixing="by-source")
     assert np.unique(plan.sources).tolist() == [1]
     together = plan_batches([5, 40], batch=10, seed=0, epoch=0)
@@ -140,7 +140,7 @@ def test_too_few_pairs():
         ([5, 4], 8, 8, "together", ("`block=1`",)),
     ],
 )
-def test_no_source_that_is_large_enough(sizes, batch, block, mixing, fixes):
+def test_all_sources_are_too_small(sizes, batch, block, mixing, fixes):
     with pytest.raises(ParameterError, match="all sources have fewer") as error:
         plan_batches(sizes, batch=batch, block=block, seed=0, epoch=0, mixing=mixing)
     assert dict(error.value.facts)["largest source"] == max(sizes)
@@ -149,7 +149,7 @@ def test_no_source_that_is_large_enough(sizes, batch, block, mixing, fixes):
 
 @settings(max_examples=40)
 @given(arguments())
-def test_what_an_epoch_takes_is_what_its_batches_hold(case):
+def test_pairs_of_an_epoch_are_those_of_its_batches(case):
     plan = plan_batches(**case)
     told = {name: value for name, value in case.items() if name not in ("seed", "epoch")}
     counts = np.bincount(plan.sources.ravel(), minlength=len(case["sizes"]))

@@ -1,4 +1,4 @@
-"""Checkpoints that a disk, a copy or a kill has damaged."""
+"""Damaged checkpoints."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def hurt(file, how):
         )
 
 
-def test_whole_checkpoints(folder):
+def test_complete_checkpoints(folder):
     assert damage(folder / "checkpoint-2") is None
     assert last_checkpoint(folder) == newest_complete(folder) == folder / "checkpoint-4"
     assert last_checkpoint(folder / "nowhere") is None
@@ -73,7 +73,7 @@ def test_whole_checkpoints(folder):
 
 @pytest.mark.parametrize("how", ["missing", "empty", "cut", "other"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(name, how, folder):
+def test_a_damaged_checkpoint_is_reported_and_skipped(name, how, folder):
     hurt(folder / "checkpoint-4" / name, how)
     said = []
     found = last_checkpoint(folder, say=said.append)
@@ -95,12 +95,12 @@ def test_damage_inside_a_file_is_found(name, how, folder):
     assert damage(folder / "checkpoint-4").startswith(f"{name} cannot be read")
 
 
-def test_files_of_another_step_are_not_taken(folder):
+def test_files_of_another_step_are_refused(folder):
     shutil.copy(folder / "checkpoint-2" / "trainer_state.json", folder / "checkpoint-4")
     assert damage(folder / "checkpoint-4") == "trainer_state.json cannot be read: its step is 2"
 
 
-def test_what_would_run_code_is_not_loaded(folder):
+def test_files_that_run_code_are_not_loaded(folder):
     class Payload:
         def __reduce__(self):
             return (print, ("run",))
@@ -109,7 +109,7 @@ def test_what_would_run_code_is_not_loaded(folder):
     assert damage(folder / "checkpoint-4").startswith("scheduler.pt cannot be read")
 
 
-def test_no_whole_checkpoint(folder):
+def test_no_complete_checkpoint(folder):
     hurt(folder / "checkpoint-4" / "optimizer.pt", "cut")
     hurt(folder / "checkpoint-2" / "trainer_state.json", "missing")
     with pytest.raises(CorruptModelError, match="all checkpoints") as caught:
@@ -123,7 +123,7 @@ def test_no_whole_checkpoint(folder):
 
 
 @pytest.mark.parametrize("how", ["missing", "cut"])
-def test_the_first_checkpoint_that_was_being_written_at_a_kill_is_no_damage(how, folder):
+def test_an_unfinished_first_checkpoint_is_not_damage(how, folder):
     shutil.rmtree(folder / "checkpoint-4")
     hurt(folder / "checkpoint-2" / "trainer_state.json", how)
     said = []
@@ -131,14 +131,14 @@ def test_the_first_checkpoint_that_was_being_written_at_a_kill_is_no_damage(how,
     assert len(said) == 1
 
 
-def test_what_torch_raises_names_the_file(tmp_path):
+def test_errors_of_torch_name_the_file(tmp_path):
     file = tmp_path / "checkpoint-4" / "optimizer.pt"
     with pytest.raises(CorruptModelError) as caught, loading(file, "start again"):
         raise RuntimeError("size mismatch\nfor a")
     assert dict(caught.value.facts) == {"file": file, "reason": "size mismatch"}
 
 
-def test_a_resumed_run_whose_best_weights_are_gone_finds_a_new_best(base, pieces, tmp_path):
+def test_a_resumed_run_without_its_best_weights_selects_new_ones(base, pieces, tmp_path):
     measures = iter([0.7, 0.2, 0.3])
 
     def validate():
@@ -164,7 +164,7 @@ def test_a_file_that_does_not_fit_the_network_is_named(base, folder, pieces):
     assert dict(caught.value.facts)["file"] == file
 
 
-def test_the_time_of_all_legs_counts(folder, base, pieces):
+def test_the_time_of_all_sessions_counts(folder, base, pieces):
     file = folder / "checkpoint-4" / "time.json"
     assert 0 < json.loads(file.read_text())["seconds"] < 60
     file.write_text('{"seconds": 5000.0}')

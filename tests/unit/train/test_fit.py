@@ -1,4 +1,4 @@
-"""What is looked at before a run from data to an encoder begins."""
+"""Checks before the training of an encoder."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_only_tildev2_is_trained_on_expanded_passages(kind, tmp_path):
     ("origin", "said"),
     [("none", "nothing was held out"), ("split dev", "the best on held-out pairs were lost")],
 )
-def test_a_card_says_why_it_has_the_last_weights_and_names_no_folder_above(origin, said, tmp_path):
+def test_the_card_states_the_reason_for_the_last_weights_and_no_local_path(origin, said, tmp_path):
     run = {
         "base": "small",
         "steps": 4,
@@ -87,7 +87,7 @@ def test_a_card_says_why_it_has_the_last_weights_and_names_no_folder_above(origi
 
 
 @pytest.mark.parametrize("inside", ["", "mine"])
-def test_what_training_starts_from_is_not_written_over(inside, tmp_path):
+def test_the_base_is_not_overwritten(inside, tmp_path):
     base = tmp_path / "base"
     base.mkdir()
     (base / "config.json").write_text("{}")
@@ -106,7 +106,7 @@ def test_an_encoder_without_its_run_is_not_replaced(resume, tmp_path):
 
 @pytest.fixture
 def written(monkeypatch):
-    """What would have been written, in place of networks, which takes its time."""
+    """Options of `write_encoder_folder`, which is replaced because it is slow."""
     given = {}
 
     def write(network, analyzer, out, **options):
@@ -135,7 +135,7 @@ def short(kind, **changes):
 
 
 @pytest.mark.parametrize(("objective", "has"), [("query-likelihood", True), ("document-likelihood", False)])
-def test_floors_are_measured_where_passages_were_learned_from(objective, has, written, pairs, base, tmp_path):
+def test_floors_are_measured_if_training_reads_passages(objective, has, written, pairs, base, tmp_path):
     train_encoder("tilde", [pairs], base, tmp_path / "out", settings=short("tilde", objective=objective))
     assert (written["floors"] is not None) is has
 
@@ -150,7 +150,7 @@ def expanding(base, analyzer, tmp_path_factory):
     return out
 
 
-def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
+def test_a_resumed_run_keeps_the_precision_of_its_expansion(
     expanding, written, pairs, base, tmp_path, monkeypatch
 ):
     def train(out="out", **options):
@@ -174,7 +174,7 @@ def test_a_run_goes_on_in_the_precision_it_began_to_expand_in(
         train("third", expansion_providers=["nowhere"])
 
 
-def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base, tmp_path):
+def test_passages_that_exceed_the_expanding_encoder(expanding, pairs, base, tmp_path):
     with pytest.raises(ParameterError, match="the encoder that expands them") as error:
         train_encoder(
             "tildev2",
@@ -197,7 +197,7 @@ def test_passages_that_the_expanding_encoder_cannot_read(expanding, pairs, base,
         ("splade-doc", {"idf_power": 0.5}, 0.5),
     ],
 )
-def test_the_power_of_the_idf_is_that_of_training_or_goes_on_with_the_head(
+def test_the_power_of_the_idf_is_that_of_training_or_of_the_base(
     kind, changes, power, written, pairs, base, analyzer, tmp_path
 ):
     begun = tmp_path / "begun"

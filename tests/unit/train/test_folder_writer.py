@@ -1,4 +1,4 @@
-"""Encoder folders: whole or not there, and only with graphs that agree with torch."""
+"""Encoder folders: written atomically, and only with graphs that agree with torch."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_folder_has_the_files_for_indexing_and_for_training(write, network):
     np.testing.assert_array_equal(folder.floors, np.where(folder.kept, FLOORS, 0))
 
 
-def test_what_the_export_measured_is_kept(write):
+def test_measurements_of_the_export_are_stored(write):
     trained = write().manifest.trained
     assert trained["base"] == "toy"
     seen = trained["export"]
@@ -88,21 +88,21 @@ def test_what_the_export_measured_is_kept(write):
     assert seen["float32"]["relative"] < seen["int8"]["relative"] < 0.1
 
 
-def test_the_same_network_makes_the_same_bytes(write):
+def test_equal_networks_give_equal_bytes(write):
     one, other = write("one"), write("other")
     assert one.id == other.id
     for name in files(one):
         assert (one.folder / name).read_bytes() == (other.folder / name).read_bytes(), name
 
 
-def test_a_folder_to_ship_has_the_small_graph_alone(write):
+def test_a_folder_can_have_only_the_int8_graph(write):
     folder = write(precisions=("int8",), weights="left out")
     assert files(folder) == {"encoder.json", "vocab.txt", "model.int8.onnx"}
     assert folder.manifest.networks() == {"int8": "model.int8.onnx"}
     assert "float32" in folder.manifest.trained["export"]  # compared all the same
 
 
-def test_weights_go_back_into_transformers(write, network):
+def test_transformers_loads_the_weights(write, network):
     folder = write().folder
     loaded, report = transformers.AutoModelForMaskedLM.from_pretrained(folder, output_loading_info=True)
     assert not report["missing_keys"]
@@ -117,7 +117,7 @@ def test_weights_go_back_into_transformers(write, network):
     assert sum("embeddings.word" in name or "decoder" in name for name in table) == 1
 
 
-def test_training_stays_and_the_encoder_before_it_goes(write, tmp_path):
+def test_an_earlier_encoder_is_replaced_and_its_training_stays(write, tmp_path):
     training = tmp_path / "encoder" / "training"
     training.mkdir(parents=True)
     (training / "log.jsonl").write_text("{}\n")
@@ -127,7 +127,7 @@ def test_training_stays_and_the_encoder_before_it_goes(write, tmp_path):
     assert (training / "log.jsonl").exists()
 
 
-def test_a_failed_export_leaves_the_encoder_before_it(write, tmp_path, monkeypatch):
+def test_a_failed_export_keeps_the_earlier_encoder(write, tmp_path, monkeypatch):
     before = write().manifest
 
     def refuse(*_, **__):
@@ -141,7 +141,7 @@ def test_a_failed_export_leaves_the_encoder_before_it(write, tmp_path, monkeypat
     assert not [path for path in after.folder.iterdir() if path.name.startswith(".unfinished")]
 
 
-def test_what_is_not_ours_is_not_touched(write, tmp_path):
+def test_foreign_folders_are_not_changed(write, tmp_path):
     (tmp_path / "encoder").mkdir()
     (tmp_path / "encoder" / "thesis.tex").write_text("x")
     with pytest.raises(ForeignFolderError) as caught:
@@ -150,7 +150,7 @@ def test_what_is_not_ours_is_not_touched(write, tmp_path):
     assert [path.name for path in (tmp_path / "encoder").iterdir()] == ["thesis.tex"]
 
 
-def test_a_folder_that_cannot_be_made_is_named(write, tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(write, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="cannot be written"):
         write("file/encoder")
@@ -172,7 +172,7 @@ def test_a_folder_that_cannot_be_made_is_named(write, tmp_path):
         ({"analyzer": WordPieceAnalyzer.shipped()}, ModelFormatError),
     ],
 )
-def test_parts_that_do_not_go_together(write, tmp_path, changes, error):
+def test_parts_that_do_not_match(write, tmp_path, changes, error):
     with pytest.raises(error):
         write(**changes)
     assert not (tmp_path / "encoder").exists()
@@ -181,7 +181,7 @@ def test_parts_that_do_not_go_together(write, tmp_path, changes, error):
 @pytest.mark.parametrize(
     "changes", [{"query_weights": FLOORS}, {"query_weights": -FLOORS[1:]}, {"floors": FLOORS}]
 )
-def test_vectors_that_a_tildev2_does_not_have(write, tmp_path, changes):
+def test_vectors_of_other_kinds_are_refused(write, tmp_path, changes):
     network = TildeV2Network(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
     with pytest.raises(ParameterError):
         write(network=network, **changes)
@@ -193,7 +193,7 @@ def test_special_pieces_can_be_given(write):
     assert write(special=given).manifest.special == given
 
 
-def test_the_manifest_is_json_that_a_person_can_read(write):
+def test_the_manifest_is_readable_json(write):
     text = (write().folder / "encoder.json").read_text()
     assert json.loads(text)["trained"]["base"] == "toy"
     assert text.count("\n") > 20

@@ -1,4 +1,4 @@
-"""Bases named as on the hub of transformers, where there is no network."""
+"""Bases with names of the hub of transformers, without a network connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "somebody/an-encoder"
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Answers in the place of the hub: a list of what was asked, and an error to raise."""
+    """Replaces the hub: a list of requests, and an error to raise."""
     calls = []
 
     def answer(url, *, timeout):
@@ -35,7 +35,7 @@ def asked(monkeypatch):
 
 
 @pytest.mark.parametrize("load", [base_analyzer, load_encoder])
-def test_a_hub_that_does_not_answer_is_asked_once_and_said_soon(load, asked, capfd):
+def test_a_silent_hub_is_requested_once_and_reported_soon(load, asked, capfd):
     begin = time.monotonic()
     with pytest.raises(ModelFormatError, match="no encoder of that name") as caught:
         load(NAME)
@@ -49,7 +49,7 @@ def test_a_hub_that_does_not_answer_is_asked_once_and_said_soon(load, asked, cap
     assert capfd.readouterr().err == ""
 
 
-def test_what_was_downloaded_is_loaded_without_asking(asked, monkeypatch):
+def test_a_cached_model_is_loaded_without_a_request(asked, monkeypatch):
     monkeypatch.setattr(hub, "try_to_load_from_cache", lambda base, name: f"/cache/{base}/{name}")
     assert hub_options(NAME, CONFIG, WEIGHTS)["local_files_only"] is True
     assert asked == []
@@ -60,17 +60,17 @@ def test_what_was_downloaded_is_loaded_without_asking(asked, monkeypatch):
         hub_options(NAME, CONFIG, TOKENIZER)
 
 
-def test_a_hub_that_answers_is_left_to_transformers(asked, monkeypatch):
+def test_transformers_downloads_from_an_answering_hub(asked, monkeypatch):
     monkeypatch.setattr(hub, "get_hf_file_metadata", lambda url, *, timeout: None)
     assert hub_options(NAME, CONFIG) == {"trust_remote_code": False}
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c", "", "with space", "nul\0"])
-def test_what_no_hub_can_have(name):
+def test_an_invalid_name_on_the_hub(name):
     with pytest.raises(ModelFormatError):
         base_analyzer(name)
 
 
-def test_a_folder_is_never_asked_for(base, asked):
+def test_a_folder_is_never_requested(base, asked):
     assert hub_options(base, CONFIG, WEIGHTS) == {"trust_remote_code": False}
     assert asked == []

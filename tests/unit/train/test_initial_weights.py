@@ -1,4 +1,4 @@
-"""What training may start from besides folders of transformers: encoders of our own."""
+"""Encoders of termwise as bases of training."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_encoder_folder_with_an_int8_graph_alone(kind, written):
     assert same(rounded, initial_network(kind, folder))
 
 
-def test_training_goes_on_with_the_head_of_a_tildev2(written, tmp_path):
+def test_the_head_of_a_tildev2_is_trained_further(written, tmp_path):
     network, folder = written("tildev2", "kept")
     said = []
 
@@ -105,7 +105,7 @@ def test_a_run_from_such_a_folder(written, tmp_path):
     assert trained.facts["base"] == "tilde"
 
 
-def test_an_encoder_that_ships(monkeypatch, tmp_path):
+def test_a_shipped_encoder(monkeypatch, tmp_path):
     if not shipped_encoders():
         pytest.skip("none ships here")
     monkeypatch.chdir(tmp_path)

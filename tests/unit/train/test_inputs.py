@@ -15,7 +15,7 @@ from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
 from termwise.train.data.inputs import Pieces, distinct_terms, occurrences, special_ids  # noqa: E402
 
 
-def test_special_pieces_are_looked_up_and_not_assumed(pieces, number):
+def test_special_pieces_are_looked_up_in_the_vocabulary(pieces, number):
     assert pieces.special == SpecialIds(
         document=number("[unused0]"),
         query=number("[unused1]"),
@@ -46,14 +46,14 @@ def test_only_tilde_needs_markers():
     assert special_ids(Vocabulary(["[CLS]", "[SEP]", "[PAD]"]), "splade-doc").document == 0
 
 
-def test_the_marker_stands_in_the_place_of_cls(pieces, number):
+def test_the_marker_replaces_cls(pieces, number):
     row = pieces("wing flutter")
     framed = pieces.framed(pieces.special.document, row)
     assert framed.tolist() == [number("[unused0]"), number("wing"), number("flutter"), number("[SEP]")]
     assert number("[CLS]") not in framed
 
 
-def test_each_part_ends_with_a_separator_and_empty_later_parts_are_left_out(pieces, number):
+def test_each_part_ends_with_a_separator_and_empty_later_parts_are_skipped(pieces, number):
     sep, cls = number("[SEP]"), number("[CLS]")
     none = np.empty(0, dtype=np.int64)
     wing, lift = np.array([number("wing")]), np.array([number("lift")])
@@ -69,7 +69,7 @@ def test_padding(pieces, number):
     assert ids.dtype == mask.dtype == torch.int64
 
 
-def test_targets_are_the_distinct_kept_terms_and_unknown_words_vanish(pieces, analyzer, number):
+def test_targets_are_the_distinct_kept_terms_without_unknown_words(pieces, analyzer, number):
     kept = clean_vocabulary(analyzer.vocabulary, "repo")
     text = pieces("the wing , wings of zebra")
     assert number("[UNK]") in text
@@ -81,7 +81,7 @@ def test_targets_are_the_distinct_kept_terms_and_unknown_words_vanish(pieces, an
     assert terms.tolist() == [number("wing"), number("wing"), number("lift")]
 
 
-def test_a_batch_of_nothing_but_stop_words(pieces, analyzer):
+def test_a_batch_of_stop_words(pieces, analyzer):
     kept = clean_vocabulary(analyzer.vocabulary, "repo")
     for listed in (distinct_terms, occurrences):
         rows, terms = listed([pieces("the of"), pieces("")], kept)

@@ -1,4 +1,4 @@
-"""Orders in which pairs with similar passages stand side by side."""
+"""Orders of pairs by similarity of their passages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def topics(repeats: int = 1) -> PairSource:
     return PairSource("topics", [f"q{i}" for i in range(repeats)], passages, np.array(pairs, dtype=np.int32))
 
 
-def test_an_order_of_all_pairs_with_topics_together():
+def test_pairs_of_one_topic_are_neighbours():
     source = topics()
     order = neighbour_order(source)
     assert sorted(order.tolist()) == list(range(128))
@@ -32,7 +32,7 @@ def test_an_order_of_all_pairs_with_topics_together():
     assert max(distinct) <= 8  # 4 at best, about 14 in a random order
 
 
-def test_several_pairs_of_one_passage_are_dealt_out():
+def test_pairs_of_one_passage_are_distributed():
     source = topics(repeats=3)
     passages = source.pairs[neighbour_order(source), 1]
     for start in range(0, len(passages), 128):

@@ -1,4 +1,4 @@
-"""The networks, held to what transformers computes with all of a model."""
+"""The networks, compared with complete models of transformers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_splade_doc_takes_the_maximum_over_pieces_and_not_over_padding(headed):
 
 
 @pytest.mark.parametrize("kind", sorted(NETWORKS))
-def test_padding_changes_nothing(kind, headed):
+def test_padding_does_not_change_outputs(kind, headed):
     network = network_on_base(kind, headed).eval()
     wider = torch.nn.functional.pad(IDS, (0, 4))
     with torch.no_grad():
@@ -79,7 +79,7 @@ def test_padding_changes_nothing(kind, headed):
 
 
 @pytest.mark.parametrize("kind", sorted(NETWORKS))
-def test_encoder_and_head_are_all_of_the_network(kind, base):
+def test_encoder_and_head_are_the_whole_network(kind, base):
     network = network_on_base(kind, base)
     head = {id(parameter) for parameter in network.head_parameters()}
     encoder = {id(parameter) for parameter in network.encoder.parameters()}
@@ -91,7 +91,7 @@ def test_encoder_and_head_are_all_of_the_network(kind, base):
     assert all(parameter.dtype == torch.float32 for parameter in network.parameters())
 
 
-def test_the_decoder_is_the_input_embedding_and_its_bias_counts(base):
+def test_the_decoder_is_the_input_embedding_with_a_bias(base):
     network = network_on_base("tilde", base).eval()
     embedding = network.pretrained.get_input_embeddings().weight
     assert output_layer(network.pretrained).weight is embedding
@@ -103,7 +103,7 @@ def test_the_decoder_is_the_input_embedding_and_its_bias_counts(base):
     assert torch.equal(before[:, :30], after[:, :30])
 
 
-def test_a_head_that_starts_at_random_follows_the_seed(base):
+def test_a_random_head_depends_on_the_seed(base):
     heads = []
     for seed in (3, 3, 4):
         torch.manual_seed(seed)
@@ -148,7 +148,7 @@ def test_heads_of_other_architectures(model, options):
     assert output_layer(pretrained).bias.shape == (40,)
 
 
-def test_an_architecture_whose_head_is_not_known(base):
+def test_an_architecture_with_an_unknown_head(base):
     with pytest.raises(ModelFormatError, match="head of this architecture"):
         language_model_head(transformers.BertModel.from_pretrained(base))
 
@@ -164,13 +164,13 @@ def test_a_network_for_another_tokenizer(base):
     }
 
 
-def test_inputs_that_are_longer_than_the_encoder_reads(base):
+def test_inputs_that_exceed_the_encoder(base):
     with pytest.raises(ParameterError) as error:
         check_network(network_on_base("tildev2", base), terms=len(VOCABULARY), length=65)
     assert dict(error.value.facts) == {"longest input": "65 pieces", "encoder": "64 positions"}
 
 
-def test_positions_that_stand_for_padding_are_not_read():
+def test_positions_of_padding_are_not_counted():
     """MPNet numbers positions from one above the padding piece."""
     config = transformers.MPNetConfig(
         vocab_size=40,

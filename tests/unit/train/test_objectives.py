@@ -77,7 +77,7 @@ def test_saturated_logits_stay_finite(dtype):
     assert logits.grad.tolist() == [[0.5, -0.5]]
 
 
-def test_a_pair_whose_other_side_cleans_to_nothing_asks_for_no_term():
+def test_a_pair_without_kept_terms_has_no_targets():
     logits = torch.zeros(1, 2)
     assert likelihood_loss(logits, ids(), ids(), torch.tensor([True, True])).item() == pytest.approx(
         math.log(2)
@@ -85,7 +85,7 @@ def test_a_pair_whose_other_side_cleans_to_nothing_asks_for_no_term():
 
 
 def slow_scores(weights, terms, queries):
-    """The definition, in float64, with the position that each occurrence takes its weight from."""
+    """Return scores by the definition, in float64, and the gradient of the weights."""
     scores = np.zeros((len(queries), len(weights)))
     gradient = np.zeros((len(queries), *weights.shape))
     for q, query in enumerate(queries):
@@ -114,7 +114,7 @@ def matches(draw):
 
 @settings(max_examples=40)
 @given(matches())
-def test_match_scores_and_their_gradient_are_those_of_the_definition(case):
+def test_match_scores_and_their_gradient_equal_the_definition(case):
     weights, terms, queries = case
     expected, gradient = slow_scores(weights, terms, queries)
     given_weights = torch.tensor(weights, dtype=torch.float32, requires_grad=True)
@@ -128,7 +128,7 @@ def test_match_scores_and_their_gradient_are_those_of_the_definition(case):
     assert given_weights.grad.tolist() == wanted.tolist()
 
 
-def test_weights_of_a_vocabulary_are_scored_as_if_each_term_stood_at_its_place():
+def test_vocabulary_scores_equal_match_scores_of_all_terms():
     weights = torch.rand(3, 9, generator=torch.Generator().manual_seed(1)).requires_grad_()
     rows, asked = ids(0, 0, 0, 2), ids(4, 4, 8, 1)
     scores = vocabulary_scores(weights, QueryTerms(rows, asked, 3))
@@ -155,7 +155,7 @@ def test_occurrences_are_weighted():
     assert vocabulary_scores(whole, query_terms).tolist() == scores.tolist()
 
 
-def test_queries_without_a_term_score_nothing_and_can_be_trained_through():
+def test_queries_without_terms_score_zero_and_have_gradients():
     weights = torch.tensor([[2.0, 3.0], [1.0, 1.0]], requires_grad=True)
     scores = match_scores(weights, torch.tensor([[1, 2], [1, 3]]), QueryTerms(ids(), ids(), 2), 4)
     assert scores.tolist() == [[0.0, 0.0], [0.0, 0.0]]
@@ -190,7 +190,7 @@ def test_contrastive_loss_by_hand():
     assert contrastive_loss(scores, ids(0, 1)).item() == pytest.approx((math.log(4 / 3) + math.log(2)) / 2)
 
 
-def test_passages_at_minus_infinity_take_no_part():
+def test_passages_at_minus_infinity_are_excluded():
     scores = torch.tensor([[0.0, -math.inf, 0.0]], requires_grad=True)
     loss = contrastive_loss(scores, ids(0))
     assert loss.item() == pytest.approx(math.log(2))

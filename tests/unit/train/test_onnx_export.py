@@ -1,4 +1,4 @@
-"""ONNX graphs of the three networks on three architectures, held to torch."""
+"""ONNX graphs of the three networks on three architectures, compared with torch."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_graph_has_the_interface_of_an_encoder(case):
     onnx.checker.check_model(case.model, full_check=True)
 
 
-def test_every_parameter_is_there_once_under_its_name(case):
+def test_every_parameter_is_stored_once_under_its_name(case):
     arrays = initialisers(case.model)
     found = 0
     for name, parameter in case.network.named_parameters(remove_duplicate=False):
@@ -134,14 +134,14 @@ def test_every_parameter_is_there_once_under_its_name(case):
     assert len(case.model.SerializeToString()) < 4 * weights + 60_000
 
 
-def test_the_graph_holds_nothing_of_the_machine(case):
+def test_the_graph_has_no_local_paths(case):
     data = case.model.SerializeToString()
     assert b"site-packages" not in data
     assert export.__file__.encode() not in data
     assert not any(node.metadata_props or node.doc_string for node in case.model.graph.node)
 
 
-def test_the_network_is_left_as_it_was(case):
+def test_export_does_not_change_the_network(case):
     assert case.network.training
     assert case.network.config._attn_implementation != "eager" or case.network.kind == "tildev2"
 
@@ -167,7 +167,7 @@ def test_a_graph_with_other_outputs_is_refused(case):
         check_agreement(other, case)
 
 
-def test_outputs_that_are_no_numbers_do_not_agree():
+def test_outputs_that_are_not_finite_do_not_agree():
     network = networks("bert tilde")
     broken = SimpleNamespace(run=lambda ids, mask: np.full((len(ids), TERMS), np.nan, dtype=np.float32))
     with pytest.raises(CheckFailedError):
@@ -185,7 +185,7 @@ def test_a_weight_that_is_not_finite_is_named():
     assert facts["not finite"] == f"1 of {SIZE}"
 
 
-def test_a_decoder_of_its_own_is_refused():
+def test_an_untied_decoder_is_refused():
     network = networks("bert tilde")
     decoder = network.pretrained.get_output_embeddings()
     decoder.weight = torch.nn.Parameter(decoder.weight.detach().clone())
@@ -193,7 +193,7 @@ def test_a_decoder_of_its_own_is_refused():
         to_onnx(network)
 
 
-def test_what_torch_cannot_export_is_an_error_of_ours():
+def test_a_failed_export_is_a_typed_error():
     class Branching(TildeNetwork):
         def forward(self, input_ids, attention_mask):
             if input_ids.sum().item() > 3:
@@ -209,7 +209,7 @@ def test_what_torch_cannot_export_is_an_error_of_ours():
     assert "GuardOnDataDependent" in facts["cause"]
 
 
-def test_the_first_reason_of_a_failed_export_is_kept(monkeypatch):
+def test_the_first_cause_of_a_failed_export_is_reported(monkeypatch):
     def fail(*_, **__):
         try:
             raise ImportError("onnxscript is too old")
@@ -231,7 +231,7 @@ def test_positions_and_terms():
     assert vocabulary_size(networks("mpnet tildev2")) == TERMS
 
 
-def test_a_graph_of_another_maker_is_refused():
+def test_a_graph_without_metadata_is_refused():
     with pytest.raises(ModelFormatError, match="has no metadata of the network"):
         network_of(onnx.ModelProto(), {})
 
@@ -256,7 +256,7 @@ def test_weights_of_another_shape_are_refused():
     assert dict(caught.value.facts)["expected"] == (1, SIZE)
 
 
-def test_two_tables_for_one_embedding_must_be_equal():
+def test_different_values_of_a_tied_embedding_are_refused():
     network = networks("bert tilde")
     weights = weights_of(network)
     (table,) = (array for name, array in weights.items() if array.shape == (TERMS, SIZE))

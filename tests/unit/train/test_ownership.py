@@ -18,7 +18,7 @@ REFUSED = ParameterError("float16 needs a graphics processor")
 
 
 def begin(folder: Path, ends: BaseException) -> None:
-    """Claim a folder, leave files in it, and end otherwise than well."""
+    """Claim a folder, write files into it, and raise."""
     with unclaimed_if_refused(folder):
         claim(folder, {"settings": {}}, resume=False)
         (folder / "negatives").mkdir()
@@ -27,13 +27,13 @@ def begin(folder: Path, ends: BaseException) -> None:
         raise ends
 
 
-def test_a_run_that_is_refused_leaves_nothing_behind(tmp_path):
+def test_a_refused_run_leaves_no_files(tmp_path):
     with pytest.raises(ParameterError, match="graphics"):
         begin(tmp_path / "deep" / "out" / "training", REFUSED)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     (tmp_path / "notes").write_text("mine")
     folder = tmp_path / "notes" / "training"
     with (
@@ -45,7 +45,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     assert (tmp_path / "notes").read_text() == "mine"
 
 
-def test_what_was_there_before_stays(tmp_path):
+def test_earlier_files_stay(tmp_path):
     (tmp_path / "training").mkdir()
     (tmp_path / "training" / "mine").write_text("")
     with pytest.raises(ParameterError):
@@ -53,7 +53,7 @@ def test_what_was_there_before_stays(tmp_path):
     assert [path.name for path in (tmp_path / "training").iterdir()] == ["mine"]
 
 
-def test_a_run_that_was_there_before_stays(tmp_path):
+def test_an_earlier_run_stays(tmp_path):
     claim(tmp_path, {"settings": {"batch": 4}}, resume=False)
     with (
         pytest.raises(ForeignFolderError, match="holds another training run"),
@@ -64,13 +64,13 @@ def test_a_run_that_was_there_before_stays(tmp_path):
 
 
 @pytest.mark.parametrize("ends", [KeyboardInterrupt(), ZeroDivisionError()])
-def test_what_ends_otherwise_keeps_the_folder(tmp_path, ends):
+def test_other_exceptions_keep_the_folder(tmp_path, ends):
     with pytest.raises(type(ends)):
         begin(tmp_path / "training", ends)
     assert (tmp_path / "training" / "head.jsonl").exists()
 
 
-def test_what_a_run_made_is_not_replaced_by_another(tmp_path):
+def test_the_model_of_a_run_is_not_replaced_by_another_run(tmp_path):
     assert check_folder(FOLDER, tmp_path, resume=False) == tmp_path / "training"
     (tmp_path / "encoder.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="already holds an encoder"):

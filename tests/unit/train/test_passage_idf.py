@@ -1,4 +1,4 @@
-"""How rare terms are among training passages, by hand."""
+"""Idf factors of terms among training passages, computed by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def idf(found, n):
     return math.log(1 + (n - found + 0.5) / (found + 0.5))
 
 
-def test_a_term_counts_once_a_passage():
+def test_a_term_counts_once_per_passage():
     rows = [np.array([0, 0, 1]), np.array([1]), np.empty(0, dtype=np.int64)]
     found = term_factors(rows, power=1.0, terms=3)
     assert found.dtype == np.float32
@@ -32,7 +32,7 @@ def test_a_term_counts_once_a_passage():
     assert root.tolist() == pytest.approx([math.sqrt(value) for value in found.tolist()], rel=1e-6)
 
 
-def test_each_source_has_its_own_and_passages_are_cut_off(pieces, number):
+def test_each_source_has_its_factors_and_passages_are_truncated(pieces, number):
     told = []
     one, other = source_term_factors(
         [source("one", "wing lift drag", "lift"), source("other", "wing")],
@@ -49,7 +49,7 @@ def test_each_source_has_its_own_and_passages_are_cut_off(pieces, number):
     assert told == [("count terms of passages", 3, 3)]
 
 
-def test_passages_of_a_large_source_are_drawn(pieces, number, monkeypatch):
+def test_passages_of_a_large_source_are_sampled(pieces, number, monkeypatch):
     monkeypatch.setattr(rarity, "MOST_PASSAGES", 3)
     large = source("large", *["wing"] * 5, *["lift"] * 5)
     drawn = [

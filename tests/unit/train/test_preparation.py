@@ -1,4 +1,4 @@
-"""What a training run needs before its first step."""
+"""Preparation of a training run."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def test_the_longest_input_of_a_contrastive_network_is_its_passage(kind):
     assert longest_input(kind, settings) == 30
 
 
-def test_an_expansion_stands_behind_one_more_separator():
+def test_an_expansion_adds_one_separator():
     settings = TrainSettings(objective="contrastive", document_length=30)
     assert longest_input("tildev2", settings, expansion_terms=7) == 30 + 1 + 7

@@ -1,4 +1,4 @@
-"""Loading encoders: without noise, and never with weights made up."""
+"""Loading of encoders: no terminal output, no random weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from termwise.train.pretrained import load_encoder, quiet  # noqa: E402
 
 
 @pytest.mark.parametrize("kind", sorted(NETWORKS))
-def test_nothing_is_written_while_an_encoder_is_loaded(kind, base, headed, capfd, caplog):
+def test_loading_an_encoder_prints_nothing(kind, base, headed, capfd, caplog):
     with caplog.at_level(logging.WARNING):
         for folder in (base, headed):
             network_on_base(kind, folder)
@@ -28,7 +28,7 @@ def test_nothing_is_written_while_an_encoder_is_loaded(kind, base, headed, capfd
     assert (seen.out, seen.err, caplog.text) == ("", "", "")
 
 
-def test_what_was_shown_before_is_shown_again():
+def test_verbosity_is_restored():
     before = their_logging.get_verbosity(), their_logging.is_progress_bar_enabled()
 
     def fail():
@@ -95,7 +95,7 @@ def damaged(how, folder):
         "one tensor missing",
     ],
 )
-def test_a_folder_that_is_no_encoder(kind, how, base, tmp_path):
+def test_a_folder_without_an_encoder(kind, how, base, tmp_path):
     folder = tmp_path / "base"
     shutil.copytree(base, folder)
     damaged(how, folder)

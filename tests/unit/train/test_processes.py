@@ -1,4 +1,4 @@
-"""Training with several processes, as on several GPUs; here two on the processor."""
+"""Training with several processes; here two on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints in the layouts that others publish, made here by the classes that others use."""
+"""Checkpoints in published layouts, made with the published classes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def config():
 
 @pytest.fixture
 def masked(tmp_path):
-    """A published TILDE: a BertLMHeadModel that is no decoder."""
+    """A published TILDE: a BertLMHeadModel that is not a decoder."""
     torch.manual_seed(1)
     model = transformers.BertForMaskedLM(config())
     return model.eval(), save(model, tmp_path / "tilde")
@@ -101,7 +101,7 @@ def test_tilde(masked, older):
         torch.testing.assert_close(network.eval()(IDS, MASK), expected)
 
 
-def test_a_language_model_that_says_it_is_a_decoder_is_read_both_ways(masked):
+def test_a_language_model_configured_as_decoder_attends_in_both_directions(masked):
     model, folder = masked
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(settings | {"is_decoder": True}))
@@ -120,7 +120,7 @@ def test_tildev2(projected, older):
         torch.testing.assert_close(network.eval()(IDS, MASK), model(IDS, MASK))
 
 
-def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
+def test_parameter_names_of_early_bert_checkpoints_are_read(masked):
     model, folder = masked
     state = {
         name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
@@ -135,13 +135,13 @@ def test_names_of_the_first_checkpoints_of_bert_are_read(masked):
         torch.testing.assert_close(network.eval()(IDS, MASK), expected)
 
 
-def test_a_splade_is_a_masked_language_model_that_is_named_so(masked):
+def test_a_splade_is_loaded_by_kind(masked):
     _, folder = masked
     assert isinstance(load_checkpoint(folder, kind="splade-doc").network, SpladeDocNetwork)
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2"])
-def test_our_own_weights_are_read_again(kind, headed, tmp_path):
+def test_weights_of_an_encoder_folder_are_read(kind, headed, tmp_path):
     torch.manual_seed(3)
     network = network_on_base(kind, headed)
     save_weights(network, tmp_path)
@@ -190,7 +190,7 @@ def test_sparse_encoder(masked):
         torch.testing.assert_close(network.eval()(IDS, MASK), splade(model))
 
 
-def test_sparse_encoders_that_compute_something_else_are_refused(masked):
+def test_unsupported_sparse_encoders_are_refused(masked):
     folder = modules(masked[1], activation_function="log1p_relu")
     with pytest.raises(ModelFormatError, match="splade-doc") as caught:
         load_checkpoint(folder)
@@ -252,7 +252,7 @@ def test_a_tokenizer_with_another_vocabulary(masked):
         load_checkpoint(folder)
 
 
-def test_weights_that_would_run_code_are_not_read(masked):
+def test_weights_that_run_code_are_refused(masked):
     folder = masked[1]
     (folder / "model.safetensors").unlink()
 
@@ -284,7 +284,7 @@ def test_files_that_are_missing_or_damaged(masked, tmp_path):
         load_checkpoint(folder)
 
 
-def test_a_tokenizer_of_its_own_is_needed(masked):
+def test_a_checkpoint_needs_a_tokenizer(masked):
     (masked[1] / "vocab.txt").unlink()
     with pytest.raises(ModelFormatError, match="no tokenizer"):
         load_checkpoint(masked[1])
@@ -310,7 +310,7 @@ def change_config(folder, **changes):
         ({"max_position_embeddings": 1.5}, "max_position_embeddings"),
     ],
 )
-def test_a_size_that_cannot_be_is_named_with_its_file(masked, changes, key):
+def test_an_impossible_size_is_named_with_its_file(masked, changes, key):
     folder = masked[1]
     change_config(folder, **changes)
     with pytest.raises(ModelFormatError) as caught:
@@ -333,7 +333,7 @@ def test_a_size_that_cannot_be_is_named_with_its_file(masked, changes, key):
         {"model_type": "nonsense", "auto_map": {"AutoConfig": "code.Config"}},
     ],
 )
-def test_a_configuration_that_no_network_follows_from(masked, changes):
+def test_an_invalid_configuration(masked, changes):
     folder = masked[1]
     change_config(folder, **changes)
     with pytest.raises(ModelFormatError) as caught:
@@ -344,14 +344,14 @@ def test_a_configuration_that_no_network_follows_from(masked, changes):
 
 
 @pytest.mark.parametrize("text", ["[]", "7", "{", "", "[" * 100_000, '{"a": 1}'])
-def test_a_configuration_that_is_no_object(masked, text):
+def test_a_configuration_that_is_not_an_object(masked, text):
     (masked[1] / "config.json").write_text(text)
     with pytest.raises(ModelFormatError) as caught:
         load_checkpoint(masked[1])
     assert dict(caught.value.facts)["file"] == masked[1] / "config.json"
 
 
-def test_a_size_the_configuration_does_not_give_is_said(masked):
+def test_default_sizes_are_listed_in_the_error(masked):
     file = masked[1] / "config.json"
     settings = json.loads(file.read_text())
     del settings["hidden_size"]
@@ -363,7 +363,7 @@ def test_a_size_the_configuration_does_not_give_is_said(masked):
     assert "hidden_size=768" in facts["defaults"]
 
 
-def test_sizes_beyond_memory_are_refused_before_they_are_taken(masked):
+def test_sizes_beyond_memory_are_refused_before_allocation(masked):
     change_config(masked[1], hidden_size=1 << 18, intermediate_size=1 << 18, vocab_size=1 << 24)
     with pytest.raises(ModelFormatError, match="another shape"):
         load_checkpoint(masked[1])
@@ -429,7 +429,7 @@ def test_a_module_outside_the_folder_is_refused(masked, path):
 
 
 @pytest.mark.parametrize("text", ["{}", "[3]", "[{}]", "[[]]", '[{"type": 3, "path": ""}]'])
-def test_modules_that_are_not_as_expected(masked, text):
+def test_unexpected_modules(masked, text):
     folder = modules(masked[1])
     (folder / "modules.json").write_text(text)
     with pytest.raises(ModelFormatError) as caught:
@@ -450,7 +450,7 @@ def test_modules_that_are_not_as_expected(masked, text):
         ({"structure": {"document": ["a"]}, "types": {"a": 3}}, "types.a"),
     ],
 )
-def test_a_router_that_is_not_as_expected(masked, router, key):
+def test_an_unexpected_router(masked, router, key):
     folder = modules(masked[1])
     (folder / "modules.json").write_text('[{"type": "x.Router", "path": ""}]')
     (folder / "router_config.json").write_text(json.dumps(router))
@@ -472,7 +472,7 @@ def test_convert(projected, tmp_path):
         torch.testing.assert_close(again.eval()(IDS, MASK), model(IDS, MASK), atol=1e-6, rtol=1e-5)
 
 
-def test_convert_says_what_a_unicoil_does_to_queries(projected, tmp_path):
+def test_convert_warns_of_the_query_network_of_unicoil(projected, tmp_path):
     lines = []
     change_config(projected[1], architectures=["UniCoilEncoder"])
     made = convert_checkpoint(projected[1], tmp_path / "encoder", say=lines.append)
@@ -517,7 +517,7 @@ def test_floors_are_means_over_a_sample_of_a_large_collection(monkeypatch):
     assert drawn == floors.sample_collection_passages(Numbers(), seed=0, progress=no_progress)
 
 
-def test_convert_refuses_what_a_kind_does_not_have(masked, projected, tmp_path):
+def test_convert_refuses_options_of_other_kinds(masked, projected, tmp_path):
     docs = write_jsonl(tmp_path / "docs.jsonl", {"id": "a", "text": "wing flutter"})
     none = write_jsonl(tmp_path / "none.jsonl")
     tilde = convert_checkpoint(masked[1], tmp_path / "made-tilde").folder
@@ -565,7 +565,7 @@ def test_a_converted_tildev2_is_expanded(masked, projected, tmp_path):
     assert np.diff(expanded.indptr).min() > np.diff(plain.indptr).max()
 
 
-def test_convert_writes_over_nothing(projected, tmp_path):
+def test_convert_overwrites_nothing(projected, tmp_path):
     _, folder = projected
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "encoder.json").write_text("{}")
@@ -575,7 +575,7 @@ def test_convert_writes_over_nothing(projected, tmp_path):
         convert_checkpoint(folder, folder)
 
 
-def test_a_shipped_encoder_can_be_trained_on(headed, analyzer, tmp_path):
+def test_a_shipped_encoder_can_be_trained_further(headed, analyzer, tmp_path):
     from termwise.encode.onnx_session import OnnxSession
 
     network = network_on_base("tilde", headed)

@@ -1,4 +1,4 @@
-"""Blocks of eight bits: how far they are from the weights, and what a graph becomes."""
+"""Blocks of eight bits: errors of weights, and quantised graphs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ matrices = arrays(
 
 
 @given(matrices, st.sampled_from([16, 32, 64]))
-def test_a_weight_is_off_by_half_a_step_at_most(matrix, block):
+def test_the_error_of_a_weight_is_at_most_half_a_step(matrix, block):
     blocks = Blocks.of(matrix, block=block)
     step = np.repeat(blocks.scales, block, axis=1)[:, : matrix.shape[1]]
     assert (np.abs(blocks.matrix().astype(np.float64) - matrix) <= 0.5001 * step).all()
 
 
 @given(matrices)
-def test_zero_stays_zero_and_the_largest_stays_itself(matrix):
+def test_zero_and_the_largest_weight_are_exact(matrix):
     blocks = Blocks.of(matrix)
     read = blocks.matrix()
     assert (read[matrix == 0] == 0).all()
@@ -53,7 +53,7 @@ def test_rounding_by_hand():
     assert blocks.matrix().tolist() == [[127.0, -63.0, 0.0, 3.0], [0.0] * 4]
 
 
-def test_a_block_is_not_troubled_by_its_neighbour():
+def test_blocks_are_independent():
     matrix = np.full((1, 2 * BLOCK), 1e-3, dtype=np.float32)
     matrix[0, 0] = 1e3
     read = Blocks.of(matrix).matrix()
@@ -140,8 +140,8 @@ def test_outputs_stay_close(toy, block):
     assert np.linalg.norm(seen - expected) / np.linalg.norm(expected) < 0.03
 
 
-def test_what_the_weights_stand_for_is_what_the_graph_computes(toy, small):
-    """Only the rounding of activations is left between the int8 graph and a float32 graph of the rounded weights."""
+def test_the_graph_computes_with_the_dequantised_weights(toy, small):
+    """The int8 graph differs from a float32 graph of the rounded weights only by the rounding of activations."""
     weights = dequantised_weights(small)
     expected = run(with_weights(toy, weights), IDS)
     seen = run(small, IDS)
@@ -153,7 +153,7 @@ def test_what_the_weights_stand_for_is_what_the_graph_computes(toy, small):
     assert not any(name.endswith(SCALE) for name in weights)
 
 
-def test_a_table_that_is_read_twice_is_kept_once(small):
+def test_a_table_with_two_readers_is_stored_once(small):
     tables = [tensor for tensor in small.graph.initializer if tensor.dims and tensor.dims[0] == TERMS]
     assert {tensor.name: tensor.data_type for tensor in tables} == {
         "table": TensorProto.UINT8,
@@ -164,14 +164,14 @@ def test_a_table_that_is_read_twice_is_kept_once(small):
     assert readers == ["Gather", "MatMulNBits"]
 
 
-def test_small_matrices_and_biases_stay(small):
+def test_small_matrices_and_biases_stay_in_float32(small):
     kinds = {tensor.name: tensor.data_type for tensor in small.graph.initializer}
     assert kinds["thin"] == kinds["bias"] == TensorProto.FLOAT
     assert kinds["up"] == kinds["down"] == TensorProto.UINT8
     assert not any(node.op_type == "Transpose" for node in small.graph.node)
 
 
-def test_the_graph_given_is_not_changed(toy):
+def test_the_float32_graph_is_not_changed(toy):
     before = toy.SerializeToString()
     quantise(toy)
     assert toy.SerializeToString() == before
@@ -184,7 +184,7 @@ def test_a_text_has_the_same_outputs_in_any_batch(small):
     assert np.array_equal(run(small, batch)[3], run(small, np.stack([IDS[0], batch[0]]))[0])
 
 
-def test_a_matrix_with_an_unknown_reader_stays(toy):
+def test_a_matrix_with_an_unknown_reader_stays_in_float32(toy):
     made = graph(extra=[helper.make_node("ReduceSum", ["up"], ["unused"])])
     kinds = {tensor.name: tensor.data_type for tensor in quantise(made).graph.initializer}
     assert kinds["up"] == TensorProto.FLOAT
@@ -225,7 +225,7 @@ def test_a_graph_without_linear_layers_is_refused():
         quantise(helper.make_model(made))
 
 
-def test_lost_scales_are_an_error(small):
+def test_missing_scales_are_an_error(small):
     made = onnx.ModelProto()
     made.CopyFrom(small)
     kept = [tensor for tensor in made.graph.initializer if tensor.name != "up" + SCALE]

@@ -1,4 +1,4 @@
-"""Whole training runs, of a few steps."""
+"""Complete training runs of a few steps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def settings(kind="tilde", **changes):
 
 @pytest.fixture
 def train(base, analyzer, sources, tmp_path):
-    """Train with what the tests share; `killed` is the step during which the run is killed."""
+    """Train with the data of the tests; `killed` is the step during which the run is killed."""
 
     def run(folder, kind="tilde", *, killed=None, chosen=None, data=sources, **options):
         def progress(stage, done, total):
@@ -83,7 +83,7 @@ def weights(trained):
     return {name: value.clone() for name, value in trained.network.state_dict().items()}
 
 
-def test_a_run_and_what_it_says_of_itself(train, sources, tmp_path):
+def test_the_facts_of_a_run(train, sources, tmp_path):
     held_out = HeldOut.sample([made_source("held", 12, seed=9)], queries=12, seed=1)
     trained = train("run", held_out=held_out)
     facts = trained.facts
@@ -100,7 +100,7 @@ def test_a_run_and_what_it_says_of_itself(train, sources, tmp_path):
     assert best["step"] == facts["best"]["step"]
 
 
-def test_the_last_weights_are_taken_where_that_is_set(train, tmp_path):
+def test_the_last_weights_are_selected_if_set(train, tmp_path):
     held_out = HeldOut.sample([made_source("held", 12, seed=9)], queries=12, seed=1)
     last = settings(take="last")
     trained = train("run", held_out=held_out, chosen=last)
@@ -114,7 +114,7 @@ def test_the_last_weights_are_taken_where_that_is_set(train, tmp_path):
     assert all(torch.equal(value, unvalidated[name]) for name, value in again.items())
 
 
-def test_weights_are_kept_each_time_the_pairs_have_doubled(train, tmp_path, monkeypatch):
+def test_weights_are_saved_at_each_doubling_of_the_pairs(train, tmp_path, monkeypatch):
     monkeypatch.setattr(callbacks, "FIRST_POINT", 5)
     chosen = settings(curve=True)
     trained = train("run", chosen=chosen)
@@ -139,7 +139,7 @@ def test_weights_are_kept_each_time_the_pairs_have_doubled(train, tmp_path, monk
     )  # nothing else changes
 
 
-def test_every_step_hears_how_far_the_run_is(train, monkeypatch):
+def test_every_step_knows_the_progress_of_the_run(train, monkeypatch):
     heard = []
     forward = TrainingStep.forward
     monkeypatch.setattr(
@@ -159,7 +159,7 @@ def test_every_step_hears_how_far_the_run_is(train, monkeypatch):
         ("tilde", {"batch": 16, "epochs": 3, "max_steps": 0}),
     ],
 )
-def test_a_killed_run_goes_on_to_the_same_network(kind, changes, train):
+def test_a_killed_run_resumes_to_the_same_network(kind, changes, train):
     chosen = settings(kind, **changes)
     whole = train("whole", kind, chosen=chosen)
     with pytest.raises(Killed):
@@ -172,7 +172,7 @@ def test_a_killed_run_goes_on_to_the_same_network(kind, changes, train):
     assert all(torch.equal(one[name], again[name]) for name in one)
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_anew(train, tmp_path):
+def test_a_run_killed_before_its_first_checkpoint_starts_again(train, tmp_path):
     whole = weights(train("whole"))
     with pytest.raises(Killed):
         train("cut", killed=1)
@@ -183,13 +183,13 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(train, tmp_path):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="here float16 is computed")
-def test_a_precision_that_is_not_there_leaves_the_folder_free(train, tmp_path):
+def test_an_unavailable_precision_leaves_the_folder_free(train, tmp_path):
     with pytest.raises(ParameterError, match="float16"):
         train("run", chosen=settings(precision="float16"))
     assert not (tmp_path / "run").exists()
 
 
-def test_a_batch_of_more_pairs_than_there_are_leaves_the_folder_free(train, tmp_path):
+def test_a_batch_larger_than_the_data_leaves_the_folder_free(train, tmp_path):
     with pytest.raises(ParameterError, match="fewer training pairs"):
         train("run", chosen=settings(batch=10_000))
     assert not (tmp_path / "run").exists()
@@ -235,7 +235,7 @@ def test_the_prior_bias_by_hand(base, pieces, analyzer, number):
     }
 
 
-def test_a_run_may_go_on_with_another_learning_rate_and_with_nothing_else(base, analyzer, sources, tmp_path):
+def test_only_the_learning_rate_may_change_when_resuming(base, analyzer, sources, tmp_path):
     first = settings("tildev2", max_steps=2)
     train_network("tildev2", sources, base, tmp_path / "run", analyzer=analyzer, settings=first)
     lower = replace(first, learning_rate=1e-6, workers=1)
@@ -279,7 +279,7 @@ class LongStub(Stub):
 
 @pytest.fixture
 def no_work(monkeypatch):
-    """Whatever takes hours fails the test."""
+    """Slow stages fail the test."""
 
     def work(*_, **__):
         raise AssertionError
@@ -296,7 +296,7 @@ def no_work(monkeypatch):
         ("tilde", {"query_length": 65, "head_steps": 2}, {}),
     ],
 )
-def test_inputs_that_are_too_long_are_found_before_hours_of_work(kind, changes, options, train, tmp_path):
+def test_too_long_inputs_are_refused_before_mining(kind, changes, options, train, tmp_path):
     with pytest.raises(ParameterError, match="longest input exceeds the encoder"):
         train("run", kind, chosen=settings(kind, **changes), **options)
     assert not (tmp_path / "run").exists()
@@ -314,14 +314,14 @@ def test_a_network_for_another_tokenizer(train, tmp_path):
     ("kind", "changes"),
     [("tildev2", {"negatives": 2, "block": 2}), ("tilde", {"contrast": 0.1, "head_steps": 2})],
 )
-def test_a_teacher_that_is_none_is_found_before_hours_of_work(kind, changes, train, tmp_path):
+def test_a_missing_teacher_is_refused_before_mining(kind, changes, train, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelFormatError):
         train("run", kind, chosen=settings(kind, teacher=str(tmp_path / "empty"), **changes))
     assert not (tmp_path / "run").exists()
 
 
-def test_what_was_mined_stays_when_the_expansion_fails(train, tmp_path, monkeypatch):
+def test_mined_negatives_stay_when_the_expansion_fails(train, tmp_path, monkeypatch):
     class Full(Stub):
         def expansions(self, windows):
             raise StorageError("the disk is full")
@@ -341,7 +341,7 @@ def test_settings_for_another_kind_of_network(train, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_sources_that_are_left_out_are_said_and_recorded(train, tmp_path):
+def test_omitted_sources_are_reported_and_recorded(train, tmp_path):
     said = []
     small = [made_source("air", 24, seed=1), made_source("law", 3, seed=3)]
     facts = train("run", data=small, chosen=settings(mixing="by-source"), say=said.append).facts
@@ -353,7 +353,7 @@ def test_sources_that_are_left_out_are_said_and_recorded(train, tmp_path):
     assert (facts["sources"], facts["omitted"]) == ({"air": 24}, {"law": 3})
 
 
-def test_a_run_that_ends_early_expands_what_it_takes(base, analyzer, tmp_path):
+def test_a_run_that_ends_early_expands_only_its_passages(base, analyzer, tmp_path):
     source = made_source("many", 60)
     chosen = settings("tildev2", max_steps=2, batch=3)
     trained = train_network(
@@ -364,13 +364,13 @@ def test_a_run_that_ends_early_expands_what_it_takes(base, analyzer, tmp_path):
         assert len(kept["places"]) <= 6
 
 
-def test_a_run_of_very_many_epochs_begins(train):
+def test_a_run_of_very_many_epochs_starts(train):
     endless = settings("tildev2", epochs=10**6, max_steps=0)
     with pytest.raises(Killed):
         train("run", "tildev2", chosen=endless, killed=3)
 
 
-def test_a_run_of_very_many_epochs_cannot_list_what_it_expands(train, tmp_path):
+def test_a_run_of_very_many_epochs_cannot_list_its_expansions(train, tmp_path):
     endless = settings("tildev2", epochs=10**6, max_steps=0, accumulate=2)
     with pytest.raises(ParameterError, match="too many batches") as caught:
         train("run", "tildev2", chosen=endless, expander=Stub())
@@ -408,7 +408,7 @@ def test_other_held_out_queries_are_another_run(train, held_out):
         assert dict(caught.value.facts)["differs in"] == "validation"
 
 
-def test_what_a_run_says(train, held_out, base):
+def test_messages_of_a_run(train, held_out, base):
     said = []
     facts = train("run", held_out=held_out, say=said.append).facts
     assert said[0] == f"training tilde from {base.name} on 64 pairs (air 24, code 40): 6 steps of 4 pairs"
@@ -427,21 +427,21 @@ def test_what_a_run_says(train, held_out, base):
     assert all(line.isprintable() for line in said)
 
 
-def test_what_a_run_without_validation_says(train):
+def test_messages_of_a_run_without_validation(train):
     said = []
     train("run", say=said.append)
     assert next(line for line in said if line.startswith("step 4 of 6: loss ")).endswith("; checkpoint saved")
     assert said[-1] == "selected: the last weights, of step 6; nothing was held out"
 
 
-def test_enough_held_out_queries_are_not_warned_of(train):
+def test_no_warning_with_enough_held_out_queries(train):
     many = HeldOut.sample([made_source("held", 50, seed=9)], queries=50, seed=1)
     said = []
     train("run", held_out=many, say=said.append)
     assert not [line for line in said if line.startswith("warning")]
 
 
-def test_a_resumed_run_leaves_a_damaged_checkpoint_out_and_ends_the_same(train, tmp_path):
+def test_a_resumed_run_skips_a_damaged_checkpoint_with_the_same_result(train, tmp_path):
     whole = weights(train("whole"))
     with pytest.raises(Killed):
         train("cut", killed=5)
@@ -459,7 +459,7 @@ def test_a_resumed_run_leaves_a_damaged_checkpoint_out_and_ends_the_same(train, 
         train("cut", resume=True)
 
 
-def test_the_seconds_of_a_finished_run_that_is_resumed_are_those_it_took(train, tmp_path):
+def test_resuming_a_finished_run_keeps_its_seconds(train, tmp_path):
     train("run")
     (tmp_path / "run" / "checkpoints" / "checkpoint-6" / "time.json").write_text('{"seconds": 77.0}')
     assert 77 <= train("run", resume=True).facts["seconds"] < 90
@@ -493,7 +493,7 @@ def spoil(file, how):
 @pytest.mark.parametrize(
     "how", ["cut", "empty", "a byte", "pickle", "other keys", "other type", "other shape", "out of range"]
 )
-def test_what_a_run_has_kept_and_a_disk_has_damaged_is_made_again(how, base, analyzer, tmp_path):
+def test_damaged_caches_are_computed_again(how, base, analyzer, tmp_path):
     source = made_source("one", 30)
     folder = tmp_path / "run"
     options = {
@@ -520,13 +520,13 @@ def test_what_a_run_has_kept_and_a_disk_has_damaged_is_made_again(how, base, ana
             assert all(np.array_equal(found[key], arrays[key]) for key in arrays)
 
 
-def test_the_facts_hold_no_path_of_this_machine(train, base, tmp_path):
+def test_the_facts_have_no_local_path(train, base, tmp_path):
     chosen = settings("tildev2", max_steps=1, teacher=str(base))
     facts = train("run", "tildev2", chosen=chosen).facts
     assert facts["base"] == facts["settings"]["teacher"] == base.name
     assert str(base.parent) not in json.dumps(facts)
 
 
-def test_a_kind_that_does_not_exist(train):
+def test_an_unknown_kind(train):
     with pytest.raises(UnknownNameError):
         train("run", "tilda", chosen=settings("tildev2"))

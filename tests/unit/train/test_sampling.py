@@ -1,4 +1,4 @@
-"""What an epoch takes."""
+"""Samples of an epoch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judged(*, sources=(FIRST, SECOND), found=None, negatives=20):
     )
 
 
-def test_texts_of_no_use_are_left_out():
+def test_unusable_texts_are_omitted():
     made = judged()
     # the second query of the first source is empty; the relevant passage of the last is
     assert made.queries.tolist() == [0, 2, 4]
@@ -59,11 +59,11 @@ def test_texts_of_no_use_are_left_out():
     assert made.pools.tolist() == [[0, 5], [0, 5], [5, 7]]
 
 
-def test_only_so_many_negatives_are_taken():
+def test_the_number_of_negatives_is_limited():
     assert judged(negatives=1).negatives.tolist() == [[4], [0], [-1]]
 
 
-def test_an_epoch_takes_every_query_once():
+def test_an_epoch_uses_every_query_once():
     made = judged()
     seen = set()
     for epoch in range(60):
@@ -76,7 +76,7 @@ def test_an_epoch_takes_every_query_once():
     assert seen == {(0, 0, 4), (0, 0, 1), (1, 1, 0), (1, 2, 0), (2, 5, 6)}
 
 
-def test_draws_follow_from_seed_and_epoch():
+def test_samples_depend_on_seed_and_epoch():
     made = judged()
     first, again = made.sample(1, 3), made.sample(1, 3)
     assert (first.queries == again.queries).all()
@@ -91,7 +91,7 @@ def test_random_negatives_are_never_relevant():
     assert {int(made.sample(0, epoch).negatives[0]) for epoch in range(20)} == {39}
 
 
-def test_nothing_to_tell_a_passage_from():
+def test_no_passage_can_be_a_negative():
     one = source("one", ["car"], ["auto", ""], [(0, 0)])
     with pytest.raises(EmptyCollectionError):
         judged(sources=[one], found=[mined([])])

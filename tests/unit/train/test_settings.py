@@ -1,4 +1,4 @@
-"""Settings: the papers' defaults, what may be given, and what differs."""
+"""Settings: defaults of the papers, accepted values, and departures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_values_are_read_by_the_type_of_their_setting():
     assert settings.precision == "bfloat16"
 
 
-def test_departures_are_what_differs_from_the_paper():
+def test_departures_are_the_differences_from_the_paper():
     for changes in ({}, {"workers": "4"}):
         assert TrainSettings.for_kind("tildev2", changes).departures("tildev2") == {}
     settings = TrainSettings.for_kind("tildev2", {"batch": "32", "epochs": "5"})
@@ -84,7 +84,7 @@ def test_values_out_of_range_or_unreadable(name, value):
     ("name", "value"),
     [("objective", "fame"), ("precision", "int4"), ("schedule", "cosine"), ("cleaning", "soap")],
 )
-def test_names_that_are_not_there(name, value):
+def test_unknown_names(name, value):
     with pytest.raises(UnknownNameError):
         TrainSettings.for_kind("tilde", {name: value})
 
@@ -105,7 +105,7 @@ def test_python_values_of_another_type(given):
         TrainSettings(**given)
 
 
-def test_whole_numbers_do_for_fractions():
+def test_whole_numbers_are_accepted_for_fractions():
     assert TrainSettings(learning_rate=1).learning_rate == 1
 
 
@@ -130,14 +130,14 @@ def test_a_value_of_another_type_is_refused(given):
         ("tildev2", "sparsity_ramp", "0.1", "splade-doc"),
     ],
 )
-def test_settings_that_a_kind_does_not_look_at_are_refused(kind, name, value, kinds):
+def test_settings_without_effect_on_a_kind_are_refused(kind, name, value, kinds):
     with pytest.raises(ParameterError, match=f"the setting {name} does not go with") as error:
         TrainSettings.for_kind(kind, {name: value})
     assert dict(error.value.facts) == {"network": kind, f"{name} is for": kinds}
     assert error.value.fixes == (f"leave {name} out",)
 
 
-def test_settings_made_in_python_are_refused_likewise():
+def test_settings_made_in_python_are_refused_as_well():
     for kind in ("tilde", "tildev2", "splade-doc"):
         TrainSettings.for_kind(kind).check_kind(kind)
     with pytest.raises(ParameterError, match="the setting sparsity"):
@@ -158,13 +158,13 @@ def test_settings_made_in_python_are_refused_likewise():
         ("splade-doc", {"sparsity": "0", "sparsity_ramp": "0.5"}, "sparsity"),
     ],
 )
-def test_a_setting_that_says_more_of_one_that_is_off(kind, given, needed):
+def test_a_setting_of_a_disabled_feature_is_refused(kind, given, needed):
     name = list(given)[-1]
     with pytest.raises(ParameterError, match=f"the setting {name} has no effect without {needed}"):
         TrainSettings.for_kind(kind, given).check_kind(kind)
 
 
-def test_a_setting_that_is_off_itself_needs_no_other():
+def test_a_disabled_setting_needs_no_other_setting():
     TrainSettings.for_kind("splade-doc", {"sparsity": "0", "sparsity_ramp": "0"}).check_kind("splade-doc")
 
 
@@ -172,7 +172,7 @@ RECIPE = Path(__file__).parents[3] / "experiments" / "shipped_models" / "recipe.
 
 
 @pytest.mark.skipif(not RECIPE.exists(), reason="the recipe is part of the repository, not of the package")
-def test_the_recipe_of_what_ships_is_accepted():
+def test_the_recipe_of_the_shipped_encoders_is_accepted():
     recipe = tomllib.loads(RECIPE.read_text())
     for size in ("cpu", "gpu"):
         for kind in ("tilde", "tildev2", "splade-doc"):

@@ -1,4 +1,4 @@
-"""SparseEncoders of sentence-transformers, made and saved as its users make and save them."""
+"""SparseEncoders, made and saved with sentence-transformers."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_settings_that_change_scores_are_refused(masked, weights, tmp_path):
     assert refused(folder)["part"] == "similarity_fn_name"
 
 
-def test_a_router_with_mappings_of_its_own_is_refused(masked, weights, tmp_path):
+def test_a_router_with_mappings_is_refused(masked, weights, tmp_path):
     folder = saved(routed(masked, weights), tmp_path / "sparse")
     file = folder / "router_config.json"
     described = json.loads(file.read_text())
@@ -154,7 +154,7 @@ def test_a_router_with_mappings_of_its_own_is_refused(masked, weights, tmp_path)
     assert refused(folder)["part"] == "route_mappings of the router"
 
 
-def test_static_weights_that_an_index_cannot_carry(masked, weights, tmp_path):
+def test_unsupported_static_weights(masked, weights, tmp_path):
     folder = saved(routed(masked, weights), tmp_path / "sparse")
     file = folder / "query_0_SparseStaticEmbedding" / "model.safetensors"
     stored = load_file(file)["weight"]

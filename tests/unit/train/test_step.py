@@ -1,4 +1,4 @@
-"""What a planned batch becomes, and the loss of it."""
+"""Tensors of planned batches, and their losses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
 
 
 def planned(*rows: list[tuple[int, int]]) -> PlannedBatches:
-    """Batches written out: source and pair."""
+    """Return batches of given pairs: source and pair."""
     numbers = np.array(rows)
     plan = BatchPlan(numbers[..., 0].astype(np.int32), numbers[..., 1].astype(np.int64))
     return PlannedBatches(lambda epoch: plan, epochs=1)
@@ -47,7 +47,7 @@ def of_two_sources(epoch):
     return plan_batches([4, 7], batch=3, seed=313, epoch=epoch)
 
 
-def test_batches_of_all_epochs_follow_each_other():
+def test_batches_of_all_epochs_are_consecutive():
     batches = PlannedBatches(of_two_sources, epochs=3)
     assert len(batches) == 9
     assert [batches[number] for number in range(9)] == list(range(9))
@@ -63,13 +63,13 @@ def test_batches_of_all_epochs_follow_each_other():
     ]
 
 
-def test_a_batch_does_not_depend_on_those_that_were_asked_for_before():
+def test_a_batch_does_not_depend_on_earlier_batches():
     batches, again = (PlannedBatches(of_two_sources, epochs=4) for _ in range(2))
     upwards = [batches.pairs(number) for number in range(12)]
     assert [again.pairs(number) for number in reversed(range(12))] == upwards[::-1]
 
 
-def test_an_epoch_is_planned_when_it_is_begun():
+def test_an_epoch_is_planned_at_its_first_batch():
     planned = []
     batches = PlannedBatches(lambda epoch: planned.append(epoch) or of_two_sources(epoch), epochs=10**6)
     assert len(batches) == 3 * 10**6
@@ -78,7 +78,7 @@ def test_an_epoch_is_planned_when_it_is_begun():
     assert planned == [0, 1, 10**6 - 1]
 
 
-def test_there_are_no_more_batches_than_are_taken():
+def test_the_number_of_batches_is_limited():
     assert len(PlannedBatches(of_two_sources, epochs=3, most=8)) == 8
     assert len(PlannedBatches(of_two_sources, epochs=3, most=10**15)) == 9
 
@@ -100,7 +100,7 @@ def test_a_batch_for_tilde(pieces, number):
     assert batch["passage_terms"].tolist() == [*sorted([number("wing"), number("flutter")]), number("drag")]
 
 
-def test_inputs_are_cut_off_and_targets_are_not(pieces, number):
+def test_inputs_are_truncated_and_targets_are_not(pieces, number):
     source = mini(("lift drag shock wave body flow heat", "wing flutter lift drag shock"))
     short = settings("tilde", document_length=4, query_length=5)
     batch = Collator("tilde", short, pieces, [source], planned([(0, 0)]))([0])["batch"]
@@ -116,7 +116,7 @@ def test_inputs_are_cut_off_and_targets_are_not(pieces, number):
     ("objective", "there", "absent"),
     [("query-likelihood", "passage_ids", "query_ids"), ("document-likelihood", "query_ids", "passage_ids")],
 )
-def test_one_sided_objectives_read_one_side(pieces, objective, there, absent, base):
+def test_one_sided_objectives_have_one_input(pieces, objective, there, absent, base):
     chosen = settings("tilde", objective=objective)
     collator = Collator("tilde", chosen, pieces, [made_source("air", 4)], planned([(0, 0), (0, 1)]))
     batch = collator([0])["batch"]
@@ -142,7 +142,7 @@ def test_two_queries_of_eight_passages_are_sixteen_columns(pieces):
     assert batch["passage_ids"][:, 0].unique().tolist() == [pieces.special.cls]
 
 
-def test_scores_of_a_batch_are_those_of_all_its_passages(pieces, base):
+def test_scores_of_a_batch_cover_all_its_passages(pieces, base):
     """The loss from a hand-made network: a weight of 1 for everything counts matching terms."""
     source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"))
     chosen = settings("tildev2")
@@ -156,7 +156,7 @@ def test_scores_of_a_batch_are_those_of_all_its_passages(pieces, base):
     assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(2)) / 2, rel=1e-5)
 
 
-def test_each_occurrence_counts_as_much_as_its_term_is_rare_in_its_source(pieces, base, number):
+def test_occurrences_are_weighted_by_the_idf_of_their_source(pieces, base, number):
     sources = [mini(("wing lift", "wing lift")), mini(("lift lift", "drag lift"))]
     factors = [np.full(len(VOCABULARY), fill, dtype=np.float32) for fill in (1.0, 3.0)]
     factors[0][number("wing")] = 2.0
@@ -190,13 +190,13 @@ def test_special_pieces_and_padding_match_nothing(pieces, base):
     assert loss == pytest.approx(math.log(1 + math.e), rel=1e-5)  # both: (0, 1) with the right one at 0
 
 
-def test_queries_are_cut_off_after_cleaning(pieces, number):
+def test_queries_are_truncated_after_cleaning(pieces, number):
     source = mini(("the of wing the lift a drag", "wing"))
     batch = Collator("tildev2", settings("tildev2", query_length=4), pieces, [source], planned([(0, 0)]))([0])
     assert batch["batch"]["occurrence_terms"].tolist() == [number("wing"), number("lift")]
 
 
-def test_a_query_that_cleans_to_nothing_moves_nothing(pieces, base):
+def test_a_query_without_kept_terms_has_no_gradient(pieces, base):
     source = mini(("the of ?", "wing lift"), ("the", "drag"))
     chosen = settings("tildev2")
     network = network_on_base("tildev2", base)
@@ -216,7 +216,7 @@ def test_a_batch_of_one_pair(kind, pieces, base):
     loss.backward()
 
 
-def test_passages_that_are_relevant_are_no_negatives(pieces):
+def test_relevant_passages_are_not_negatives(pieces):
     """Pairs: 0 (q0, p0), 1 (q0, p1), 2 (q1, p1), 3 (q2, p2); p2 stands in the batch as a hard negative too."""
     source = PairSource(
         "mini",
@@ -272,7 +272,7 @@ def test_few_and_no_known_negatives(pieces):
     assert len(collator.places(0)) == len(collator.places(1)) == 8  # from all passages
 
 
-def test_expansions_stand_behind_a_separator(pieces, number):
+def test_expansions_follow_a_separator(pieces, number):
     source = mini(("wing", "lift drag"), ("lift", "wing"))
     terms = np.array([number("shock"), number("wave")], dtype=np.int32)
     expansions = Expansions([(0, 0), (0, 1)], np.array([0, 2, 2]), terms)
@@ -329,7 +329,7 @@ def test_sparsity_rises_with_the_square_of_the_step(pieces, base):
     assert [one - added[0] for one in added] == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
+def test_a_teacher_contributes_its_share_and_is_not_trained(pieces, base):
     source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"), ("lift", "shock drag"))
     batches = planned([(0, 0), (0, 1), (0, 1)])
     alone = settings("tildev2")
@@ -348,7 +348,7 @@ def test_a_teacher_takes_its_share_and_is_not_trained(pieces, base):
     }
 
 
-def test_a_teacher_returns_unit_means_of_what_is_shown(base, pieces):
+def test_a_teacher_returns_unit_vectors_of_means(base, pieces):
     teacher = Teacher(load_encoder(base))
     ids, mask = pieces.padded([pieces("wing lift"), pieces("drag")])
     vectors = teacher(ids, mask)

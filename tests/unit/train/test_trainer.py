@@ -1,4 +1,4 @@
-"""The training loop: checkpoints, resuming, the log, and what stops it."""
+"""The training loop: checkpoints, resumption, log, divergence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Killed(Exception):
 
 
 class KillAt(TrainerCallback):
-    """Stops a run as a kill does, after a step and its checkpoint."""
+    """Stops a run like a kill, after a step and its checkpoint."""
 
     def __init__(self, step: int) -> None:
         self.step = step
@@ -58,7 +58,7 @@ SHORT = {
 
 
 class Run:
-    """A trainer over forty pairs, put together as a training run does it."""
+    """A trainer over forty pairs, built like that of a training run."""
 
     def __init__(
         self, kind, base, pieces, folder, *, callbacks=(), validate=None, progress=None, say=None, **changes
@@ -112,7 +112,7 @@ def equal(one, other):
         ("tilde", {"workers": 2}, 4, 3),
     ],
 )
-def test_a_killed_run_goes_on_to_the_same_weights(kind, changes, killed, saved, base, pieces, tmp_path):
+def test_a_killed_run_resumes_to_the_same_weights(kind, changes, killed, saved, base, pieces, tmp_path):
     changes = {"max_steps": 10 if "accumulate" not in changes else 5} | changes
     whole = Run(kind, base, pieces, tmp_path / "whole", **changes).train()
     assert whole.trainer.state.global_step == changes["max_steps"]
@@ -125,7 +125,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(kind, changes, killed, saved, 
     assert not equal(whole.weights, Run(kind, base, pieces, tmp_path / "new", **changes).weights)
 
 
-def test_the_weights_do_not_depend_on_who_makes_the_batches(base, pieces, tmp_path):
+def test_the_weights_do_not_depend_on_workers(base, pieces, tmp_path):
     alone, helped = (
         Run(
             "tildev2", base, pieces, tmp_path / str(workers), workers=workers, max_steps=5, dropout=0.1
@@ -135,7 +135,7 @@ def test_the_weights_do_not_depend_on_who_makes_the_batches(base, pieces, tmp_pa
     assert equal(alone.weights, helped.weights)
 
 
-def test_losses_are_read_where_they_are_logged_and_none_is_left_out(base, pieces, tmp_path):
+def test_every_loss_is_read_when_losses_are_logged(base, pieces, tmp_path):
     changes = {"max_steps": 10, "save_every": 10, "validate_every": 10}
     seen, said = [], []
     Run(
@@ -155,7 +155,7 @@ def test_losses_are_read_where_they_are_logged_and_none_is_left_out(base, pieces
     assert said[-1].startswith(f"step 10 of 10: loss {(first + 9 * others) / 10:.4g}, ")
 
 
-def test_training_lowers_the_loss_and_says_so(base, pieces, tmp_path):
+def test_training_lowers_the_reported_loss(base, pieces, tmp_path):
     seen = []
     Run("tilde", base, pieces, tmp_path / "run", progress=lambda *given: seen.append(given)).train()
     assert [(done, total) for _, done, total in seen] == [(step, 20) for step in range(1, 21)]
@@ -163,7 +163,7 @@ def test_training_lowers_the_loss_and_says_so(base, pieces, tmp_path):
     assert losses[-1] < 0.9 * losses[0]
 
 
-def test_the_loss_shown_is_the_mean_of_what_was_accumulated(base, pieces, tmp_path):
+def test_the_reported_loss_is_the_mean_of_accumulated_batches(base, pieces, tmp_path):
     changes = {"dropout": 0.0, "max_steps": 1}
     shown = []
     run = Run(
@@ -177,7 +177,7 @@ def test_the_loss_shown_is_the_mean_of_what_was_accumulated(base, pieces, tmp_pa
 
 
 @pytest.mark.parametrize("changes", [{}, {"checkpointing": True}, {"workers": 2}])
-def test_nothing_but_progress_reaches_the_terminal(changes, base, pieces, tmp_path, capfd, caplog):
+def test_only_progress_reaches_the_terminal(changes, base, pieces, tmp_path, capfd, caplog):
     Run(
         "tildev2",
         base,
@@ -213,7 +213,7 @@ def test_the_best_checkpoint_is_kept_and_loaded(base, pieces, tmp_path):
     assert [line["step"] for line in lines if "eval_nDCG@10" in line] == [2, 4, 6, 8, 9]
 
 
-def test_checkpoints_are_written_between_validations_too(base, pieces, tmp_path):
+def test_checkpoints_are_written_between_validations(base, pieces, tmp_path):
     saved = []
 
     class Saved(TrainerCallback):
@@ -235,9 +235,7 @@ def test_checkpoints_are_written_between_validations_too(base, pieces, tmp_path)
     assert (tmp_path / "run" / "checkpoint-5").is_dir()  # the best, though newer ones were written
 
 
-def test_a_finished_run_that_is_resumed_ends_with_the_best_weights_wherever_it_was_moved(
-    base, pieces, tmp_path
-):
+def test_a_finished_run_that_was_moved_and_resumed_has_the_best_weights(base, pieces, tmp_path):
     measures = iter([0.7, 0.2])
     run = Run(
         "tilde", base, pieces, tmp_path / "run", max_steps=4, validate=lambda: {"nDCG@10": next(measures)}
@@ -252,7 +250,7 @@ def test_a_finished_run_that_is_resumed_ends_with_the_best_weights_wherever_it_w
     assert equal(again.weights, run.weights)
 
 
-def test_a_moved_run_goes_on_and_keeps_its_best(base, pieces, tmp_path, caplog):
+def test_a_moved_run_resumes_and_keeps_its_best_checkpoint(base, pieces, tmp_path, caplog):
     measures = iter([0.7, 0.2, 0.1, 0.1])
 
     def validate():
@@ -286,7 +284,7 @@ def test_the_log_has_every_step_once_after_a_kill(base, pieces, tmp_path):
     assert seconds == sorted(seconds)
 
 
-def test_a_run_that_begins_anew_begins_its_log_anew(base, pieces, tmp_path):
+def test_a_run_that_starts_again_has_a_new_log(base, pieces, tmp_path):
     for _ in range(2):
         Run("tilde", base, pieces, tmp_path / "run", max_steps=2).train()
     lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
@@ -311,7 +309,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(base, 
     assert error.value.exit_code == 3
 
 
-def test_weights_that_are_not_finite_are_not_kept(base, pieces, tmp_path):
+def test_weights_that_are_not_finite_are_not_saved(base, pieces, tmp_path):
     class Poison(TrainerCallback):
         def on_step_end(self, args, state, control, model=None, **_):
             if state.global_step == 6:
@@ -324,7 +322,7 @@ def test_weights_that_are_not_finite_are_not_kept(base, pieces, tmp_path):
     assert last_checkpoint(tmp_path / "run") == tmp_path / "run" / "checkpoint-3"
 
 
-def test_a_run_can_go_on_at_a_lower_rate(base, pieces, tmp_path):
+def test_a_run_can_resume_at_a_lower_rate(base, pieces, tmp_path):
     changes = {"max_steps": 6, "schedule": "linear", "head_learning_rate": 4e-3}
     with pytest.raises(Killed):
         Run("tilde", base, pieces, tmp_path / "run", callbacks=[KillAt(3)], **changes).train()
@@ -344,7 +342,7 @@ def test_a_run_can_go_on_at_a_lower_rate(base, pieces, tmp_path):
     )
 
 
-def test_the_constant_rate_rises_where_it_is_asked_to(base, pieces, tmp_path):
+def test_the_constant_rate_has_a_warm_up(base, pieces, tmp_path):
     run = Run("tilde", base, pieces, tmp_path / "run", max_steps=4, warm_up=0.5)
     seen = []
 
@@ -357,7 +355,7 @@ def test_the_constant_rate_rises_where_it_is_asked_to(base, pieces, tmp_path):
     assert seen == pytest.approx([0.0, 5e-4, 1e-3, 1e-3])
 
 
-def test_embedding_and_decoder_are_stored_once_and_stay_one(base, pieces, tmp_path):
+def test_a_tied_embedding_is_stored_once_and_stays_tied(base, pieces, tmp_path):
     run = Run("tilde", base, pieces, tmp_path / "run", max_steps=3).train()
     network = run.network.pretrained
     assert network.get_output_embeddings().weight is network.get_input_embeddings().weight
@@ -381,7 +379,7 @@ def test_float16_needs_a_gpu(tmp_path):
         training_arguments(tmp_path, TrainSettings(precision="float16"), steps=1, validation=False)
 
 
-def test_workers_need_a_system_that_forks(tmp_path, monkeypatch):
+def test_workers_need_fork(tmp_path, monkeypatch):
     monkeypatch.setattr("termwise.train.loop.trainer.get_all_start_methods", lambda: ["spawn"])
     training_arguments(tmp_path, TrainSettings(), steps=1, validation=False)
     with pytest.raises(ParameterError, match="fork"):

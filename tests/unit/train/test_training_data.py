@@ -1,4 +1,4 @@
-"""What is trained on, and what is held out of it."""
+"""Training pairs and held-out pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .conftest import write_jsonl
 PAIRS = [{"query": f"query {number}", "passage": f"passage {number}"} for number in range(100)]
 
 
-def test_a_fiftieth_of_the_queries_is_held_out_where_there_is_no_split(tmp_path):
+def test_a_fiftieth_of_the_queries_is_held_out_without_a_split(tmp_path):
     write_jsonl(tmp_path / "pairs.jsonl", *PAIRS)
     read = read_training_data([tmp_path / "pairs.jsonl"], validation=None, queries=10, seed=3)
     assert read.origin == "a fiftieth of the queries, drawn with seed 3"
@@ -27,7 +27,7 @@ def test_a_fiftieth_of_the_queries_is_held_out_where_there_is_no_split(tmp_path)
 
 
 @pytest.mark.parametrize(("validation", "queries"), [("none", 10), (None, 0)])
-def test_nothing_is_held_out(tmp_path, validation, queries):
+def test_no_validation(tmp_path, validation, queries):
     write_jsonl(tmp_path / "pairs.jsonl", *PAIRS)
     read = read_training_data([tmp_path / "pairs.jsonl"], validation=validation, queries=queries, seed=3)
     assert read.held_out is None

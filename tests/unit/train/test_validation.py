@@ -1,4 +1,4 @@
-"""Validation: the draw of held-out queries, and the measures by hand."""
+"""Validation: sampling of held-out queries, and measures computed by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_measures_by_hand(base, pieces):
     assert measures["nDCG@10"] == pytest.approx((1 + 1 / math.log2(3) + 1 / math.log2(5)) / 3)
 
 
-def test_the_idf_of_the_pool_tells_rare_terms_from_common_ones(base, pieces):
+def test_the_idf_of_the_pool_weighs_terms(base, pieces):
     held_out = HeldOut(
         queries=("wing lift",),
         passages=("lift drag", "lift shock", "wing drag"),
@@ -79,7 +79,7 @@ def test_likelihoods_are_summed_over_occurrences(base, pieces, number):
     assert validate(network, pieces, held_out, SETTINGS)["RR@10"] == pytest.approx(1 / rank)
 
 
-def test_a_network_of_document_likelihoods_is_ranked_by_them(base, pieces, number, monkeypatch):
+def test_a_network_of_document_likelihoods_ranks_by_them(base, pieces, number, monkeypatch):
     settings = replace(SETTINGS, objective="document-likelihood")
     network = network_on_base("tilde", base).eval()
     held_out = HeldOut(
@@ -105,7 +105,7 @@ def test_a_network_of_document_likelihoods_is_ranked_by_them(base, pieces, numbe
     assert seen[0][1].tolist() == [0, 0, 0, 0]  # a query without a kept term says nothing
 
 
-def test_a_digest_tells_what_is_held_out():
+def test_the_digest_depends_on_the_held_out_data():
     one = HeldOut(("a",), ("b", "c"), (Qrel("0", "0", 1),))
     assert one.digest() == replace(one).digest()
     for changes in (
@@ -118,7 +118,7 @@ def test_a_digest_tells_what_is_held_out():
         assert replace(one, **changes).digest() != one.digest()
 
 
-def test_expansions_can_match(base, pieces, number):
+def test_expansion_terms_match(base, pieces, number):
     held_out = HeldOut(
         queries=("jet",),
         passages=("wing", "lift"),
@@ -129,7 +129,7 @@ def test_expansions_can_match(base, pieces, number):
 
 
 @pytest.mark.parametrize("kind", ["tilde", "tildev2", "splade-doc"])
-def test_validation_leaves_the_network_as_it_was(kind, base, pieces):
+def test_validation_does_not_change_the_network(kind, base, pieces):
     network = network_on_base(kind, base)
     held_out = HeldOut.sample([made_source("air", 40)], queries=40, seed=1)
     state = torch.random.get_rng_state()
@@ -143,7 +143,7 @@ def test_validation_leaves_the_network_as_it_was(kind, base, pieces):
     assert not network.training
 
 
-def test_queries_that_clean_to_nothing(base, pieces):
+def test_queries_without_kept_terms(base, pieces):
     held_out = HeldOut(
         queries=("the", ""), passages=("wing", "lift"), qrels=(Qrel("0", "1", 1), Qrel("1", "0", 1))
     )
@@ -181,7 +181,7 @@ def test_a_passage_of_several_queries_is_in_the_pool_once():
     assert {qrel.doc_id for qrel in held_out.qrels} == {"0"}
 
 
-def test_nothing_to_hold_out():
+def test_no_queries_to_hold_out():
     empty = PairSource("none", [], [], np.empty((0, 2), dtype=np.int32))
     with pytest.raises(EmptyCollectionError):
         HeldOut.sample([empty], queries=5, seed=0)

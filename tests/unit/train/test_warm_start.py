@@ -44,7 +44,7 @@ def test_everything_is_trained_afterwards(base, pieces):
     assert all(parameter.grad is None for parameter in network.parameters())
 
 
-def test_it_follows_the_seed_and_reports_its_stages(base, pieces):
+def test_the_fit_depends_on_the_seed_and_reports_its_stages(base, pieces):
     seen = []
     _, _, losses = fitted(base, pieces, progress=lambda *given: seen.append(given))
     assert fitted(base, pieces)[2] == losses

@@ -98,7 +98,7 @@ def test_the_loss_of_a_batch(base, analyzer, source, judged, score_norm, reducti
     assert any(name.startswith("pretrained.") for name in touched)
 
 
-def test_an_epoch_takes_every_query_once(judged):
+def test_an_epoch_uses_every_query_once(judged):
     batches = SampledBatches(judged, SETTINGS)
     assert len(batches) == 8  # 4, 4, 4 and 2 queries, twice
     for epoch in range(2):

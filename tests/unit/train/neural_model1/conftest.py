@@ -1,4 +1,4 @@
-"""A vocabulary of twelve pieces, a network over it, and pairs in which answers say other words than questions."""
+"""A vocabulary of twelve pieces, a network over it, and pairs whose answers use other words than the questions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PIECES = ["[UNK]", *ASKED, *ANSWERED, "the"]
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """The networks here are so small that threads would only wait for each other."""
+    """Use one thread: the networks are too small for several."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -56,7 +56,7 @@ def small_network(form: str = "network", *, seed: int = 3) -> TranslationNetwork
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
-    """Return a file of pairs: two words, and what they are called in answers beside a word that tells nothing."""
+    """Return a file of pairs: two words, and their translations beside an uninformative word."""
     random = np.random.default_rng(5)
     path = tmp_path / "pairs.jsonl"
     with path.open("w") as file:

@@ -9,7 +9,7 @@ from termwise.train.neural_model1.bags import Bags, bags_of
 BAGS = Bags.of([[7, 3, 7], [], [2]])
 
 
-def test_entries_are_the_different_terms_in_order():
+def test_entries_are_the_distinct_terms_in_order():
     assert BAGS.starts.tolist() == [0, 2, 2, 3]
     assert BAGS.terms.tolist() == [3, 7, 2]
     assert BAGS.counts.tolist() == [1, 2, 1]
@@ -23,7 +23,7 @@ def test_shares_add_up_to_one():
     assert BAGS.shares().dtype == np.float32
 
 
-def test_texts_are_taken_in_any_order_and_again():
+def test_texts_are_taken_in_any_order_with_repetitions():
     taken = BAGS.take(np.array([2, 1, 0, 2]))
     assert taken.starts.tolist() == [0, 1, 1, 3, 4]
     assert taken.terms.tolist() == [2, 3, 7, 2]
@@ -35,7 +35,7 @@ def test_totals_and_matrix():
     assert BAGS.matrix(BAGS.counts, 8).toarray()[0].tolist() == [0, 0, 0, 1, 0, 0, 0, 2]
 
 
-def test_texts_are_cut_off_where_it_is_said(analyzer):
+def test_texts_are_truncated_to_the_length(analyzer):
     told = []
     bags = bags_of(
         ["car car auto the", ""],

@@ -1,4 +1,4 @@
-"""From judged pairs to the folder of a table."""
+"""Training of neural Model 1, from judged pairs to the folder of a table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def settings(vocabulary):
     )
 
 
-def test_more_threads_than_any_machine_has_are_refused_at_once(pairs, tmp_path, settings):
+def test_too_many_threads_are_refused(pairs, tmp_path, settings):
     with pytest.raises(ParameterError, match="from 1 to 1024"):
         train_neural_model1(pairs, tmp_path / "out", settings=settings, threads=1025)
     assert not (tmp_path / "out").exists()
@@ -73,7 +73,7 @@ def test_the_facts_and_the_table(pairs, tmp_path, settings):
     assert said[2].startswith("epoch 1 of 40, step 3 of 120: loss ")
 
 
-def test_pieces_that_training_has_not_seen(pairs, tmp_path, settings):
+def test_pieces_that_do_not_occur_in_training(pairs, tmp_path, settings):
     few = dataclasses.replace(settings, epochs=1, least=0.0)
     facts = train_neural_model1([pairs], tmp_path / "seen", settings=few)
     table = open_table(tmp_path / "seen")
@@ -85,7 +85,7 @@ def test_pieces_that_training_has_not_seen(pairs, tmp_path, settings):
     assert open_table(tmp_path / "seen").nnz == len(PIECES) * (len(PIECES) - 1)
 
 
-def test_a_run_that_was_interrupted_and_one_that_was_not(pairs, tmp_path, settings):
+def test_an_interrupted_run_gives_the_same_table(pairs, tmp_path, settings):
     few = dataclasses.replace(settings, epochs=4)
     train_neural_model1([pairs], tmp_path / "whole", settings=few)
 
@@ -136,7 +136,7 @@ def test_a_table_without_its_run_is_not_replaced(pairs, tmp_path, settings):
     assert {path.name: path.read_bytes() for path in (tmp_path / "table").iterdir()} == before
 
 
-def test_a_training_of_the_other_model_is_left_alone(pairs, tmp_path, settings):
+def test_a_training_of_classic_model1_is_not_changed(pairs, tmp_path, settings):
     work = tmp_path / "table" / "training"
     work.mkdir(parents=True)
     (work / "em.json").write_text("{}")
@@ -158,7 +158,7 @@ def test_nothing_to_resume(pairs, tmp_path, settings):
     assert said.count(f"nothing to resume in {work}: starting from the beginning") == 1
 
 
-def test_an_export_that_leaves_nothing_can_be_made_again(pairs, tmp_path, settings):
+def test_an_empty_export_can_be_repeated(pairs, tmp_path, settings):
     few = dataclasses.replace(settings, epochs=1)
     with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_neural_model1([pairs], tmp_path / "table", settings=dataclasses.replace(few, least=1.0))
@@ -166,7 +166,7 @@ def test_an_export_that_leaves_nothing_can_be_made_again(pairs, tmp_path, settin
     assert train_neural_model1([pairs], tmp_path / "table", settings=few, resume=True)["entries"] > 0
 
 
-def test_what_is_refused_leaves_nothing_behind(tmp_path, settings):
+def test_a_refused_training_leaves_no_files(tmp_path, settings):
     (tmp_path / "one.jsonl").write_text('{"query": "car", "passage": "auto"}\n')
     with pytest.raises(EmptyCollectionError, match="nothing to train on"):
         train_neural_model1(
@@ -175,7 +175,7 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path, settings):
     assert not (tmp_path / "deep").exists()
 
 
-def test_vectors_start_with_those_of_an_encoder(pairs, vocabulary, tmp_path, settings):
+def test_vectors_are_initialised_from_an_encoder(pairs, vocabulary, tmp_path, settings):
     torch.manual_seed(4)
     config = BertConfig(
         vocab_size=len(PIECES) + 3,  # more rows than pieces
@@ -205,7 +205,7 @@ def test_an_analyzer_without_a_vocabulary(pairs, tmp_path):
     assert not (tmp_path / "t").exists()
 
 
-def test_a_folder_of_something_else(pairs, tmp_path, settings):
+def test_a_foreign_folder(pairs, tmp_path, settings):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("")
     with pytest.raises(ForeignFolderError):
@@ -244,7 +244,7 @@ def test_the_verb(pairs, tmp_path, settings, capsys, monkeypatch):
     assert "asked for" in capsys.readouterr().out
 
 
-def test_mistakes_of_the_verb(pairs, tmp_path, settings, capsys, monkeypatch):
+def test_errors_of_the_verb(pairs, tmp_path, settings, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command(pairs, settings, "--set", "epoch=3") == 2
     assert "did you mean epochs" in capsys.readouterr().err

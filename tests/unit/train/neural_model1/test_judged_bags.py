@@ -1,4 +1,4 @@
-"""The texts of what is drawn."""
+"""Texts of samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from termwise.collection.pairs import PairSource
 from termwise.train.neural_model1.bags import JudgedBags
 
 
-def test_texts_are_cut_and_those_without_terms_left_out(analyzer):
+def test_texts_are_truncated_and_empty_ones_omitted(analyzer):
     pairs = np.array([(0, 0), (1, 0), (2, 2)], dtype=np.int32)
     source = PairSource("one", ["car doctor", "", "kid"], ["auto auto the", "repair", ""], pairs)
     made = JudgedBags.of(

@@ -1,4 +1,4 @@
-"""The network against its definition, written out."""
+"""The network, compared with its definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from termwise.train.neural_model1.network import CosinePair, PairNetwork
 
 
 def concatenated(pair: PairNetwork, query: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
-    """T by the definition, with [x_q ; x_d ; x_q * x_d] in full."""
+    """Return T by the definition, with the complete [x_q ; x_d ; x_q * x_d]."""
     x, y = torch.broadcast_tensors(pair.project_query(query), pair.project_document(document))
     outputs = torch.cat([x, y, x * y], dim=-1)
     for layer in pair.layers[:-1]:
@@ -39,7 +39,7 @@ def test_the_factored_first_layer_is_the_concatenated_one(hidden):
 
 @pytest.mark.parametrize("form", ["network", "cosine"])
 @pytest.mark.parametrize("rows", [1, 8, 11])
-def test_a_table_holds_every_pair(form, rows, monkeypatch):
+def test_a_table_has_every_pair(form, rows, monkeypatch):
     monkeypatch.setattr("termwise.train.neural_model1.network._CELLS", 200)  # several parts
     network = small_network(form)
     queries = network.queries(torch.arange(len(PIECES)))
@@ -57,7 +57,7 @@ def test_a_vector_is_the_tanh_of_its_normalised_row(network):
     torch.testing.assert_close(network.queries(terms), expected, atol=1e-5, rtol=1e-4)
 
 
-def test_the_sides_have_tables_of_their_own(network):
+def test_each_side_has_its_table(network):
     assert not torch.equal(network.query_rows.weight, network.document_rows.weight)
 
 
@@ -69,7 +69,7 @@ def test_the_cosine_form():
     assert not list(pair.parameters())
 
 
-def test_the_cosine_takes_rows_as_they_are():
+def test_the_cosine_uses_unchanged_rows():
     network = small_network("cosine")
     rows = network.query_rows.weight[:2]
     expected = rows / rows.square().sum(1, keepdim=True).sqrt()
@@ -83,7 +83,7 @@ def test_extreme_outputs_stay_finite():
     assert -320 < float(logs.detach()) < -280
 
 
-def test_an_untrained_network_says_what_it_is_told_to_expect():
+def test_an_untrained_network_gives_the_expected_probability():
     network = small_network()
     torch.nn.init.zeros_(network.pair.layers[-1].weight)
     table = network.pair.table(network.queries(torch.tensor([1])), network.documents(torch.tensor([2])))

@@ -1,4 +1,4 @@
-"""The optimiser against AdamW in full, and the learning rates of the schedule."""
+"""The optimiser, compared with dense AdamW, and the learning rates of the schedule."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_only_rows_of_the_batch_change(network):
     assert all(parameter.grad is None for parameter in network.parameters())
 
 
-def test_moments_are_taken_up_again():
+def test_moments_are_restored():
     first, second = small_network(), small_network()
     whole, half = Optimiser(first, weight_decay=0.0), Optimiser(second, weight_decay=0.0)
     for network, optimiser in ((first, whole), (second, half)):

@@ -1,4 +1,4 @@
-"""Scores against sums written out, and their independence of what else is in a batch."""
+"""Scores, compared with plain sums, and their independence of the batch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def probability(network, query, document):
 
 
 def plain(network, query, document, *, mean=False, p=P):
-    """The score, one token after another."""
+    """Return the score by a loop over tokens."""
     total = 0.0
     for q in query:
         m = sum(p if q == d else (1 - p) * probability(network, q, d) for d in document) / len(document)
@@ -52,14 +52,14 @@ def scored(network, query, documents, *, mean=False):
 
 @pytest.mark.parametrize("form", ["network", "cosine"])
 @pytest.mark.parametrize("mean", [False, True])
-def test_scores_are_the_sums_of_the_definition(form, mean):
+def test_scores_equal_the_definition(form, mean):
     network = small_network(form)
     for query in QUERIES:
         expected = [plain(network, query, document, mean=mean) for document in DOCUMENTS]
         assert scored(network, query, DOCUMENTS, mean=mean).tolist() == pytest.approx(expected, rel=1e-5)
 
 
-def test_scores_of_documents_of_which_the_network_thinks_nothing_stay_finite(network):
+def test_scores_of_very_small_probabilities_stay_finite(network):
     torch.nn.init.constant_(network.pair.layers[-1].bias, -400.0)
     (score,) = scored(network, [1], [[6, 7]]).tolist()
     assert -420 < score < -380
@@ -78,7 +78,7 @@ def test_every_document_is_ranked_for_every_query(network, monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [3, 512])
-def test_every_pair_of_pieces_goes_through_the_network_once(network, monkeypatch, rows):
+def test_the_network_computes_every_pair_of_pieces_once(network, monkeypatch, rows):
     monkeypatch.setattr("termwise.train.neural_model1.scoring._ROWS", rows)
     seen = []
 
@@ -99,7 +99,7 @@ def test_every_pair_of_pieces_goes_through_the_network_once(network, monkeypatch
     assert sorted(seen) == sorted((q, d) for q in queries for d in documents)
 
 
-def test_two_threads_rank_as_one(network):
+def test_two_threads_give_the_same_ranking(network):
     asked = [(Bags.of([query]), Bags.of(DOCUMENTS)) for query in QUERIES * 4]
     alone = [rank_all(network, *one, p_self=P).tolist() for one in asked]
     with ThreadPoolExecutor(2) as pool:
@@ -107,7 +107,7 @@ def test_two_threads_rank_as_one(network):
     assert together == alone
 
 
-def test_what_is_nearly_impossible_counts_as_1e_8(network):
+def test_means_are_at_least_1e_8(network):
     torch.nn.init.constant_(network.pair.layers[-1].bias, -60.0)
     scores = rank_all(network, Bags.of([[1]]), Bags.of([[6], [1, 6]]), p_self=P)
     assert scores[0].tolist() == pytest.approx([math.log(1e-8), math.log(P / 2)])

@@ -46,12 +46,12 @@ def test_the_defaults_are_those_of_the_paper():
         ("restart", "perhaps"),
     ],
 )
-def test_values_that_cannot_be(name, value):
+def test_invalid_values(name, value):
     with pytest.raises(ParameterError):
         NeuralModel1Settings.parse({name: value})
 
 
 @pytest.mark.parametrize(("name", "value"), [("form", "dot"), ("score_norm", "max"), ("widht", "3")])
-def test_names_that_are_not_there(name, value):
+def test_unknown_names(name, value):
     with pytest.raises(UnknownNameError):
         NeuralModel1Settings.parse({name: value})

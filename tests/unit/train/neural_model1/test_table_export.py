@@ -33,7 +33,7 @@ def export(network, analyzer, **options):
     return export_table(network, analyzer, **{**given, "p_self": P, "least": 0.0, **options})
 
 
-def test_the_table_holds_the_network_and_no_diagonal(network, analyzer):
+def test_the_table_equals_the_network_without_the_diagonal(network, analyzer):
     table = export(network, analyzer)
     expected = network.pair.table(
         network.queries(torch.from_numpy(EVERY)), network.documents(torch.from_numpy(EVERY))
@@ -73,7 +73,7 @@ def test_the_table_scores_as_the_network_does(form, analyzer, tmp_path):
             assert found == pytest.approx(dict(zip(names, expected[number], strict=True)), abs=1e-5)
 
 
-def test_small_probabilities_are_left_out(network, analyzer):
+def test_small_probabilities_are_not_stored(network, analyzer):
     whole = export(network, analyzer)
     least = float(np.median(whole.probabilities))
     cut = export(network, analyzer, least=least)
@@ -81,7 +81,7 @@ def test_small_probabilities_are_left_out(network, analyzer):
     assert cut.probabilities.min() >= least
 
 
-def test_the_likeliest_targets_of_a_source_are_kept(network, analyzer):
+def test_the_most_likely_targets_of_a_source_are_kept(network, analyzer):
     whole, cut = export(network, analyzer), export(network, analyzer, keep=3)
     for piece in PIECES:
         assert sorted(cut.row(piece)) == sorted(whole.row(piece)[:3])
@@ -98,7 +98,7 @@ def test_only_some_sources_and_targets(network, analyzer):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_blocks_and_threads_change_nothing(network, analyzer, monkeypatch, threads):
+def test_the_table_does_not_depend_on_blocks_and_threads(network, analyzer, monkeypatch, threads):
     whole = export(network, analyzer)
     monkeypatch.setattr("termwise.train.neural_model1.table_export.BLOCK", 2)
     told = []
@@ -109,7 +109,7 @@ def test_blocks_and_threads_change_nothing(network, analyzer, monkeypatch, threa
     assert told[-1] == (f"export: {whole.nnz:,} kept", len(PIECES), len(PIECES))
 
 
-def test_a_network_that_thinks_nothing_likely(network, analyzer, tmp_path):
+def test_a_network_with_only_small_probabilities(network, analyzer, tmp_path):
     torch.nn.init.constant_(network.pair.layers[-1].bias, -60.0)
     table = export(network, analyzer, least=1e-4)
     assert table.nnz == 0
@@ -119,7 +119,7 @@ def test_a_network_that_thinks_nothing_likely(network, analyzer, tmp_path):
     assert scores[0, 0] == pytest.approx(math.log(P / 2))
 
 
-def test_what_a_table_recommends_is_taken_unless_something_else_is_said(network, analyzer, tmp_path):
+def test_the_scoring_of_a_table_is_the_default(network, analyzer, tmp_path):
     write_table(export(network, analyzer), tmp_path / "table")
     given = {"table": str(tmp_path / "table")}
     expected = Model1(table=given["table"], self_translation=P, lambda_=0.0, least=0.0)

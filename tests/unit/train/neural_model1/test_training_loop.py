@@ -1,4 +1,4 @@
-"""The training loop: what it minimises, what it keeps, and that a kill changes nothing."""
+"""The training loop: loss, selected weights, resumption."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def questions(pairs, analyzer):
 
 
 class Killed(BaseException):
-    """Stands for a kill."""
+    """Imitates a killed process."""
 
 
 def test_the_loss_of_a_batch(questions):
@@ -71,7 +71,7 @@ def test_the_loss_of_a_batch(questions):
     )
 
 
-def test_training_learns_what_words_are_called(questions, tmp_path):
+def test_training_learns_translations(questions, tmp_path):
     network = small_network()
     before = float(
         batch_loss(network, questions, questions.judged.sample(9, 9), slice(0, 64), SETTINGS).detach()
@@ -91,7 +91,7 @@ def test_training_learns_what_words_are_called(questions, tmp_path):
 
 @pytest.mark.parametrize("restart", [False, True])
 @pytest.mark.parametrize(("at", "kept"), [(2, 0), (6, 4), (13, 12)])
-def test_a_killed_run_ends_with_the_same_weights(questions, tmp_path, at, kept, restart):
+def test_a_killed_run_resumes_to_the_same_weights(questions, tmp_path, at, kept, restart):
     settings = NeuralModel1Settings(epochs=5, batch=4, learning_rate=0.02, save_every=4, restart=restart)
 
     def ranked(network):
@@ -144,7 +144,7 @@ def test_the_best_weights_are_kept(questions, tmp_path):
     assert [line["nDCG@10"] for line in measured] == [0.5, 0.75, 0.25]
 
 
-def test_steps_can_be_few(questions, tmp_path):
+def test_the_number_of_steps_is_limited(questions, tmp_path):
     settings = NeuralModel1Settings(batch=4, max_steps=3)
     assert train(small_network(), questions, tmp_path, settings=settings)["steps"] == 3
     assert (tmp_path / CHECKPOINT).exists()
@@ -161,7 +161,7 @@ def test_a_damaged_checkpoint(questions, tmp_path):
         assert CHECKPOINT in str(dict(error.value.facts)["file"])
 
 
-def test_a_loss_that_is_no_number(questions, tmp_path):
+def test_a_loss_that_is_not_finite(questions, tmp_path):
     network = small_network()
     torch.nn.init.constant_(network.pair.layers[-1].bias, math.nan)
     with pytest.raises(DivergedError) as error:
