@@ -1,4 +1,4 @@
-"""What the tests of damaged indexes share: copies to damage, and programs run apart from the test process."""
+"""Helpers of the tests of damaged indexes: copies to damage, and programs in other processes."""
 
 from __future__ import annotations
 

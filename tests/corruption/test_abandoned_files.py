@@ -84,7 +84,7 @@ def kill(process: subprocess.Popen[str]) -> None:
     ],
     ids=["write", "create", "together", "run"],
 )
-def test_what_a_killed_writer_left_is_removed(tmp_path: Path, writer, write) -> None:
+def test_files_of_a_killed_writer_are_removed(tmp_path: Path, writer, write) -> None:
     path = tmp_path / "run.txt"
     kill(writer(WRITER, path))
     assert len(names(tmp_path)) == 1

@@ -1,4 +1,4 @@
-"""Encoder folders of which any byte was changed or lost: named, never used, never a crash."""
+"""Encoder folders with changed or lost bytes are refused with the name of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds that are killed, refused or run out of space, at each step in turn."""
+"""Builds that are killed, or meet an error or a full disk, at each step."""
 
 from __future__ import annotations
 

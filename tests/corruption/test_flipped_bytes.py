@@ -1,4 +1,4 @@
-"""Every byte of an index, changed in turn: `verify` finds it, and nobody gets hurt using the index as it is."""
+"""Every byte of an index is changed in turn: `verify` finds it, and using the index is safe."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def blocks(tmp_path: Path) -> Path:
     return tmp_path / "blocks"
 
 
-def test_using_a_damaged_index_ends_in_an_answer_or_an_error_of_ours(
+def test_using_a_damaged_index_gives_an_answer_or_a_typed_error(
     impacts: Path, floats: Path, texts: Path, blocks: Path, run: Callable[..., Any]
 ) -> None:
     size = sum(path.stat().st_size for path in impacts.iterdir())
@@ -79,7 +79,7 @@ def test_using_a_damaged_index_ends_in_an_answer_or_an_error_of_ours(
         assert result[name]["outcomes"]["done"] > 10
 
 
-def test_no_kernel_leaves_its_arrays(
+def test_kernels_stay_inside_their_arrays(
     impacts: Path, floats: Path, texts: Path, blocks: Path, run: Callable[..., Any]
 ) -> None:
     folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{blocks}:1499"]

@@ -64,7 +64,7 @@ def test_resealing_without_a_change_is_no_damage(impacts: Path, resealing: Modul
         ("terms", "terms.data", 0, ord("k"), "the terms are not those of the manifest"),
     ],
 )
-def test_verify_says_what_does_not_fit(
+def test_verify_reports_inconsistent_contents(
     impacts: Path, resealing: ModuleType, kind: str, section: str, position: int, value: int, what: str
 ) -> None:
     path = resealing.change(impacts, kind, resealing.put(section, position, value))
@@ -72,7 +72,7 @@ def test_verify_says_what_does_not_fit(
     assert (damage.file, damage.what) == (path.name, what)
 
 
-def test_a_damaged_table_of_strings_is_told_with_its_offset(impacts: Path, resealing: ModuleType) -> None:
+def test_a_damaged_table_of_strings_is_reported_with_its_offset(impacts: Path, resealing: ModuleType) -> None:
     path = resealing.change(impacts, "ids", resealing.put("ids.sorted", 1, 0))
     (damage,) = verify(impacts)
     offset, _, _ = resealing.sections(path.read_bytes())["ids.sorted"]

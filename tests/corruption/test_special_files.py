@@ -1,4 +1,4 @@
-"""Special files and links in the folder of an index: none may block, fill memory, or be followed out of the folder."""
+"""Special files and links in the folder of an index do not block, fill memory, or lead out of the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that end early, go on too long, are missing, or are something else."""
+"""Files that are too short, too long, missing, or of another kind."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_missing_file(golden: Path) -> None:
         path.write_bytes(data)
 
 
-def test_a_foreign_file_in_the_place_of_one_of_ours(golden: Path) -> None:
+def test_a_foreign_file_with_the_name_of_an_index_file(golden: Path) -> None:
     for path in sorted(golden.glob("*.tw")):
         data = path.read_bytes()
         path.write_bytes(b"\x89PNG\r\n\x1a\n".ljust(len(data), b"\0"))

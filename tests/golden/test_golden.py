@@ -1,4 +1,4 @@
-"""The kept files: writing gives them, reading them gives the documents, and docs/format.md shows them."""
+"""Kept indexes: their bytes, their contents, and their dump in docs/format.md."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_the_numbers_by_hand() -> None:
     assert (quantiser.raised, quantiser.max_error, quantiser.mean_error) == (1, 0.375, (0.25 + 0.375) / 4)
 
 
-def test_what_else_the_kept_index_holds() -> None:
+def test_other_contents_of_the_kept_index() -> None:
     index = Index.open(golden.IMPACTS.folder)
     settings = golden.IMPACTS.settings
     assert index.floors.tolist() == settings["floors"]

@@ -1,4 +1,4 @@
-"""The engine is brute force over the reference kernels, only faster."""
+"""The engine agrees with brute force over the reference kernels."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_input_order_moves_ties_only(data):
 
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_what_is_written_is_read(data):
+def test_writing_and_reading_agree(data):
     vocabulary, weights = data.draw(rows())
     with tempfile.TemporaryDirectory() as folder:
         index = build(folder, vocabulary, weights)

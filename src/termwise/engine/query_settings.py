@@ -54,10 +54,7 @@ class QuerySettings(TypedSettings):
     """
 
     called: ClassVar[str] = "query setting"
-    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "k3": (0, 1e6),
-        "idf_power": (0, LARGEST_POWER),
-    }
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"k3": (0, 1e6), "idf_power": (0, LARGEST_POWER)}
 
     counts: Literal["raw", "saturated", "once"] = "raw"
     k3: float = _K3

@@ -10,14 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import (
-    Container,
-    ContainerWriter,
-    IndexFile,
-    corrupt,
-    discard,
-    storage_errors,
-)
+from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt, discard, storage_errors
 
 GROUP_BYTES = 1 << 16
 """A group of texts ends with the text that brings it to this many bytes."""

@@ -18,12 +18,7 @@ import numpy.typing as npt
 
 from termwise._version import __version__
 from termwise.display.safe_text import short_digest
-from termwise.errors import (
-    EmptyCollectionError,
-    ParameterError,
-    VocabularyMismatchError,
-    WeightError,
-)
+from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
 from termwise.index.folder import check_free, claim, is_current, remove_files, writer_lock
 from termwise.index.identifiers import Identifiers
@@ -320,9 +315,7 @@ class IndexWriter:
     def _check_open(self) -> None:
         if self._published or self._closed:
             raise ParameterError(
-                "this writer is closed",
-                facts=[("index", self.path)],
-                fixes=["create another IndexWriter"],
+                "this writer is closed", facts=[("index", self.path)], fixes=["create another IndexWriter"]
             )
 
     def _remove_created(self) -> None:

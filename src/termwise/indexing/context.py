@@ -54,12 +54,7 @@ def empty_collection() -> EmptyCollectionError:
 
 
 def check_arguments(
-    *,
-    collection: object,
-    settings: object,
-    fields: object,
-    threads: object,
-    progress: object,
+    *, collection: object, settings: object, fields: object, threads: object, progress: object
 ) -> None:
     """Refuse arguments of the wrong type."""
     if not isinstance(collection, str | Path | Collection):

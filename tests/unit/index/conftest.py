@@ -1,4 +1,4 @@
-"""What the tests of the index share: writing an index in one call, and telling what it holds."""
+"""Helpers of the tests of the index: write an index in one call, and list its contents."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_arrays_are_read_only_views_of_the_map(tmp_path: Path) -> None:
     assert list(container.damaged_sections()) == []
 
 
-def test_a_missing_section_a_wrong_type_and_a_wrong_length_are_told(tmp_path: Path) -> None:
+def test_a_missing_section_a_wrong_type_and_a_wrong_length_are_reported(tmp_path: Path) -> None:
     write(tmp_path / "x.tw")
     container = Container(tmp_path / "x.tw", "ids")
     for name, dtype, length, offset in [
@@ -147,7 +147,7 @@ def test_resealing_nothing_changes_nothing(tmp_path: Path) -> None:
         (patched(208 + 8, "<Q", 2**40), CorruptIndexError, 208),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_file_and_offset(
+def test_a_damaged_container_is_refused_with_file_and_offset(
     tmp_path: Path, data: bytes, kind: type[DataError], offset: int
 ) -> None:
     with pytest.raises(kind) as caught:

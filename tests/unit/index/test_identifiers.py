@@ -1,4 +1,4 @@
-"""Identifiers of a build: kept in order, each once, also where hashes are equal."""
+"""Identifiers of a build: order, duplicates, and equal hashes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def duplicate(identifiers: Identifiers, *batches: list[str]) -> str:
     return f"{dict(caught.value.facts)['doc_id']}: {dict(caught.value.facts)['documents']}"
 
 
-def test_they_come_back_in_order_and_in_utf8(identifiers: Identifiers) -> None:
+def test_identifiers_are_returned_in_order_and_in_utf8(identifiers: Identifiers) -> None:
     identifiers.add(["a", "ü"])
     identifiers.add(["\ud800"])
     assert len(identifiers) == 3
@@ -60,9 +60,7 @@ def test_duplicates_beyond_the_first_table(identifiers: Identifiers) -> None:
 
 
 @pytest.mark.parametrize("collision", [1, 2**64 - 1])
-def test_identifiers_that_share_a_hash_are_told_apart(
-    monkeypatch: pytest.MonkeyPatch, collision: int
-) -> None:
+def test_different_identifiers_with_the_same_hash(monkeypatch: pytest.MonkeyPatch, collision: int) -> None:
     monkeypatch.setattr(module, "_hashes", lambda names: np.full(len(names), collision, dtype=np.uint64))
     identifiers = Identifiers()
     identifiers.add(["a", "b", "c", "d"])

@@ -1,4 +1,4 @@
-"""Choosing the internal order of documents."""
+"""Internal order of documents."""
 
 from __future__ import annotations
 

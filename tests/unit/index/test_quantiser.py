@@ -1,4 +1,4 @@
-"""Weights to impacts, by hand and against the definition."""
+"""Quantisation of weights, by hand and against the definition."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_scale_is_rounded_up_to_14_significant_bits() -> None:
     assert Quantiser(seen([127.5])).scale == 0.5
 
 
-def test_rounding_and_its_account_by_hand() -> None:
+def test_rounding_and_its_record_by_hand() -> None:
     quantiser = Quantiser(seen([127.5, 0.125]))  # scale 0.5
     # 127.5 -> 255; 1.25 is 2.5 units, a tie, to the even 2; 1.75 is 3.5 units, to 4; 0.25 is half a unit, which
     # rounds to 0 and is raised; 0.125 is raised; 0.375 is 0.75 units, to 1.
@@ -86,7 +86,7 @@ def test_the_bias_is_stored_in_finer_units_where_it_fits() -> None:
 @pytest.mark.parametrize(
     ("largest", "bits"), [(255.0, 8), (256.0, 7), (511.0, 7), (512.0, 6), (32_768.0, 0), (65_535.0, 0)]
 )
-def test_bias_bits_give_way_to_a_large_bias(largest: float, bits: int) -> None:
+def test_a_large_bias_has_fewer_bias_bits(largest: float, bits: int) -> None:
     quantiser = Quantiser(seen([255.0], [largest]))
     assert quantiser.bias_bits == bits
     assert quantiser.bias_fits
@@ -97,7 +97,7 @@ def test_a_bias_beyond_all_units_does_not_fit() -> None:
     assert not Quantiser(seen([255.0], [65_536.0])).bias_fits
 
 
-def test_zero_weights_are_accounted_for_by_the_record() -> None:
+def test_the_record_counts_zero_weights() -> None:
     spread = seen([2.0])
     spread.dropped = 3
     assert Quantiser(spread).record().dropped == 3

@@ -1,4 +1,4 @@
-"""Opening an index and asking it for documents."""
+"""Opening and reading an index."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_opening_maps_and_does_not_load(write: Make, tmp_path: Path) -> None:
     assert allocated[1] < allocated[0] + 20_000
 
 
-def test_what_is_not_an_index(tmp_path: Path, write: Make) -> None:
+def test_folders_and_files_that_are_not_an_index(tmp_path: Path, write: Make) -> None:
     with pytest.raises(MissingFileError):
         Index.open(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError):
@@ -198,7 +198,7 @@ def test_a_build_may_finish_between_the_manifest_and_the_files(
     assert [index.doc_id(i) for i in range(5)] == ["d0", "d1", "d2", "d3", "d4"]
 
 
-def test_files_that_come_back_are_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restored_files_are_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One generation, another, and the first again: the manifest has not changed, the files were gone."""
     rebuild(tmp_path, 1)
     calls = reading(monkeypatch, [0, 1], [2, 0])
@@ -206,7 +206,7 @@ def test_files_that_come_back_are_no_damage(tmp_path: Path, monkeypatch: pytest.
     assert len(calls) == 2
 
 
-def test_giving_up_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_fails_after_some_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rebuild(tmp_path, 1)
     calls = reading(monkeypatch, [], list(range(2, 50)))
     with pytest.raises(MissingFileError):
@@ -214,7 +214,7 @@ def test_giving_up_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(calls) == module.ATTEMPTS
 
 
-def test_damage_is_reported_after_a_second_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_reported_after_a_second_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rebuild(tmp_path, 1)
     (ids,) = tmp_path.glob("ids-*.tw")
     ids.write_bytes(b"")

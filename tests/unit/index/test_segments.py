@@ -1,4 +1,4 @@
-"""Segments: cutting a collection into several, and the same bytes however they were made."""
+"""Several segments, and equal bytes for all settings of threads and memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_empty_rows_fill_segments_of_documents(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("background", [False, True])
 @pytest.mark.parametrize("quantiser", ["uint8", "float32"])
 @pytest.mark.parametrize(("limit", "value"), [("MAX_DOCUMENTS", 37), ("MAX_POSTINGS", 150)])
-def test_several_segments_answer_as_one(
+def test_several_segments_give_the_results_of_one(
     monkeypatch: pytest.MonkeyPatch,
     write: Make,
     random_rows: Make,
@@ -171,7 +171,7 @@ def test_blocks_of_256_documents(write: Make, search: Make) -> None:
     assert found[:50] == list(range(3, 300, 6))
 
 
-def test_nothing_but_the_index_is_left(write: Make, random_rows: Make) -> None:
+def test_only_files_of_the_index_remain(write: Make, random_rows: Make) -> None:
     index = write(random_rows(50, 10), texts=["x"] * 50, attachments={"file": b"x"})
     assert {path.name for path in Path(index.path).iterdir()} == {
         "manifest.json",

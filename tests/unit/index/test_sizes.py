@@ -1,4 +1,4 @@
-"""How many bytes a posting takes, at the scale that counts."""
+"""Bytes per posting of realistic indexes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_bytes_a_posting_of_100_000_expanded_passages(tmp_path: Path) -> None:
     assert found["forward"] <= 3.1
 
 
-def test_the_tables_of_terms_show_where_there_are_few_documents(tmp_path: Path) -> None:
+def test_the_tables_of_terms_matter_for_few_documents(tmp_path: Path) -> None:
     found = written(tmp_path / "i", 1000)
     tables = 8 * (TERMS + 1) / 1000 / found["documents"]
     assert found["inverted"] > 2 + tables

@@ -1,4 +1,4 @@
-"""Rows and arrays parked on disk."""
+"""Temporary files of rows and arrays."""
 
 from __future__ import annotations
 

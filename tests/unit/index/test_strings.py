@@ -29,7 +29,7 @@ def table(folder: Path, strings: list[str]) -> StringTable:
 @example(["", "\0", "\0\0", "a", "a\0", "\ud800", "\udfff", "\U0010ffff", "é", "e\u0301"], "\ud800\udc00")
 @example([], "")
 @settings(max_examples=150)
-def test_what_is_written_is_read(strings: list[str], other: str) -> None:
+def test_writing_and_reading_agree(strings: list[str], other: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stored = table(Path(folder), strings)
         stored.check()
@@ -44,7 +44,7 @@ def test_what_is_written_is_read(strings: list[str], other: str) -> None:
         assert stored.find_many(wanted).tolist() == [numbers.get(string, -1) for string in wanted]
 
 
-def test_prefixes_are_told_apart(tmp_path: Path) -> None:
+def test_prefixes_are_different_strings(tmp_path: Path) -> None:
     stored = table(tmp_path, ["merge", "merged", "mer", "m"])
     assert [stored.find(s) for s in ("m", "me", "mer", "merg", "merge", "merged", "mergedx")] == [
         3, None, 2, None, 0, 1, None,
@@ -82,7 +82,7 @@ def damaged(folder: Path, name: str, position: int, value: int) -> StringTable:
         ("ids.data", 1, 0xFF),
     ],
 )
-def test_a_damaged_entry_is_told_by_file_and_offset(
+def test_a_damaged_entry_is_reported_with_file_and_offset(
     tmp_path: Path, section: str, position: int, value: int
 ) -> None:
     stored = damaged(tmp_path, section, position, value)

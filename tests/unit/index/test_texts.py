@@ -33,7 +33,7 @@ def table(folder: Path, texts: list[str], first: int = 0, last: int | None = Non
 
 @given(TEXTS, st.sampled_from([1, 7, 1 << 16]))
 @settings(max_examples=60)
-def test_what_is_written_is_read(texts: list[str], group_bytes: int) -> None:
+def test_writing_and_reading_agree(texts: list[str], group_bytes: int) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(module, "GROUP_BYTES", group_bytes)
         stored = table(Path(folder), texts)
@@ -85,7 +85,7 @@ def test_only_empty_texts(tmp_path: Path) -> None:
         ("groups.data", 1, 4, 0),
     ],
 )
-def test_damage_is_told_by_file_and_offset(
+def test_damage_is_reported_with_file_and_offset(
     tmp_path: Path, section: str, width: int, position: int, value: int
 ) -> None:
     table(tmp_path, ["merge", "sorted", "lists"])

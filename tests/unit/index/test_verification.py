@@ -1,4 +1,4 @@
-"""`verify`: what it says of an index; that it finds every flipped byte is shown in tests/corruption."""
+"""Reports of `verify`; tests/corruption shows that it finds every flipped byte."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def index(write: Make, random_rows: Make) -> Index:
 
 @pytest.mark.parametrize("quantiser", ["uint8", "float32"])
 @pytest.mark.parametrize("background", [False, True])
-def test_an_index_as_it_was_written(write: Make, random_rows: Make, quantiser: str, background: bool) -> None:
+def test_an_undamaged_index(write: Make, random_rows: Make, quantiser: str, background: bool) -> None:
     index = write(
         random_rows(300, 20, background=background),
         background=background,

@@ -1,4 +1,4 @@
-"""Building an index: what is accepted, what is refused, and what is left behind."""
+"""Building an index: accepted and refused input, and the files that remain."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_texts_are_needed_where_they_are_stored(tmp_path: Path) -> None:
         assert writer.documents == 0
 
 
-def test_texts_are_not_kept_unasked(write: Make, tmp_path: Path) -> None:
+def test_texts_are_not_stored_by_default(write: Make, tmp_path: Path) -> None:
     index = write([{0: 1.0}])
     assert not index.stores_text
     assert index.text(0) is None
@@ -215,7 +215,7 @@ def test_a_background_term_has_a_floor_of_its_own(write: Make) -> None:
     assert index.vocabulary.background == 1
 
 
-def test_the_description_of_the_encoder_comes_back_as_json_says(write: Make) -> None:
+def test_the_description_of_the_encoder_is_returned_as_json(write: Make) -> None:
     index = write([{0: 1.0}], encoder={"fields": ("a", "b"), "name": "\ud800 größe"})
     assert index.manifest.encoder == {"fields": ["a", "b"], "name": "\ud800 größe"}
     with pytest.raises(ParameterError, match="JSON"):
@@ -276,7 +276,7 @@ def test_a_foreign_folder_is_refused_and_untouched(tmp_path: Path, contents: Mak
         ".build-x",
     ],
 )
-def test_a_file_that_only_looks_like_ours(tmp_path: Path, name: str) -> None:
+def test_a_file_with_a_similar_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text('{"manifest_version": 3}')
     with pytest.raises(ForeignFolderError) as caught:
         IndexWriter(tmp_path, overwrite=True)
@@ -348,7 +348,7 @@ def test_an_index_with_a_damaged_manifest_can_be_overwritten(write: Make, damage
     assert len(write([{0: 1.0}, {1: 1.0}], overwrite=True)) == 2
 
 
-def test_left_overs_of_a_killed_build_go_with_the_next(write: Make, tmp_path: Path) -> None:
+def test_the_next_build_removes_files_of_a_killed_build(write: Make, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     build = folder / f"{BUILD}a1b2c3d4"
     build.mkdir(parents=True)
@@ -435,7 +435,7 @@ def test_closing_twice_does_not_take_the_lock_from_the_next_writer(tmp_path: Pat
             IndexWriter(tmp_path / "index")
 
 
-def test_a_lock_on_a_removed_file_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_on_a_removed_file_is_acquired_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file another writer removes between our opening and our locking it locks nothing."""
     real, calls = fcntl.flock, []
 
@@ -487,7 +487,7 @@ def test_a_folder_that_cannot_be_written(
     assert path.exists() == there
 
 
-def test_a_folder_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Path, *_: Any) -> Any:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
 
@@ -500,7 +500,7 @@ def test_a_folder_that_cannot_be_looked_into(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_failing_to_publish_leaves_what_was_there(
+def test_a_failed_publication_changes_nothing(
     write: Make, tmp_path: Path, contents: Make, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
     """Each of the renames that bring files into the folder fails in turn."""

@@ -1,4 +1,4 @@
-"""Cutting a set of documents in two, and doing so down to the leaves."""
+"""Recursive bisection of a set of documents."""
 
 from __future__ import annotations
 

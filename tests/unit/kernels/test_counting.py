@@ -1,4 +1,4 @@
-"""`count_rows` against its definition, and where it could go wrong."""
+"""`count_rows` against its definition."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ HASHES = st.lists(st.integers(1, 2**64 - 1) | st.integers(1, 5), max_size=30)
 
 @given(HASHES, HASHES)
 @settings(max_examples=100)
-def test_inserts_until_one_is_there_already(first: list[int], second: list[int]) -> None:
+def test_inserts_up_to_the_first_known_hash(first: list[int], second: list[int]) -> None:
     table = np.zeros(128, dtype=np.uint64)
     held: set[int] = set()
     for batch in (first, second):

@@ -1,4 +1,4 @@
-"""Kernels of the sweep against their definitions."""
+"""Kernels of interpolation metrics against their definitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_swap_by_hand():
     assert (alphas.tolist(), values.tolist()) == ([0.0, 1 / 3], [0.5, 1.0])
 
 
-def test_documents_that_others_stand_above_everywhere():
+def test_documents_below_others_at_every_alpha():
     first, second, _ = columns([(3, 1, 0), (2, 2, 0), (1, 3, 0), (1, 1, 0), (2, 2, 0), (1, 1, 0)])
     # (1, 1) is under all three of the front; of the two (2, 2) the later one is under the earlier.
     assert sweeping.undominated(first, second, 1).tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""From rows to postings and entries, and comparing the two."""
+"""Conversion of rows to postings and entries, and comparison of both views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled code on the disk is that of the kernel and the types it is named for."""
+"""Cache and callback of compilation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_two_processes_that_compile_at_once(tmp_path: Path, apart: bool) -> None
     assert found == ("code for integers" if apart else "code for floats")
 
 
-def test_kernels_are_named_apart() -> None:
+def test_cache_files_have_unique_names() -> None:
     @compiled
     def kernel(number: int) -> int:
         return number + 1
@@ -46,7 +46,7 @@ def test_kernels_are_named_apart() -> None:
     assert kernel(1) == 2
 
 
-def test_who_waits_is_told_once_of_what_no_cache_holds(
+def test_the_callback_runs_once_and_not_for_cached_kernels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))

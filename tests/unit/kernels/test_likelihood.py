@@ -1,4 +1,4 @@
-"""Log-likelihoods against their definitions, also where a naive sigmoid gives nothing."""
+"""Log-likelihoods against their definitions, also for extreme logits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_by_hand() -> None:
     assert weights == pytest.approx([1 + math.log(0.75)], rel=1e-6)
 
 
-def test_nothing_overflows() -> None:
+def test_large_logits_do_not_overflow() -> None:
     extremes = np.array([[-3e38, -200, 200, 3e38]], dtype=np.float32)
     assert likelihood.log_sigmoid(extremes)[0].tolist() == [np.float32(-3e38), -200.0, 0.0, 0.0]
 

@@ -86,7 +86,7 @@ class Littered:
 
 
 @pytest.mark.parametrize("keep", [0, 2])
-def test_what_lay_in_memory_before_does_not_matter(monkeypatch, keep):
+def test_uninitialised_memory_does_not_matter(monkeypatch, keep):
     documents, table = [{0: 2, 3: 1}, {5: 1}], {0: {1: 0.5, 2: 0.25}, 3: {4: 0.5}}
     probabilities, usual = [0.01] * TERMS, [0.0] * TERMS
     kernel = translation.model1_weights
@@ -98,7 +98,7 @@ def test_what_lay_in_memory_before_does_not_matter(monkeypatch, keep):
 
 
 @given(DOCUMENTS, TABLE, PROBABILITIES, LAMBDA, st.integers(1, 4), st.sampled_from([0.0, 1.0]))
-def test_those_that_tell_most_are_kept(documents, table, probabilities, lambda_, keep, prune):
+def test_the_weights_with_the_largest_gains_are_kept(documents, table, probabilities, lambda_, keep, prune):
     usual = (
         reference.usual_weights(documents[0], table, probabilities, 0.3, lambda_)
         if documents[0]
@@ -132,7 +132,7 @@ def test_usual_weights_are_those_of_the_collection_as_one_document(
     assert fast.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-12)
 
 
-def test_a_rare_word_does_not_push_likely_ones_out():
+def test_a_rare_word_does_not_displace_likely_ones():
     documents, table = [{0: 1}], {0: {1: 0.5, 2: 0.4, 3: 0.001}}
     probabilities = [0.1, 0.1, 0.1, 1e-9] + [0.1] * (TERMS - 4)
     usual = [0.0] * TERMS
@@ -140,7 +140,7 @@ def test_a_rare_word_does_not_push_likely_ones_out():
     assert list(weigh(documents, table, probabilities, 0.0, 0.5, 0.0, 2, usual)[0]) == [1, 2]
 
 
-def test_a_word_that_all_documents_translate_to_does_not_push_others_out():
+def test_a_translation_of_all_documents_does_not_displace_others():
     documents, table = [{0: 1}], {0: {1: 0.5, 2: 0.4, 3: 0.3}}
     usual = [0.0, 1.7, 0.0, 0.0] + [0.0] * (TERMS - 4)
     assert list(weigh(documents, table, [0.1] * TERMS, 0.0, 0.5, 0.0, 2, usual)[0]) == [2, 3]
@@ -158,7 +158,7 @@ def test_many_targets_grow_the_output():
     assert all(row == fast[0] for row in fast)
 
 
-def test_no_document_leaves_anything_to_the_next():
+def test_documents_are_independent():
     table = {0: {1: 0.5}}
     first, empty, last = weigh([{0: 1}, {}, {2: 1}], table, [0.1] * TERMS, 0.5, 0.5)
     assert (list(first), empty, list(last)) == ([0, 1], {}, [2])
@@ -204,6 +204,6 @@ def test_rows_outside_their_arrays_are_noticed(indptr, terms):
     assert status == translation.CORRUPT
 
 
-def test_weight_and_definition_are_called_alike():
+def test_weight_has_the_parameters_of_its_definition():
     fast = inspect.signature(translation.model1_weight.py_func)
     assert list(fast.parameters) == list(inspect.signature(reference.model1_weight).parameters)

@@ -1,4 +1,4 @@
-"""Top-k over the inverted view against its definition, and on views that are not what they should be."""
+"""Top-k over the inverted view against its definition, and on damaged views."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_no_documents() -> None:
     assert invert([]).top({0: 1}, 3) == ([], OK)
 
 
-def test_ties_are_decided_by_the_order_of_the_input_whatever_the_internal_one() -> None:
+def test_ties_are_ordered_by_input_position() -> None:
     rows = [{0: 5}, {0: 7}, {0: 5}, {0: 7}, {0: 5}]
     for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 4, 3, 1]):
         for block_bits in (0, 1, 8):
@@ -159,7 +159,7 @@ def test_a_bound_that_no_document_reaches() -> None:
     assert invert(rows, block_bits=1).top({0: 1, 1: 1}, 3)[0] == [(2, 6), (0, 5), (1, 5)]
 
 
-def test_bounds_that_share_a_bin_are_not_taken_for_equal() -> None:
+def test_different_bounds_in_the_same_bin() -> None:
     # Bounds up to 255 * 100_000 fall into bins of 8192; the best document is in none of the first blocks.
     rows = [{0: 200 + i % 3} for i in range(60)]
     query = {0: 100_000}
@@ -233,9 +233,7 @@ def test_agrees_with_the_definition(data: st.DataObject) -> None:
     st.booleans(),
 )
 @settings(max_examples=60)
-def test_blocks_that_are_given_up_hold_nothing_that_was_wanted(
-    seed: int, terms: int, block_bits: int, biased: bool
-) -> None:
+def test_skipped_blocks_contain_no_result(seed: int, terms: int, block_bits: int, biased: bool) -> None:
     """Queries of many terms, a few of them heavy, so that blocks are left before all of their terms are added."""
     random = np.random.default_rng(seed)
     chance = random.uniform(0.1, 0.9)
@@ -264,7 +262,7 @@ def changed(view: View, name: str, position: int, value: int) -> View:
 VIEW = invert([{0: 3, 1: 1}, {1: 2}, {0: 4, 2: 9}, {1: 7}], block_bits=1, bias=[1, 2, 3, 4])
 
 
-def test_the_view_of_the_next_test() -> None:
+def test_the_inverted_view_by_hand() -> None:
     assert VIEW.term_entries.tolist() == [0, 2, 4, 5, 5, 5, 5, 5, 5]
     assert VIEW.term_postings.tolist() == [0, 2, 5, 6, 6, 6, 6, 6, 6]
     assert VIEW.entry_block.tolist() == [0, 1, 0, 1, 1]

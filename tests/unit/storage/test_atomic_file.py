@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, of text and of bytes alike."""
+"""Atomic writes of text and bytes."""
 
 from __future__ import annotations
 

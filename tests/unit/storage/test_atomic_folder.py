@@ -1,4 +1,4 @@
-"""Where a folder may be written, before any work is done."""
+"""Checks of an output folder before any work is done."""
 
 from __future__ import annotations
 

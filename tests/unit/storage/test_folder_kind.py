@@ -1,4 +1,4 @@
-"""Folders that are taken for one another: the error says what they are, and what takes them."""
+"""Errors for folders of another kind: they name the kind and its uses."""
 
 from __future__ import annotations
 

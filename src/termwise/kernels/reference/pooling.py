@@ -30,11 +30,7 @@ def max_rows(
 
 
 def keep_largest(
-    indptr: Sequence[int],
-    terms: Sequence[int],
-    weights: Sequence[float],
-    keys: Sequence[float],
-    keep: int,
+    indptr: Sequence[int], terms: Sequence[int], weights: Sequence[float], keys: Sequence[float], keep: int
 ) -> tuple[list[int], list[int], list[float]]:
     """Keep the `keep` weights of each row with the largest keys; among equal keys, smaller term numbers come first.
 
