@@ -130,7 +130,7 @@ class _TwoPassRows(ABC):
     """Combines each weight with the operand of its term."""
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
-        self._spill = RowSpill(folder, "held")
+        self._spill = RowSpill(folder, "two_pass")
         self._vocabulary = encoder.vocabulary.id
 
     def add(self, rows: TermWeights) -> None:

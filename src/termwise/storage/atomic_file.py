@@ -66,7 +66,7 @@ def write_bytes_whole(path: Path, data: bytes) -> None:
 
 
 def write_synced(path: Path, data: bytes) -> None:
-    """Create a file and flush it to the disk; whatever had its name before is removed. Raises `OSError`."""
+    """Create a file and flush it to the disk; an existing file or link is removed first. Raises `OSError`."""
     path.unlink(missing_ok=True)
     with path.open("xb") as raw:
         raw.write(data)

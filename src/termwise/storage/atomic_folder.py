@@ -25,7 +25,7 @@ class AtomicFolder:
     Attributes
     ----------
     noun, article : str
-        What such a folder is called in messages, and the indefinite article of that.
+        Noun for such a folder in messages, and its indefinite article.
     manifest : str
         The file that makes the folder readable.
     files : frozenset of str

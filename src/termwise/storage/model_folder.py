@@ -14,7 +14,7 @@ from termwise.storage.manifest_json import Misfit, sealed, unsealed
 from termwise.storage.safe_read import read_regular, regular_size
 
 TRAINING = "training"
-"""Folder inside the folder of a model in which its training keeps settings, log and state."""
+"""Name of the folder with settings, log and state of a training, inside the folder of the model."""
 
 MAX_MANIFEST = 1 << 24
 """Largest length of a manifest in bytes."""
@@ -23,16 +23,16 @@ _Manifest = TypeVar("_Manifest")
 
 
 class FolderKind(NamedTuple):
-    """What a folder holds, by its manifest.
+    """Kind of a folder.
 
     Attributes
     ----------
     manifest : str
         Name of the manifest.
     noun : str
-        What the folder holds, with its article.
+        Noun for the contents, with its article.
     uses : tuple of str
-        How such a folder is used.
+        Calls that take such a folder.
     """
 
     manifest: str
@@ -50,11 +50,11 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "encoding.json": ("an encoding of a collection", ("`build_index(model=MODEL, encoding='{folder}')`",)),
     "gradient-boosting.json": ("a ranker of boosted trees", ("`probe_rankers('{folder}')`",)),
 }
-"""For each manifest, what its folder holds, and how that is used."""
+"""Noun for the contents of a folder, and calls that take it, by name of the manifest."""
 
 
 def kind_of(folder: Path) -> FolderKind | None:
-    """Return what a folder holds; None if it has no manifest of termwise."""
+    """Return the kind of a folder; None if it has no manifest of termwise."""
     for name, (noun, uses) in FOLDER_KINDS.items():
         if (folder / name).is_file():
             return FolderKind(name, noun, tuple(use.format(folder=folder) for use in uses))
@@ -62,7 +62,7 @@ def kind_of(folder: Path) -> FolderKind | None:
 
 
 def wrong_kind(folder: Path, manifest: str) -> ModelFormatError | None:
-    """Build the error for a folder that holds something else; None if it has no other manifest of termwise.
+    """Build the error for a folder of another kind; None if it has no other manifest of termwise.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ModelFolders:
     Attributes
     ----------
     noun, article : str
-        What the model is called in messages, and the indefinite article of that.
+        What the model is called in messages, and its indefinite article.
     format, version : str and int
         Format of its manifest, and the latest known version.
     repairs : tuple of str

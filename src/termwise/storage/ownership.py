@@ -66,7 +66,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 
 def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bool], noun: str) -> None:
-    """Raise `ForeignFolderError` if a folder holds files that do not belong to what it is used for.
+    """Raise `ForeignFolderError` if a folder holds files that do not belong to its purpose.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bo
     is_known : callable
         Whether a name belongs to the folder.
     noun : str
-        What the folder is used for, with its article.
+        Noun for the purpose of the folder, with its article.
     """
     foreign = sorted(name for name in names if not is_known(name))
     if foreign:

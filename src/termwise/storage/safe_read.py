@@ -1,4 +1,4 @@
-"""Reads of files that others may have made: regular files of limited length only."""
+"""Reads of untrusted files: regular files of limited length only."""
 
 from __future__ import annotations
 
