@@ -1,31 +1,31 @@
-"""Splits lines into columns, and tells a header from the first record."""
+"""Columns of a line, headers of columns, and identifiers that fit into columns."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from termwise.collection.lines import SURROGATE
 from termwise.errors import ParameterError
 
 
 def split(line: str, widths: Iterable[int]) -> list[str]:
     r"""Split a line into one of the expected numbers of columns.
 
-    A line with tabs is split at tabs only, so that identifiers may hold spaces; where that does not give an
-    expected number of columns, and in a line without tabs, it is split at runs of white space (ASCII only, as
-    in trec_eval).
+    A line with tabs is split at tabs if that gives an expected number of columns, so that identifiers can have
+    spaces. Any other line is split at runs of ASCII white space, as in trec_eval.
 
     Parameters
     ----------
     line : str
-        Without its line end.
+        Line without its end.
     widths : iterable of int
-        Numbers of columns that are expected.
+        Expected numbers of columns.
 
     Returns
     -------
     list of str
-        The columns; their number may be an unexpected one, which is for the caller to refuse.
+        The columns. Their number can be an unexpected one.
 
     Examples
     --------
@@ -44,15 +44,14 @@ def split(line: str, widths: Iterable[int]) -> list[str]:
 
 
 def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[str]) -> bool:
-    r"""Tell whether a first line of tab-separated columns is their header.
+    r"""Return whether a first line of tab-separated columns is a header.
 
-    It is where its first column is the name of an identifier and a further one the name of a text, in upper or
-    lower case: a record would have to be called ``id`` and to say nothing but ``text`` to be taken for a header.
+    In a header the first column is the name of an identifier and a later column the name of a text, in any case.
 
     Parameters
     ----------
     line : str
-        Without its line end.
+        Line without its end.
     identifiers, texts : collection of str
         Lower-case names of columns.
 
@@ -68,21 +67,7 @@ def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[
 def without_header(
     lines: Iterator[tuple[int, str]], *, identifiers: Collection[str], texts: Collection[str]
 ) -> Iterator[tuple[int, str]]:
-    r"""Yield numbered lines of tab-separated columns, without a first line that names the columns.
-
-    Parameters
-    ----------
-    lines : iterator of (int, str)
-        Line numbers and lines, as `termwise.collection.lines.read_lines` yields them.
-    identifiers, texts
-        As in `names_columns`.
-
-    Examples
-    --------
-    >>> lines = [(1, "ID\ttext"), (2, "d1\tmerge lists")]
-    >>> list(without_header(iter(lines), identifiers={"id"}, texts={"text"}))
-    [(2, 'd1\tmerge lists')]
-    """
+    """Yield numbered lines of tab-separated columns without their header; see `names_columns`."""
     for number, line in lines:
         if not names_columns(line, identifiers=identifiers, texts=texts):
             yield number, line
@@ -91,28 +76,12 @@ def without_header(
 
 
 def is_whole(text: str) -> bool:
-    """Return whether `text` is a whole number in ASCII digits, with or without a sign."""
+    """Return whether a text is a whole number in ASCII digits, with or without a sign."""
     return re.fullmatch("[+-]?[0-9]+", text) is not None
 
 
-def separator_character(separator: str) -> str:
-    """Return the character that ``"space"`` or ``"tab"`` names.
-
-    Raises
-    ------
-    ParameterError
-        If it names neither.
-    """
-    known = {"space": " ", "tab": "\t"}
-    if separator not in known:
-        raise ParameterError(
-            "unknown separator", facts=[("given", repr(separator)), ("known", ", ".join(known))]
-        )
-    return known[separator]
-
-
 def check_writable(kind: str, value: str, *, tabs: bool) -> None:
-    """Refuse an identifier that would not come back from a file as it is.
+    """Raise `ParameterError` for an identifier that a reader would not get back from a file.
 
     Parameters
     ----------
@@ -121,35 +90,21 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
     value : str
         The identifier.
     tabs : bool
-        Whether columns are separated by tabs, which lets identifiers hold spaces.
-
-    Raises
-    ------
-    ParameterError
-        If the identifier is empty, cannot be encoded, or holds a separator.
+        Whether tabs separate the columns; identifiers can then have spaces.
     """
-    breaks = any(character in "\t\n\r" for character in value) if tabs else value.split() != [value]
-    if value and not breaks and not value.startswith("\ufeff") and _encodes(value):
+    splits = any(character in "\t\n\r" for character in value) if tabs else value.split() != [value]
+    if value and not splits and not value.startswith("\ufeff") and not SURROGATE.search(value):
         return
     white = "tabs and line ends" if tabs else "white space"
+    fixes = (
+        "set `separator='tab'`: termwise reads such files, trec_eval does not",
+        "give the documents and queries identifiers without spaces",
+    )
     raise ParameterError(
         f"a {kind} cannot be written to a file of columns",
         facts=[
             (kind, ascii(value)),
-            ("expected", f"a text that is not empty, without {white}, not led by a byte order mark"),
+            ("expected", f"text without {white} and without a byte order mark at its start"),
         ],
-        fixes=[]
-        if tabs
-        else [
-            "`separator='tab'`: termwise reads such files, trec_eval does not",
-            "give the documents and queries identifiers without spaces",
-        ],
+        fixes=() if tabs else fixes,
     )
-
-
-def _encodes(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

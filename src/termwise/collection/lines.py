@@ -1,4 +1,4 @@
-"""Reads text files line by line, plain or compressed, and names the place of whatever is wrong in them."""
+"""Readers of lines and JSON lines, plain or compressed; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from termwise.errors import MalformedRecordError, MissingFileError, StorageError
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-CONVERT = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (name the encoding it has)"
-"""What to do with a text that is not UTF-8."""
+CONVERT = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (latin1: the encoding of OLD)"
+"""Fix for text that is not UTF-8."""
 
 MAX_LINE = 64_000_000
-"""Largest number of bytes in a line."""
+"""Largest number of bytes in a line, and in a file that is read at once."""
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open `path` for reading bytes, decompressing what starts like a gzip file.
+    """Open a file for reading bytes; a file that starts with the mark of gzip is decompressed.
 
     Raises
     ------
     MissingFileError
-        If the file does not exist, is a folder or may not be read.
+        If the file does not exist, is a folder or cannot be read.
     MalformedRecordError
         If a compressed file is damaged or cut off, or a file named ``.gz`` is not compressed.
     StorageError
-        If reading fails half-way.
+        If reading fails later.
     """
     try:
         stream = path.open("rb")
@@ -75,16 +75,36 @@ def _damaged(path: Path, seen: str) -> MalformedRecordError:
     )
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    r"""Yield the lines of a UTF-8 text file with their numbers, one at a time.
+def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
+    """Return the bytes of a file, decompressed, where there are at most `most` of them (default: `MAX_LINE`).
 
-    Lines end with ``\n`` or ``\r\n`` and come without it. A byte order mark at the start is dropped. Lines of
-    nothing but white space are skipped, but counted.
+    Raises
+    ------
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        If it is longer, or a compressed file is damaged or cut off.
+    """
+    with opened(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise MalformedRecordError(
+            "a file is too long",
+            facts=[("file", path), ("expected", f"at most {most:,} bytes, decompressed")],
+        )
+    return data
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    r"""Yield the lines of a UTF-8 text file with their numbers.
+
+    Lines end with ``\n`` or ``\r\n``, which is removed, as is a byte order mark at the start of the file. Blank lines
+    are skipped, but counted.
 
     Parameters
     ----------
     path : Path
-        Plain, or compressed with gzip (seen from the first bytes, whatever the name).
+        Plain, or compressed with gzip, which the first bytes show.
 
     Yields
     ------
@@ -96,10 +116,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     MissingFileError
         If the file cannot be opened.
     MalformedRecordError
-        If bytes are not UTF-8 (with their offset), a line is longer than `MAX_LINE`, or a compressed file is damaged
-        or cut off.
+        If a line is not UTF-8 or longer than `MAX_LINE`, or a compressed file is damaged or cut off.
     StorageError
-        If reading fails half-way.
+        If reading fails later.
     """
     offset = 0
     with opened(path) as stream:
@@ -137,18 +156,12 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
 
 
 def refuse_pipe(path: Path) -> None:
-    """Refuse what can be read only once, where a reader has to look at the beginning first.
-
-    Raises
-    ------
-    MissingFileError
-        If the path is a pipe, a terminal or another device.
-    """
+    """Raise `MissingFileError` for a pipe or a device, which cannot be read twice."""
     if path.exists() and not path.is_file():
         raise MissingFileError(
-            "this can be read only once, and has to be read twice",
+            "the input is read twice, and a pipe or a device can be read only once",
             facts=[("path", path), ("expected", "a regular file")],
-            fixes=["write it to a file first"],
+            fixes=["write the data to a file first"],
         )
 
 
@@ -170,7 +183,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     MissingFileError, StorageError
         As `read_lines`.
     MalformedRecordError
-        If a line is not a JSON object, or holds half of a surrogate pair, which is not a character.
+        If a line is not a JSON object, an object has a key twice, or the record has a lone surrogate: in a key or a
+        string at its top level, or in a key of an object there.
 
     Examples
     --------
@@ -183,7 +197,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     for number, line in read_lines(path):
         try:
-            record = json.loads(line, object_pairs_hook=_object)
+            record = _decode(line)
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             if isinstance(error, json.JSONDecodeError):
@@ -206,28 +220,35 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raise ValueError where a key is given twice."""
+    """Return a JSON object; raise ValueError for a repeated key."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        raise ValueError(f"the key {shown(twice)} is given twice")
+        repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise ValueError(f"the key {shown(repeated)} is given twice")
     return found
 
 
+_decode = json.JSONDecoder(object_pairs_hook=_object).decode
+"""Decoder for all lines: `json.loads` with a hook makes one for each call, which doubles its time."""
+
+
 def _unwrapped(path: Path, number: int, line: str) -> list[str]:
-    """Tell how to take the objects out of an array, if the file begins with one."""
+    """Return the command that takes the objects out of an array, if the file begins with one."""
     return [f"jq -c '.[]' {path} > objects.jsonl"] if number == 1 and line.lstrip().startswith("[") else []
 
 
 def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
     for name, value in record.items():
-        for text in (name, value):
-            if isinstance(text, str) and (half := _LONE_SURROGATE.search(text)):
+        for text in (
+            name,
+            *([value] if isinstance(value, str) else value if isinstance(value, dict) else []),
+        ):
+            if lone := SURROGATE.search(text):
                 raise MalformedRecordError.at(
                     path,
                     number,
-                    expected="whole characters",
-                    seen=f"\\u{ord(half.group()):04x} alone in {name!a}",
-                    message="a string holds half of a character",
+                    expected="complete characters",
+                    seen=f"a lone surrogate, \\u{ord(lone[0]):04x}, in {name!a}",
+                    message="a string has a lone surrogate",
                 )

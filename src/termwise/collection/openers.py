@@ -1,17 +1,18 @@
-"""Opens a collection by what a user calls it: a folder, a file, ``ir_datasets:ID`` or ``python:stdlib``."""
+"""Opens a collection by its name: a folder, a file, ``ir_datasets:ID`` or ``python:stdlib``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os.path import exists, isdir
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from termwise.collection.datasets import PREFIX, DatasetCollection
 from termwise.collection.fields import checked_fields
 from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
-from termwise.collection.protocol import Collection
 from termwise.collection.python_docs import PythonDocumentation
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
+from termwise.records import Document
 
 PYTHON = "python:stdlib"
 
@@ -21,10 +22,32 @@ TAB_SUFFIXES = (".tsv", ".tab")
 KINDS = "a BEIR folder, a .jsonl or .tsv file (or .gz), ir_datasets:ID, or python:stdlib"
 
 
+@runtime_checkable
+class Collection(Protocol):
+    """Documents that are read in sequence, as often as needed.
+
+    A reader only parses. The index writer refuses repeated identifiers.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in manifests and tables."""
+        ...
+
+    @property
+    def length(self) -> int | None:
+        """Number of documents; None if only reading them all would tell."""
+        ...
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents; each call starts at the first."""
+        ...
+
+
 def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) -> Collection:
     r"""Open a collection for reading.
 
-    Nothing is read yet; errors inside a file appear while its documents are read.
+    Nothing is read yet; errors in a file are raised while its documents are read.
 
     Parameters
     ----------
@@ -32,31 +55,30 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
         One of
 
         - a BEIR folder: its ``corpus.jsonl`` or, where that is absent, ``corpus.jsonl.gz``;
-        - a file with one JSON object a line (``.jsonl``, ``.ndjson``, ``.json``, each with or without
-          ``.gz``): the identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole
-          number;
-        - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, or ``.gz``); a first line
-          that names these columns, such as ``id``, a tab and ``text``, is left out;
+        - a file with one JSON object a line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
+          identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole number;
+        - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, with or without ``.gz``); a
+          header line that names these columns is skipped;
         - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
         - ``"python:stdlib"``, the documentation of the running Python.
     fields : sequence of str, optional
-        Fields that make up the text, in this order. By default the title, then the first of ``text``,
-        ``contents``, ``content``, ``body``, ``document_text``, ``abstract`` that a record has; a dataset of
-        ir_datasets says itself what its default text is.
+        Fields of the text, in this order. By default the title, then the first of ``text``, ``contents``,
+        ``content``, ``body``, ``document_text``, ``abstract`` that a record has; for ir_datasets the default text of
+        the dataset.
 
     Returns
     -------
     Collection
-        With ``name``, ``length`` (None where unknown) and ``documents()``, which starts anew at each call.
+        With ``name``, ``length`` (None if unknown) and ``documents()``.
 
     Raises
     ------
     MissingFileError
-        If there is no such file or folder, or the folder holds no corpus.
+        If there is no such file or folder, or the folder has no corpus.
     UnknownNameError
-        If the kind of file, or the name after a prefix, is not known.
+        If the ending of the file, or the name after a prefix, is unknown.
     ParameterError
-        If `fields` is empty, or given for a collection that has no named fields.
+        If `fields` is empty, or the collection has no named fields.
     MissingExtraError
         If ir_datasets is needed and not installed.
 
@@ -103,23 +125,17 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
 
 
 def content_suffix(path: Path) -> str:
-    """Return the ending of a file name, lower-cased, ``.gz`` left aside."""
+    """Return the ending of a file name in lower case, without ``.gz``."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def corpus_file(folder: Path) -> Path:
-    """Return the corpus of a BEIR folder; the plain file is preferred to the compressed one."""
+    """Return the corpus of a BEIR folder; the plain file comes before the compressed one."""
     return folder_file(folder, "corpus.jsonl")
 
 
 def folder_file(folder: Path, name: str) -> Path:
-    """Return the file `name` of a folder or, where it is absent, ``name.gz``.
-
-    Raises
-    ------
-    MissingFileError
-        If neither is there.
-    """
+    """Return the file `name` or else ``name.gz`` of a folder; raise `MissingFileError` if there is neither."""
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from termwise.collection.datasets import PREFIX
 from termwise.collection.lines import read_json_lines
 from termwise.collection.openers import open_collection
-from termwise.collection.qrels import read_qrels
+from termwise.collection.qrels import qrels_file, read_qrels
 from termwise.collection.queries import read_queries
 from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError
 from termwise.records import Document, Qrel, Query
@@ -102,12 +102,12 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
 
 
 def _places(path: Path, split: str) -> list[Path]:
-    if path.is_file() or _qrels(path, split) is not None:
+    if path.is_file() or qrels_file(path, split) is not None:
         return [path]
     if not path.exists():
         raise MissingFileError("there are no training data", facts=[("path", path)])
     found = sorted(
-        part for part in path.iterdir() if part.name.endswith(_PAIRS) or _qrels(part, split) is not None
+        part for part in path.iterdir() if part.name.endswith(_PAIRS) or qrels_file(part, split) is not None
     )
     splits = sorted(file.name.partition(".tsv")[0] for file in path.glob("qrels/*.tsv*"))
     if splits or not found:
@@ -122,16 +122,11 @@ def _places(path: Path, split: str) -> list[Path]:
     return found
 
 
-def _qrels(folder: Path, split: str) -> Path | None:
-    found = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
-    return next((path for path in found if path.is_file()), None)
-
-
 def _read(path: Path, split: str) -> PairSource:
     if path.is_file():
         return _listed(path)
-    judgments = read_qrels(_qrels(path, split) or path)
-    return _judged(path.resolve().name, open_collection(path).documents(), read_queries(path), judgments)
+    qrels = read_qrels(path, split=split)
+    return _judged(path.resolve().name, open_collection(path).documents(), read_queries(path), qrels)
 
 
 def _judged(

@@ -1,60 +1,59 @@
-"""Reads and writes relevance judgments."""
+"""Readers of relevance judgments, and of the source documents of queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from os.path import isdir
 from pathlib import Path
-from typing import Literal
 
-from termwise.collection.columns import check_writable, is_whole, separator_character, split
+from termwise.collection.columns import is_whole, split
 from termwise.collection.datasets import PREFIX, dataset_qrels
 from termwise.collection.lines import read_lines
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Qrel
-from termwise.storage.atomic_file import written_whole
 
 HEADERS = frozenset({"query-id", "query_id", "qid"})
-"""What the first column of a header is called."""
+"""Names of the first column in a header, in lower case."""
 
 FORMS = {
     4: "query id, iteration, document id, relevance (a whole number of 18 digits at most)",
     3: "query id, document id, relevance (a whole number of 18 digits at most)",
 }
-"""The known forms by their number of columns."""
+"""Formats by number of columns."""
 
 _LONGEST_GRADE = 18
-"""Characters of a relevance; what an evaluation can count is far shorter."""
+"""Largest number of characters of a relevance, so that it fits 64 bits."""
 
 
-def read_qrels(path: str | Path) -> list[Qrel]:
+def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
     r"""Read relevance judgments.
 
     Parameters
     ----------
     path : str or Path
-        Plain or gzip-compressed, in one of two forms, told by the number of columns:
+        A file, plain or gzip-compressed, in one of two formats, which differ in the number of columns:
 
         - BEIR: query id, document id, relevance; with or without the header ``query-id corpus-id score``;
         - TREC: query id, iteration, document id, relevance.
 
-        Or a folder in BEIR layout, of which ``qrels/test.tsv`` is read, or ``"ir_datasets:ID"`` (needs the extra
-        ``datasets``). Lines with tabs are split at tabs, so that
-        identifiers may hold spaces; others at white space.
+        Lines with tabs are split at tabs, so that identifiers can have spaces; other lines at white space. Or a
+        folder in BEIR layout, or ``"ir_datasets:ID"`` (needs the extra ``datasets``).
+    split : str, optional
+        Which judgments of a BEIR folder: those in ``qrels/<split>.tsv``, plain or gzip-compressed.
 
     Returns
     -------
     list of Qrel
-        In the order of the file. A judgment that is repeated word for word counts once.
+        In the order of the file, without repetitions.
 
     Raises
     ------
     MissingFileError, StorageError
-        If the file cannot be read.
+        If the file cannot be read, or the folder has no such judgments.
     MalformedRecordError
-        If a line has another number of columns, or a relevance that is not a whole number, or of more than 18 digits.
+        If a line has another number of columns, or a relevance that is not a whole number of at most 18 characters.
     DuplicateIdError
-        If a document is judged twice for one query and the judgments differ; the lines are named.
+        If a document has two different judgments for one query; names their lines.
 
     Examples
     --------
@@ -69,16 +68,26 @@ def read_qrels(path: str | Path) -> list[Qrel]:
         return _without_conflicts(path, ((0, qrel) for qrel in dataset_qrels(path)))
     path = Path(path)
     if isdir(path):
-        splits = sorted(file.name for file in (path / "qrels").glob("*.tsv*"))
-        test = next((name for name in splits if name in ("test.tsv", "test.tsv.gz")), None)
-        if test is None:
-            raise MissingFileError(
-                "the folder has no file qrels/test.tsv",
-                facts=[("folder", path), ("found", ", ".join(splits) or "no qrels/*.tsv")],
-                fixes=[str(path / "qrels" / name) for name in splits],
-            )
-        path = path / "qrels" / test
+        path = _split_file(path, split)
     return _without_conflicts(path, _numbered(path))
+
+
+def qrels_file(folder: Path, split: str) -> Path | None:
+    """Return the judgments of a BEIR folder, or None where it has none for `split`."""
+    found = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
+    return next((path for path in found if path.is_file()), None)
+
+
+def _split_file(folder: Path, split: str) -> Path:
+    path = qrels_file(folder, split)
+    if path is None:
+        others = sorted(file.name for file in folder.glob("qrels/*.tsv*"))
+        raise MissingFileError(
+            f"the folder has no file qrels/{split}.tsv",
+            facts=[("folder", folder), ("found", ", ".join(others) or "no qrels/*.tsv")],
+            fixes=[str(folder / "qrels" / name) for name in others],
+        )
+    return path
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, Qrel]]:
@@ -99,7 +108,7 @@ def _numbered(path: Path) -> Iterator[tuple[int, Qrel]]:
 
 
 def _without_conflicts(source: str | Path, numbered: Iterable[tuple[int, Qrel]]) -> list[Qrel]:
-    """Keep the first of equal judgments and refuse those that contradict each other."""
+    """Drop repeated judgments; raise an error for contradictions."""
     judged: dict[tuple[str, str], tuple[int, Qrel]] = {}
     for number, qrel in numbered:
         first, before = judged.setdefault((qrel.query_id, qrel.doc_id), (number, qrel))
@@ -118,35 +127,44 @@ def _without_conflicts(source: str | Path, numbered: Iterable[tuple[int, Qrel]])
     return [qrel for _, qrel in judged.values()]
 
 
-def write_qrels(
-    qrels: Iterable[Qrel], path: str | Path, *, separator: Literal["space", "tab"] = "space"
-) -> None:
-    """Write judgments in the TREC form: query id, iteration, document id, relevance.
-
-    The file appears only once it is complete.
+def read_seeds(path: str | Path) -> dict[str, frozenset[str]]:
+    r"""Read the source documents of queries, for query by example.
 
     Parameters
     ----------
-    qrels : iterable of Qrel
-        Written in this order.
     path : str or Path
-        Compressed if it ends in ``.gz``.
-    separator : {"space", "tab"}, optional
-        What stands between columns; see `write_run`.
+        Two columns, query id and document id, separated by a tab or, in a line without tabs, by spaces; plain or
+        gzip-compressed. A first line that starts with ``query-id``, ``query_id`` or ``qid`` is a header.
+
+    Returns
+    -------
+    dict of str to frozenset of str
+        Query ids with the ids of their source documents, usually one.
 
     Raises
     ------
-    ParameterError
-        If an identifier holds the separator.
-    StorageError
-        If the file cannot be written.
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        If a line does not have two columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "seeds.tsv"
+    ...     _ = path.write_text("query-id\tcorpus-id\nq1\td7\n")
+    ...     read_seeds(path)
+    {'q1': frozenset({'d7'})}
     """
-    between = separator_character(separator)
-    tabs = between == "\t"
-    with written_whole(Path(path)) as write:
-        for qrel in qrels:
-            check_writable("query id", qrel.query_id, tabs=tabs)
-            check_writable("document id", qrel.doc_id, tabs=tabs)
-            check_writable("iteration", qrel.iteration, tabs=tabs)
-            columns = (qrel.query_id, qrel.iteration, qrel.doc_id, str(qrel.relevance))
-            write(between.join(columns) + "\n")
+    path = Path(path)
+    seeds: dict[str, set[str]] = {}
+    first = True
+    for number, line in read_lines(path):
+        columns = split(line, [2])
+        if len(columns) != 2:
+            raise MalformedRecordError.at(path, number, expected="a query id and a document id", seen=line)
+        if not (first and columns[0].lower() in HEADERS):
+            seeds.setdefault(columns[0], set()).add(columns[1])
+        first = False
+    return {query_id: frozenset(doc_ids) for query_id, doc_ids in seeds.items()}

@@ -1,4 +1,4 @@
-"""Reads and writes runs: what a system returned for each query."""
+"""Reader and writer of runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from termwise.collection.columns import check_writable, is_whole, separator_character, split
+from termwise.collection.columns import check_writable, is_whole, split
 from termwise.collection.lines import read_lines
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Ranking, Run
 from termwise.storage.atomic_file import written_whole
+from termwise.validation import check
 
 FORMS = {
     6: "query id, Q0, document id, rank, score, name",
@@ -26,11 +27,11 @@ FORMS = {
 _SCORE = re.compile(
     r"[+-]?(?:(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?|[iI][nN][fF])"
 )
-"""A score: an ASCII decimal number, or infinity."""
+"""Pattern of a score: an ASCII decimal number, or infinity."""
 
 
 class _Rows:
-    """The lines of one query, in the order of the file."""
+    """Lines of one query, in the order of the file."""
 
     __slots__ = ("doc_ids", "lines", "ranks", "scores")
 
@@ -67,34 +68,34 @@ class _Rows:
 def read_run(path: str | Path, *, name: str | None = None) -> Run:
     r"""Read a run.
 
-    Documents are ordered by score, best first; equal scores by the rank that is written, then by line. So the
-    order is that of the system wherever its scores allow it, and never depends on the identifiers.
+    Documents are sorted by descending score, ties by the rank in the file, then by line. The order therefore never
+    depends on the identifiers.
 
     Parameters
     ----------
     path : str or Path
-        Plain or gzip-compressed, in one of two forms, told by the number of columns:
+        A file, plain or gzip-compressed, in one of two formats, which differ in the number of columns:
 
         - TREC: query id, ``Q0``, document id, rank, score, name of the system;
-        - MS MARCO: query id, document id, rank from 1. Having no scores, a document gets 1 / rank.
+        - MS MARCO: query id, document id, rank from 1. The score of a document is 1 / rank.
 
-        Lines with tabs are split at tabs, so that identifiers may hold spaces; others at white space.
+        Lines with tabs are split at tabs, so that identifiers can have spaces; other lines at white space.
     name : str, optional
-        What the run is called; by default the last column of the first line, or the name of the file.
+        Name of the run; by default the last column of the first line, or the name of the file.
 
     Returns
     -------
     Run
-        Queries in the order in which they first appear. Its scores are exactly those written.
+        Queries in the order of their first lines, with exactly the scores of the file.
 
     Raises
     ------
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If a line has another number of columns, a rank that is not a whole number or a score that is not one.
+        If a line has another number of columns, a rank that is not a whole number, or a score that is not a number.
     DuplicateIdError
-        If a document is listed twice for one query; the lines are named.
+        If a document is ranked twice for one query; names the lines.
 
     Examples
     --------
@@ -139,7 +140,6 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
 
 
 def _numbers(columns: list[str], path: Path, number: int) -> tuple[int, float]:
-    """Return rank and score of a line."""
     written = columns[3] if len(columns) == 6 else columns[2]
     rank = int(written) if is_whole(written) and len(written) < 19 else None
     if rank is None or (len(columns) == 3 and rank < 1):
@@ -158,29 +158,28 @@ def _numbers(columns: list[str], path: Path, number: int) -> tuple[int, float]:
 
 
 def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] = "space") -> None:
-    """Write a run in the TREC form: query id, ``Q0``, document id, rank from 1, score, name of the run.
+    """Write a run in the TREC format: query id, ``Q0``, document id, rank from 1, score, name of the run.
 
-    Scores are written with all their digits: `read_run` returns an equal run, except that a query without a
-    single document leaves no line and so does not come back. The file appears only once it is complete.
+    Scores are written with all digits, so `read_run` returns an equal run, except for queries without a document,
+    which have no line. The file is written atomically.
 
-    trec_eval and ir_measures sort by score and break ties by document id; they see the order of `run` only
-    where its scores differ.
+    trec_eval and ir_measures sort by score and break ties by document id, so the order of equal scores in `run` has
+    no effect on them.
 
     Parameters
     ----------
     run : Run
-        What to write.
     path : str or Path
-        Compressed if it ends in ``.gz``.
+        A name that ends in ``.gz`` makes a compressed file.
     separator : {"space", "tab"}, optional
-        What stands between columns. Tabs allow spaces in identifiers, which `read_run` reads back; trec_eval
-        and ir_measures split at every white space and cannot read such a file.
+        Column separator. Tabs allow identifiers with spaces, which `read_run` can read; trec_eval and ir_measures
+        split at any white space and cannot read such a file.
 
     Raises
     ------
     ParameterError
-        If an identifier or the name of the run is empty or holds white space (with ``"tab"``: a tab or a line
-        end), or `separator` is something else.
+        If an identifier or the name of the run is empty or has white space (with ``"tab"``: a tab or a line end), or
+        `separator` has another value.
     StorageError
         If the file cannot be written.
 
@@ -196,8 +195,9 @@ def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] 
     q1 Q0 b 1 0.1 bm25
     q1 Q0 a 2 0.1 bm25
     """
-    between = separator_character(separator)
-    tabs = between == "\t"
+    check("separator", separator, separator in ("space", "tab"), "'space' or 'tab'")
+    tabs = separator == "tab"
+    between = "\t" if tabs else " "
     check_writable("run name", run.name, tabs=tabs)
     with written_whole(Path(path)) as write:
         for ranking in run:

@@ -206,6 +206,50 @@ class CollectionStatistics:
     __hash__ = None  # type: ignore[assignment]
 
 
+class OpenStatistics(CollectionStatistics):
+    """Statistics of a collection for weighing any text like one of its documents.
+
+    The counts stay those of the collection, so the weights of a text depend on nothing but the text and the
+    collection. A term that the collection lacks has df = cf = 1. N, avgdl and the number of tokens do not change, so
+    the P(t|C) add up to slightly more than 1. The longest document counts as long as the collection, so no text is
+    longer.
+
+    Parameters
+    ----------
+    statistics : CollectionStatistics
+        Statistics of the collection.
+    n_terms : int
+        Length of the new arrays; at least that of the old ones, which they continue.
+    untouched : int, optional
+        Number of first terms whose counts stay 0, for models that handle terms without an occurrence.
+
+    Examples
+    --------
+    >>> opened = OpenStatistics(CollectionStatistics(3, 7, [2, 1], [5, 2], longest=5), 3)
+    >>> opened.document_frequencies, opened.n_documents, opened.probabilities.round(3)
+    (array([2, 1, 1]), 3, array([0.714, 0.286, 0.143]))
+    """
+
+    def __init__(self, statistics: CollectionStatistics, n_terms: int, *, untouched: int = 0) -> None:
+        added = n_terms - statistics.n_terms
+        least = (np.arange(n_terms) >= untouched).astype(np.int64)
+        super().__init__(
+            statistics.n_documents,
+            statistics.n_tokens,
+            np.maximum(np.pad(statistics.document_frequencies, (0, added)), least),
+            np.maximum(np.pad(statistics.collection_frequencies, (0, added)), least),
+            max(1, statistics.n_tokens),
+        )
+
+    @property
+    def closed(self) -> bool:
+        """False."""
+        return False
+
+    def _check(self) -> None:
+        """Accept counts that do not add up."""
+
+
 def _counts(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
     array = np.array(values)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):

@@ -19,10 +19,11 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 
 from termwise.collection.fields import join
-from termwise.collection.lines import opened, read_lines
+from termwise.collection.lines import read_bytes, read_lines
 from termwise.errors import MalformedRecordError, UnknownNameError
 from termwise.records import Query
 
@@ -161,11 +162,10 @@ def _classic_fields(text: str) -> dict[str, str]:
 def _xml(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield XML topics: the fields by lower-case element, the text outside elements under ``""``."""
     try:
-        with opened(path) as stream:
-            for _, element in ET.iterparse(stream):
-                if element.tag.lower() == "topic":
-                    yield 0, _xml_fields(element)
-                    element.clear()
+        for _, element in ET.iterparse(BytesIO(read_bytes(path))):
+            if element.tag.lower() == "topic":
+                yield 0, _xml_fields(element)
+                element.clear()
     except (ET.ParseError, LookupError, ValueError) as error:
         raise MalformedRecordError.at(
             path,

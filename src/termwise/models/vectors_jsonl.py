@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from termwise.collection.lines import read_lines
+from termwise.collection.lines import read_json_lines
 from termwise.errors import (
     DataError,
     EmptyCollectionError,
@@ -202,8 +201,8 @@ def _checked_records(paths: Sequence[Path]) -> Iterator[_Record]:
     """Yield the checked documents; raise an error if there are none."""
     count = 0
     for path in paths:
-        for line, text in read_lines(path):
-            yield _record(path, line, text)
+        for line, record in read_json_lines(path):
+            yield _record(path, line, record)
             count += 1
     if count == 0:
         raise EmptyCollectionError(
@@ -213,57 +212,22 @@ def _checked_records(paths: Sequence[Path]) -> Iterator[_Record]:
         )
 
 
-class _RepeatedKeyError(ValueError):
-    pass
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
-    return table
-
-
-def _record(path: Path, line: int, text: str) -> _Record:
+def _record(path: Path, line: int, record: dict[str, Any]) -> _Record:
     def refuse(expected: str, seen: str) -> MalformedRecordError:
         return MalformedRecordError.at(path, line, expected=expected, seen=seen)
 
-    try:
-        record = json.loads(text, object_pairs_hook=_object)
-    except _RepeatedKeyError as error:
-        raise refuse("each key once in an object", f"the key {str(error)!r} twice") from None
-    except (ValueError, RecursionError) as error:
-        raise refuse(_FORM, f"{text[:60]} ({error})") from error
-    if not isinstance(record, dict):
-        raise refuse(_FORM, text)
     ids = [record[key] for key in _ID_KEYS if key in record]
     if len(ids) != 1 or isinstance(ids[0], bool) or not isinstance(ids[0], str | int) or ids[0] == "":
-        raise refuse(f"one identifier, under {' or '.join(_ID_KEYS)}", text)
+        raise refuse(f"one identifier, under {' or '.join(_ID_KEYS)}", str(record))
     vector = record.get("vector")
     if not isinstance(vector, dict):
-        raise refuse('"vector": {token: weight}', text)
+        raise refuse('"vector": {token: weight}', str(record))
     contents = next((record[key] for key in _TEXT_KEYS if record.get(key) is not None), None)
     if not isinstance(contents, str | None):
         raise refuse(f"text under {' or '.join(_TEXT_KEYS)}", repr(contents))
     checked = _Record(path, line, str(ids[0]), list(vector), list(vector.values()), contents)
-    if "\\ud" in text or "\\uD" in text:
-        _refuse_surrogates(checked)
     _refuse_bad_weights(checked)
     return checked
-
-
-def _refuse_surrogates(record: _Record) -> None:
-    for string in (record.doc_id, record.text or "", *record.tokens):
-        try:
-            string.encode()
-        except UnicodeEncodeError as error:
-            raise MalformedRecordError.at(
-                record.path,
-                record.line,
-                expected="complete characters",
-                seen=f"a lone surrogate, {string[error.start]!a}, in {string[:40]!a}",
-            ) from error
 
 
 def _refuse_bad_weights(record: _Record) -> None:

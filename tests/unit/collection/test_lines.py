@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from termwise.collection import read_json_lines, read_lines
+from termwise.collection.lines import read_bytes
 from termwise.errors import MalformedRecordError, MissingFileError
 
 
@@ -114,11 +115,13 @@ def test_lines_that_are_not_json_objects(tmp_path: Path, line: str) -> None:
     assert len(facts(error)["seen"]) <= 120
 
 
-@pytest.mark.parametrize("record", ['{"_id": "\\ud83d"}', '{"\\udc00": "a"}', '{"a": "x\\uD83Dy"}'])
-def test_half_a_character_is_refused(tmp_path: Path, record: str) -> None:
+@pytest.mark.parametrize(
+    "record", ['{"_id": "\\ud83d"}', '{"\\udc00": "a"}', '{"a": "x\\uD83Dy"}', '{"a": {"\\ud83d": 1}}']
+)
+def test_lone_surrogates_are_refused(tmp_path: Path, record: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(record)
-    with pytest.raises(MalformedRecordError, match="half of a character"):
+    with pytest.raises(MalformedRecordError, match="lone surrogate"):
         list(read_json_lines(path))
 
 
@@ -129,7 +132,7 @@ def test_escaped_text_about_surrogates_is_not_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ['[{"_id": "a"}]', '[\n  {"_id": "a"}\n]\n'])
-def test_an_array_of_objects_is_told_how_to_become_lines(tmp_path: Path, text: str) -> None:
+def test_the_error_for_an_array_names_the_command_that_makes_lines(tmp_path: Path, text: str) -> None:
     path = tmp_path / "all.json"
     path.write_text(text)
     with pytest.raises(MalformedRecordError) as caught:
@@ -166,8 +169,18 @@ def test_a_line_without_end_does_not_take_all_memory() -> None:
 
 
 @pytest.mark.parametrize("record", ['{"_id": "a", "_id": "b"}', '{"_id": "a", "more": {"x": 1, "x": 2}}'])
-def test_a_key_that_is_given_twice_is_refused(tmp_path: Path, record: str) -> None:
+def test_repeated_keys_are_refused(tmp_path: Path, record: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(record)
     with pytest.raises(MalformedRecordError, match="is given twice"):
         list(read_json_lines(path))
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_file_that_is_read_at_once_has_a_limit(tmp_path: Path, compressed: bool) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(gzip.compress(b"a" * 100) if compressed else b"a" * 100)
+    assert read_bytes(path, most=100) == b"a" * 100
+    with pytest.raises(MalformedRecordError, match="too long") as error:
+        read_bytes(path, most=99)
+    assert facts(error) == {"file": str(path), "expected": "at most 99 bytes, decompressed"}

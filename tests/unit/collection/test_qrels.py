@@ -1,14 +1,12 @@
-"""Judgments: forms, round trips and contradictions."""
+"""Judgments: formats, splits and contradictions."""
 
 import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from termwise.collection import read_qrels, write_qrels
-from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError, ParameterError
+from termwise.collection import read_qrels
+from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Qrel
 
 EXPECTED = [Qrel("q1", "d1", 2), Qrel("q1", "d2", 0), Qrel("q2", "d1", -1)]
@@ -88,35 +86,10 @@ def test_a_folder_in_beir_layout_is_its_test_split(tmp_path: Path) -> None:
     assert read_qrels(tmp_path) == [Qrel("q2", "d2", 1)]
 
 
-ids = st.text(min_size=1).filter(lambda text: text.split() == [text] and text[0] != "\ufeff")
-spaced = st.text(st.characters(exclude_characters="\t\n\r", exclude_categories=["Cs"]), min_size=1).filter(
-    lambda text: text[0] != "\ufeff"
-)
-
-
-def judgments(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[Qrel]]:
-    return st.lists(
-        st.builds(Qrel, names, names, st.integers(-5, 5), names),
-        unique_by=lambda qrel: (qrel.query_id, qrel.doc_id),
-    )
-
-
-@given(judgments(ids))
-def test_round_trip(tmp_path_factory: pytest.TempPathFactory, qrels: list[Qrel]) -> None:
-    path = tmp_path_factory.mktemp("qrels") / "q.gz"
-    write_qrels(qrels, path)
-    assert read_qrels(path) == qrels
-
-
-@given(judgments(spaced))
-def test_round_trip_with_tabs(tmp_path_factory: pytest.TempPathFactory, qrels: list[Qrel]) -> None:
-    path = tmp_path_factory.mktemp("qrels") / "q.tsv"
-    write_qrels(qrels, path, separator="tab")
-    assert read_qrels(path) == qrels
-
-
-@pytest.mark.parametrize("qrel", [Qrel("q 1", "d", 1), Qrel("q", "d 1", 1), Qrel("q", "d", 1, "")])
-def test_identifiers_that_cannot_be_written(tmp_path: Path, qrel: Qrel) -> None:
-    with pytest.raises(ParameterError):
-        write_qrels([Qrel("a", "b", 1), qrel], tmp_path / "q")
-    assert list(tmp_path.iterdir()) == []
+def test_the_split_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "dev.tsv").write_text("q1\td1\t1\n")
+    with gzip.open(tmp_path / "qrels" / "train.tsv.gz", "wt") as file:
+        file.write("q2\td2\t1\n")
+    assert read_qrels(tmp_path, split="dev") == [Qrel("q1", "d1", 1)]
+    assert read_qrels(tmp_path, split="train") == [Qrel("q2", "d2", 1)]

@@ -218,3 +218,10 @@ def test_identifier_used_twice_names_both_lines(tmp_path: Path) -> None:
     with pytest.raises(DuplicateIdError) as error:
         queries(tmp_path / "q.tsv", "1\tone\n2\ttwo\n\n1\tother\n")
     assert dict(error.value.facts)["lines"] == "1 and 4"
+
+
+def test_xml_topics_have_a_size_limit(tmp_path: Path) -> None:
+    path = tmp_path / "topics.xml.gz"
+    path.write_bytes(gzip.compress(b'<topic number="1">\n' + b" \n" * 32_000_000, compresslevel=1))
+    with pytest.raises(MalformedRecordError, match="too long"):
+        list(read_queries(path))

@@ -191,7 +191,7 @@ def test_identifiers_that_cannot_be_written_with_tabs(tmp_path: Path, value: str
 
 
 def test_unknown_separator(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="unknown separator"):
+    with pytest.raises(ParameterError, match="separator"):
         write_run(Run([]), tmp_path / "run", separator="comma")  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from termwise.collection.lines import CONVERT, opened
+from termwise.collection.lines import CONVERT, read_bytes
 from termwise.errors import MalformedRecordError, MissingExtraError, near_names
 
 _STRING, _TRUTH, _WHOLE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "bool", "int"))
@@ -159,8 +159,7 @@ def read_yaml(path: Path) -> Node:
         import yaml
     except ImportError as error:
         raise MissingExtraError.of("PyYAML", "probe", "reading probes from YAML") from error
-    with opened(path) as stream:
-        raw = stream.read()
+    raw = read_bytes(path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from termwise.collection import read_json_lines
-from termwise.collection.lines import opened
+from termwise.collection.lines import read_bytes
 from termwise.errors import DataError, MalformedRecordError
 from termwise.probes.sources.transfer.pairs import TextPair
+
+MAX_FILE = 4_000_000_000
+"""Largest number of bytes in a table or a parallel file, decompressed."""
 
 FIRST, SECOND = ("doc_a", "first"), ("doc_b", "second")
 """Field names of the two texts; the first name that a record has counts."""
@@ -103,8 +106,7 @@ def read_table(
     Yield the line number of the end of each row, from 1, and its values by column. Other columns than the required
     `columns` are allowed; `quoted` says whether values can be in quotes.
     """
-    with opened(path) as stream:
-        text = stream.read().decode("utf-8-sig", "replace")
+    text = read_bytes(path, most=MAX_FILE).decode("utf-8-sig", "replace")
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting)
     try:
@@ -136,9 +138,7 @@ def parallel_lines(paths: Sequence[Path]) -> Iterator[tuple[int, tuple[str, ...]
 
 
 def _lines(path: Path) -> list[str]:
-    with opened(path) as stream:
-        raw = stream.read().removeprefix(b"\xef\xbb\xbf")
-    lines = raw.split(b"\n")
+    lines = read_bytes(path, most=MAX_FILE).removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not lines[-1]:
         lines.pop()
     texts = []

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.collection import read_json_lines
-from termwise.collection.lines import opened
+from termwise.collection.lines import read_bytes
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import ProbeInputs
@@ -130,8 +130,7 @@ def _question_lines(path: Path) -> Iterator[AnsweredQuestion]:
 
 
 def _squad_questions(path: Path) -> Iterator[AnsweredQuestion]:
-    with opened(path) as stream:
-        raw = stream.read()
+    raw = read_bytes(path)
     try:
         articles = json.loads(raw)["data"]
         paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]

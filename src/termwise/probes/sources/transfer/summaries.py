@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from termwise.collection import read_json_lines
-from termwise.collection.lines import opened
+from termwise.collection.lines import read_bytes
 from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of, strings_of
@@ -66,8 +66,7 @@ def _summaries(path: Path) -> Iterator[list[str]]:
 
 
 def _sections(path: Path) -> list[str]:
-    with opened(path) as stream:
-        parts = stream.read().decode("utf-8", "replace").split("[SN]")
+    parts = read_bytes(path).decode("utf-8", "replace").split("[SN]")
     sections = {name.strip(): text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=False)}
     if not all(name in sections for name in _SECTIONS):
         seen = ", ".join(sections) or "no section"
