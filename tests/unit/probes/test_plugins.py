@@ -1,4 +1,4 @@
-"""Families that other packages bring."""
+"""Families of probes from other packages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fail(material):
 
 @pytest.fixture
 def install(monkeypatch):
-    """Return what makes entry points of this group, each for an attribute of a module."""
+    """Return a function that makes entry points of the group, each for an attribute of a module."""
 
     def installed(**families):
         module = types.ModuleType("their_probes")
@@ -47,7 +47,7 @@ def install(monkeypatch):
     return installed
 
 
-def test_families_come_by_name(install):
+def test_families_are_ordered_by_name(install):
     install(
         zebra=Family("stripes", "Stripes?", lambda material: [Nothing()]),
         ant=Family("legs", "Legs?", lambda material: []),
@@ -58,7 +58,7 @@ def test_families_come_by_name(install):
     assert found[0].make(MATERIAL) == []
 
 
-def test_none_is_installed():
+def test_without_plugins_there_are_only_built_in_families():
     assert plugins.plugin_families() == []
 
 
@@ -70,7 +70,7 @@ def test_none_is_installed():
         (Family("noise", "?", lambda material: []), "the family 'noise' exists already, in termwise"),
     ],
 )
-def test_what_is_no_family_is_named(install, broken, reason):
+def test_errors_name_an_invalid_entry_point(install, broken, reason):
     install(theirs=broken)
     with pytest.raises(DataError) as caught:
         plugins.plugin_families(["noise"])
@@ -78,7 +78,7 @@ def test_what_is_no_family_is_named(install, broken, reason):
     assert facts == {"plug-in": "theirs = their_probes:theirs", "package": "unknown", "reason": reason}
 
 
-def test_two_that_have_one_name(install):
+def test_duplicate_entry_points_are_refused(install):
     install(one=Family("x", "?", refuse), two=Family("x", "?", refuse))
     with pytest.raises(DataError, match="two = their_probes:two"):
         plugins.plugin_families()
@@ -88,7 +88,7 @@ def test_two_that_have_one_name(install):
     ("value", "reason"),
     [("their_probes:missing", "AttributeError"), ("no_such_package_of_theirs:x", "ModuleNotFoundError")],
 )
-def test_what_cannot_be_loaded_is_named(install, monkeypatch, value, reason):
+def test_errors_name_an_entry_point_that_cannot_be_loaded(install, monkeypatch, value, reason):
     install()
     monkeypatch.setattr(plugins, "entry_points", lambda group: [EntryPoint("gone", value, group)])
     with pytest.raises(DataError, match=reason) as caught:
@@ -96,7 +96,7 @@ def test_what_cannot_be_loaded_is_named(install, monkeypatch, value, reason):
     assert dict(caught.value.facts)["plug-in"] == f"gone = {value}"
 
 
-def test_what_fails_later_is_named_as_well(install):
+def test_errors_name_a_family_that_fails_later(install):
     install(
         bad=Family("a", "?", fail),
         typed=Family("b", "?", refuse),
@@ -117,7 +117,7 @@ def test_what_fails_later_is_named_as_well(install):
         made["e"](MATERIAL)
 
 
-def test_a_probe_that_cannot_make_its_samples_is_named(install):
+def test_errors_name_a_probe_that_cannot_make_its_samples(install):
     class Failing(Nothing):
         name, symmetric, definition = "failing", True, ""
 

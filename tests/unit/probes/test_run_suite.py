@@ -1,4 +1,4 @@
-"""Several probes put to several scorers: thresholds, samples, what is kept, and what a report says of it."""
+"""Suites with several scorers: thresholds, samples, score caches and reports."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ CELL = {
     "probe": "p", "scorer": "s", "content": "sha256:0", "samples": 1, "score": 0.5, "low": None, "high": None,
     "p_holm": None,
 }  # fmt: skip
-"""What is read of a cell."""
+"""Required fields of a cell."""
 
 SCORER = {
     "name": "s", "fingerprint": None, "reading": {"kind": "by rank"}, "gaps": None, "skipped": {},
 }  # fmt: skip
-"""What is read of a scorer."""
+"""Required fields of a scorer."""
 
 PROBE = {"name": "p", "title": "P", "section": "Toy", "symmetric": False, "samples": 1}
-"""What is read of a probe, and has to be there."""
+"""Required fields of a probe."""
 
 
 class Counting:
-    """Scores a text by how often it says the query; counts the pairs that it is asked."""
+    """Scores a text by the occurrences of the query; counts the scored pairs."""
 
     def __init__(self, name="counting", weight=1.0):
         self.name, self.weight, self.fingerprint, self.asked = name, weight, f"{name} {weight}", []
@@ -150,7 +150,7 @@ def test_thresholds_are_the_median_gap_of_each_scorer(run):
     assert first.results["more@toy"].cut.tolist() == [False, True, False, False]
 
 
-def test_each_pair_is_asked_once_and_never_again(tmp_path):
+def test_each_pair_is_scored_once_across_runs(tmp_path):
     scorer = Counting()
     with ScoreCache(tmp_path / "scores") as store:
         run_suite([scorer], questions(MORE, LESS, APART), reference=REFERENCE, cache=store)
@@ -162,7 +162,7 @@ def test_each_pair_is_asked_once_and_never_again(tmp_path):
     assert kept.scorers[0].results["more@toy"].effects.tolist() == [0, 1, 1, 0]
 
 
-def test_a_scorer_without_a_fingerprint_is_asked_again(tmp_path):
+def test_scores_without_a_fingerprint_are_not_stored(tmp_path):
     scorer = Counting()
     scorer.fingerprint = None
     with ScoreCache(tmp_path / "scores") as store:
@@ -170,7 +170,7 @@ def test_a_scorer_without_a_fingerprint_is_asked_again(tmp_path):
         assert len(store) == 0
 
 
-def test_results_do_not_depend_on_the_store_or_the_size_of_batches(run, monkeypatch):
+def test_results_do_not_depend_on_the_cache_or_the_batch_size(run, monkeypatch):
     monkeypatch.setattr("termwise.scorers.score_pairs._FIRST_BATCH", 1)
     monkeypatch.setattr("termwise.scorers.score_pairs._BATCH_SECONDS", 0.0)
     small = run_suite([Counting()], questions(MORE, LESS, EMPTY, APART), reference=REFERENCE)
@@ -183,7 +183,7 @@ def test_results_do_not_depend_on_the_store_or_the_size_of_batches(run, monkeypa
         assert result.content == other.content
 
 
-def test_other_rules():
+def test_rules_by_query_and_by_rank():
     lists = {"q": np.array([3.0, 1.0, 0.0]), "r": np.array([1.0, 0.0])}
     assert effect_rule_for(0.5, None) == Constant(0.5)
     assert effect_rule_for("0.5", None) == Constant(0.5)
@@ -203,12 +203,12 @@ def test_other_rules():
     assert skipped.results == {}
 
 
-def test_without_a_threshold_nothing_is_read():
+def test_rules_without_rankings_are_refused():
     with pytest.raises(ParameterError, match="rankings"):
         run_suite([Counting()], questions(MORE))
 
 
-def test_scorers_and_probes_have_names_of_their_own():
+def test_scorers_and_probes_have_distinct_names():
     with pytest.raises(DuplicateIdError, match="two scorers"):
         run_suite([Counting(), Counting()], questions(MORE), delta=0.1)
     with pytest.raises(DuplicateIdError, match="two probes"):
@@ -219,7 +219,7 @@ def test_scorers_and_probes_have_names_of_their_own():
         run_suite([Counting()], [], delta=0.1)
 
 
-def test_fewer_samples_are_among_more_of_them():
+def test_a_larger_limit_includes_the_samples_of_a_smaller_one():
     many = Fixed("many", [Sample(f"{place}", "cat", "cat", "dog") for place in range(60)])
     some, fewer = (ProbeSamples.of(many, seed=3, limit=limit) for limit in (20, 10))
     assert len(some.samples) == 20
@@ -233,7 +233,7 @@ def test_fewer_samples_are_among_more_of_them():
         ProbeSamples.of(many, seed=3, limit=0)
 
 
-def test_probes_of_the_same_texts_take_the_same_ones():
+def test_probes_over_the_same_texts_draw_the_same_texts():
     one, other = (
         Fixed(name, [Sample(f"{place}", "cat", f"{name} {place}", "dog") for place in range(60)])
         for name in ("one", "other")
@@ -249,7 +249,7 @@ def test_probes_of_the_same_texts_take_the_same_ones():
     ("attribute", "value"),
     [("name", ""), ("name", None), ("title", 5), ("strategy", b"x"), ("definition", None)],
 )
-def test_a_probe_says_what_it_is(attribute, value):
+def test_invalid_attributes_of_a_probe_are_refused(attribute, value):
     probe = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
     setattr(probe, attribute, value)
     with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
@@ -258,7 +258,7 @@ def test_a_probe_says_what_it_is(attribute, value):
         run_probe(Counting(), probe, Constant(0.0))
 
 
-def test_manipulations_that_are_not_wanted_are_not_made():
+def test_manipulations_that_are_not_drawn_are_not_made():
     language = open_language("rules")
     texts = {f"d{place}": f"cats number {place} sleep" if place % 3 else "dogs" for place in range(40)}
     judged = JudgedTexts("toy", {"q": "cats"}, texts, {"q": dict.fromkeys(texts, 1)}, 0)
@@ -282,7 +282,7 @@ def test_manipulations_that_are_not_wanted_are_not_made():
     )
 
 
-def test_a_run_is_asked_what_it_ranks():
+def test_a_run_is_probed_with_the_texts_that_it_ranks():
     ranked = Run([Ranking(["a", "b"], [2.0, 1.0], "q")], "ranked")
     scorer = RunScorer(ranked, {"q": "cat"}, {"a": "cat cat", "b": "cat"})
     found = run_suite([scorer, Counting()], questions(MORE, LESS), reference=REFERENCE).scorers
@@ -307,12 +307,12 @@ def test_a_run_is_asked_what_it_ranks():
         (lambda queries, texts: texts[len(texts)], DataError, "IndexError"),
     ],
 )
-def test_scorers_that_answer_wrongly(answer, error, message):
+def test_invalid_scores_are_refused(answer, error, message):
     with pytest.raises(error, match=message):
         run_suite([FunctionScorer(answer, name="odd")], questions(MORE), delta=0.1)
 
 
-def test_a_function_that_fails_is_told_with_its_place():
+def test_the_error_of_a_failing_function_names_its_line():
     def divides(queries, texts):
         return [1 / 0]
 
@@ -330,7 +330,7 @@ def test_numbers_of_all_kinds_are_scores(given):
     assert found[:2].tolist() == [1.0, 1.0]
 
 
-def test_pairs_that_are_asked_may_repeat_themselves():
+def test_duplicate_pairs_are_scored_once():
     scorer = Counting()
     assert score_pairs(scorer, [("cat", "cat"), ("cat", "cat"), ("cat", "dog")]) == {
         ("cat", "cat"): 1.0,
@@ -340,7 +340,7 @@ def test_pairs_that_are_asked_may_repeat_themselves():
     assert score_pairs(scorer, []) == {}
 
 
-def test_lists_of_a_run_and_of_bm25():
+def test_reference_rankings_of_a_run_and_of_bm25():
     documents = [
         Document(str(place), text) for place, text in enumerate(["cat cat", "cat dog", "dog", "yak"])
     ]
@@ -355,7 +355,7 @@ def test_lists_of_a_run_and_of_bm25():
         ReferenceRankings.of_run(run_, {"other": "cat"}, documents)
 
 
-def test_what_a_report_says(run):
+def test_contents_of_a_report(run):
     report = report_of(run)
     cells = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
     more = cells["more@toy", "counting"]
@@ -379,7 +379,7 @@ def test_what_a_report_says(run):
 
 
 def test_samples_on_which_two_scorers_disagree(run):
-    """Of the samples of a probe, the one that parts them in effect, then in score, in the direction of their scores."""
+    """The sample with the largest difference of effects, then of scores, in the direction of the scores."""
     contrast = {one["probe"]: one for one in report_of(run)["comparisons"]}
     assert list(contrast) == ["more@toy", "less@toy", "apart@toy"]
     assert (contrast["more@toy"]["sample"]["sample"], contrast["more@toy"]["sample"]["query"]) == ("2", "cat")
@@ -411,7 +411,7 @@ def test_infinite_scores_can_be_reported():
     json.dumps(report_of(run), allow_nan=False)
 
 
-def test_seeds_of_one_model_are_set_beside_each_other():
+def test_spread_of_the_seeds_of_one_model():
     scorers = [Counting("mine@1"), Counting("mine@2", -1.0), Counting("other")]
     (found,) = spread(run_suite(scorers, questions(MORE, LESS, EMPTY), delta=0.0))
     assert (found["model"], found["seeds"]) == ("mine", 2)
@@ -436,12 +436,12 @@ def test_tables(run):
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
 
 
-def test_texts_of_csv_are_no_formulas():
+def test_csv_has_no_formulas():
     report = report_of(run_suite([Counting("=cmd|x")], questions(MORE), delta=0.0))
     assert ",'=cmd|x," in csv_text(report)
 
 
-def test_a_title_is_no_argument_of_latex():
+def test_latex_does_not_read_a_title_as_an_argument():
     odd = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
     for title in ("[2ex] more", "*starred*"):
         odd.title = title
@@ -449,7 +449,7 @@ def test_a_title_is_no_argument_of_latex():
         assert f"\n{{}}{title} & " in text
 
 
-def test_a_report_says_how_long_texts_are():
+def test_a_report_has_the_lengths_of_texts():
     probe = Fixed(
         "long@toy",
         [Sample("1", "q", "a b c", "a"), Sample("2", "q", "a b", "b c"), Sample("3", "q", "a", "a b")],
@@ -464,7 +464,7 @@ def test_a_report_says_how_long_texts_are():
     assert (row["words_first"], row["first_longer"], row["first_shorter"]) == ("2.0", "1", "1")
 
 
-def test_why_a_probe_has_no_pair_is_said():
+def test_the_page_explains_why_a_probe_has_no_pair():
     empty = Fixed("attack@toy", [])
     empty.needs = "texts that were judged not relevant"
     shown = report_html(report_of(run_suite([Counting()], questions(MORE, empty), delta=0.5)))
@@ -491,13 +491,13 @@ def wishing(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
         ("first", None, None),
     ],
 )
-def test_what_is_far_from_wanted_stands_out(wanted, score, away):
+def test_shortfalls_are_scores_far_from_the_expected_one(wanted, score, away):
     ((scorer, found),) = shortfalls(wishing(wanted, score=score)).items()
     assert scorer == "counting"
     assert [one.distance for one in found] == ([] if away is None else [away])
 
 
-def test_of_a_section_two_stand_out_and_a_probe_once():
+def test_a_section_has_two_shortfalls_and_a_probe_one():
     names = ["a@toy", "a@more", "b@toy", "c@toy"]
     made = report_of(
         run_suite([Counting()], questions(*(Fixed(name, MORE._samples) for name in names)), delta=0.5)
@@ -508,7 +508,7 @@ def test_of_a_section_two_stand_out_and_a_probe_once():
     assert [one.row.probe["name"] for one in shortfalls(made)["counting"]] == ["a@more", "b@toy"]
 
 
-def test_the_page_says_what_is_wanted():
+def test_the_page_shows_expected_scores():
     shown = report_html(wishing("second"))
     assert "Furthest from the expected score" in shown
     assert '<td class="number texts">−1</td>' in shown
@@ -518,7 +518,7 @@ def test_the_page_says_what_is_wanted():
     assert "rgba(124, 58, 237" in report_html(wishing("", symmetric=True))
 
 
-def test_what_is_wanted_is_a_wish():
+def test_expectations_by_name_and_by_probe():
     odd = Fixed("more@toy", [])
     odd.expectation = "third"
     with pytest.raises(ParameterError, match=r"Fixed\.expectation"):
@@ -531,14 +531,14 @@ def test_what_is_wanted_is_a_wish():
     assert expectation_of(Fixed("factuality@toy", [], symmetric=True)) == "", "neither text comes first"
 
 
-def test_names_are_no_markup(run):
+def test_names_are_escaped_in_markdown(run):
     report = report_of(run)
     report["scorers"][0]["name"] = "<script>alert(1)</script> `a` [b](c) _d_ e_f"
     heading = next(line for line in markdown_text(report).splitlines() if line.startswith("| probe"))
     assert r"\<script\>alert(1)\</script\> \`a\` \[b\](c) \_d\_ e_f" in heading
 
 
-def test_the_page_holds_everything_and_loads_nothing(run):
+def test_the_page_is_complete_and_has_no_external_resources(run):
     shown = report_html(report_of(run))
     assert "<script" not in shown
     assert "http" not in shown.replace("http-equiv", "")
@@ -552,7 +552,7 @@ def test_the_page_holds_everything_and_loads_nothing(run):
     assert report_html(report_of(run)) == shown
 
 
-def test_the_page_begins_with_the_map_has_a_dark_scheme_and_scrolls_tables_in_their_boxes(run):
+def test_layout_of_the_page(run):
     document = report_html(report_of(run))
     assert "prefers-color-scheme: dark" in document
     assert document.index('class="map"') < document.index("<h2>Rankers</h2>")
@@ -566,7 +566,7 @@ def test_texts_are_escaped_on_the_page():
     assert "&lt;script&gt;" in shown
 
 
-def test_words_of_two_texts_are_marked():
+def test_words_of_one_text_only_are_marked():
     assert marked("", "") == ((), ())
     first, second = marked("one two three", "one 2 three four")
     assert [part for kind, part in first if kind == "only"] == ["two"]
@@ -588,11 +588,11 @@ def test_words_of_two_texts_are_marked():
         ((1.0, 1.0 + 2**-52), ("1.0000000000000000", "1.0000000000000002")),
     ],
 )
-def test_scores_of_a_sample_can_be_told_apart(scores, written):
+def test_different_scores_of_a_sample_are_written_differently(scores, written):
     assert page._score_pair(*scores) == written
 
 
-def test_the_page_says_what_a_probe_is():
+def test_the_page_has_the_definition_of_a_probe():
     defined = Fixed("more@toy", MORE._samples)
     defined.definition = "First: the <b>one</b>. Second: the other."
     shown = report_html(report_of(run_suite([Counting()], questions(defined, EMPTY, APART), delta=0.5)))
@@ -629,7 +629,7 @@ def test_seeds_have_tables(tmp_path):
     assert not (out / "seeds.csv").exists(), "of an earlier report"
 
 
-def test_queries_of_which_all_pairs_are_read_right(run):
+def test_consistent_is_the_share_of_queries_with_effects_of_1_only(run):
     cells = {(one["probe"], one["scorer"]): one for one in report_of(run)["cells"]}
     # of q and r, with effects 0 1 and 1 0: none; apart: the one that there is
     assert cells["more@toy", "counting"]["consistent"] == 0.0
@@ -644,7 +644,7 @@ def test_the_area_is_the_mean_of_the_sweep(run):
     assert cell["area"] == pytest.approx(np.mean(cell["sweep"]), abs=0.05)
 
 
-def test_a_difference_of_nothing_is_called_so():
+def test_equal_scorers_have_no_difference():
     shown = report_html(report_of(run_suite([Counting(), Counting("b")], questions(MORE), delta=0.5)))
     assert "Equal on 1 probe." in shown
 
@@ -679,13 +679,13 @@ def test_a_folder_is_written_and_read(run, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "termwise-probes", "version": 9}', "[1]"])
-def test_what_is_no_report_is_refused(text, tmp_path):
+def test_files_that_are_no_report_are_refused(text, tmp_path):
     (tmp_path / "report.json").write_text(text)
     with pytest.raises(ModelFormatError):
         read_report(tmp_path)
 
 
-def test_demands(run):
+def test_assertions(run):
     report = report_of(run)
     found = failed_assertions([Assertion.read("more<-0.3")], report)
     assert [cell["scorer"] for _, cell in found] == ["turned"]
@@ -698,7 +698,7 @@ def test_demands(run):
             Assertion.read(wrong)
 
 
-def test_what_has_changed(run):
+def test_changes_between_reports(run):
     old = report_of(run)
     assert {one.state for one in differences(old, old)} == {"same"}
     new = report_of(
@@ -713,7 +713,7 @@ def test_what_has_changed(run):
     assert {one.state for one in differences(old, other) if one.state != "gone"} == {"other samples"}
 
 
-def test_a_demand_that_nothing_can_fail_is_refused(run):
+def test_an_assertion_that_can_never_fail_is_refused(run):
     report = report_of(run)
     with pytest.raises(UsageError, match="can never fail") as caught:
         failed_assertions([Assertion.read("empty<=1")], report)
@@ -731,7 +731,7 @@ def test_a_demand_that_nothing_can_fail_is_refused(run):
 
 
 class Summed(Counting):
-    """Tells the terms of its scores in an order of its own."""
+    """Returns the terms of its scores in another order each time."""
 
     def __init__(self, order, factor=1.0):
         super().__init__("summed")
@@ -754,7 +754,7 @@ def test_a_report_does_not_depend_on_the_order_of_terms():
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-200, 2.0**-40, 1e200, 1e307])
 @pytest.mark.filterwarnings("error")
-def test_the_size_of_scores_does_not_matter(run, weight):
+def test_results_do_not_depend_on_the_scale_of_scores(run, weight):
     scaled = run_suite([Counting(weight=weight)], questions(MORE, LESS), reference=REFERENCE)
     expected = {cell["probe"]: cell for cell in report_of(run)["cells"] if cell["scorer"] == "counting"}
     report = report_of(scaled)
@@ -766,7 +766,7 @@ def test_the_size_of_scores_does_not_matter(run, weight):
 
 
 @pytest.mark.filterwarnings("error")
-def test_differences_that_no_float_holds():
+def test_differences_beyond_the_range_of_floats():
     scorer = FunctionScorer(
         lambda queries, texts: [1.7e308 if "cat" in text else -1.7e308 for text in texts], name="wide"
     )
@@ -779,7 +779,7 @@ def test_differences_that_no_float_holds():
     "options",
     [{"confidence": 2}, {"confidence": 0}, {"confidence": math.nan}, {"resamples": 0}, {"seed": -1}],
 )
-def test_intervals_that_cannot_be_drawn(run, options):
+def test_invalid_options_of_intervals_are_refused(run, options):
     for result in run.results():
         with pytest.raises(ParameterError, match=next(iter(options))):
             estimate(result, **options)
@@ -788,7 +788,7 @@ def test_intervals_that_cannot_be_drawn(run, options):
 
 
 @pytest.mark.parametrize("field", ["sample_id", "query", "first", "second", "query_id", "second_query"])
-def test_a_sample_holds_whole_characters(field):
+def test_unpaired_surrogates_in_samples_are_refused(field):
     given = {"sample_id": "1", "query": "q", "first": "a", "second": "b", field: "one \ud800 a"}
     with pytest.raises(ParameterError, match="surrogate") as caught:
         Sample(**given)
@@ -796,12 +796,12 @@ def test_a_sample_holds_whole_characters(field):
 
 
 @pytest.mark.parametrize("given", [1, None, "a", ("1", "q", "a", "b")])
-def test_a_sample_is_a_sample(given):
+def test_invalid_samples_are_refused(given):
     with pytest.raises(ParameterError, match="yields samples"):
         check_samples([given])
 
 
-def test_names_of_files_are_told_apart_and_short():
+def test_file_names_are_distinct_and_short():
     odd = ["a b", "a-b", "a+b", "a/b", "a" * 400, "a" * 401, "\u732b" * 100, "\ud800", "", "..", "mine"]
     names = [file_name(name) for name in odd]
     assert len(set(names)) == len(odd)
@@ -812,7 +812,7 @@ def test_names_of_files_are_told_apart_and_short():
     assert file_name(names[0].replace("~", "-")) != names[0]
 
 
-def test_scorers_with_similar_names_have_files_of_their_own(tmp_path):
+def test_scorers_with_similar_names_have_separate_files(tmp_path):
     run_ = run_suite(
         [Counting(name) for name in ("a b", "a-b", "a+b", "x" * 300)], questions(MORE), delta=0.0
     )
@@ -820,7 +820,7 @@ def test_scorers_with_similar_names_have_files_of_their_own(tmp_path):
     assert len(list((tmp_path / "results").iterdir())) == 4
 
 
-def test_a_name_of_odd_bytes_is_written(tmp_path):
+def test_a_name_with_bytes_that_are_not_utf8_is_written(tmp_path):
     run_ = run_suite(
         [Counting("bad\udcff")], questions(MORE), delta=0.0, facts={"suites": ["bad\udcff.yaml"]}
     )
@@ -829,7 +829,7 @@ def test_a_name_of_odd_bytes_is_written(tmp_path):
     assert read_report(tmp_path) == report
 
 
-def test_a_report_is_whole_or_not_there(run, tmp_path):
+def test_an_interrupted_report_leaves_the_earlier_one(run, tmp_path):
     out = tmp_path / "out"
     report = report_of(run)
     write_report(out, report, run)
@@ -863,7 +863,7 @@ def contents(out):
         ("notes.txt", b"mine", "it has neither report.json nor scores.sqlite"),
     ],
 )
-def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
+def test_folders_with_other_files_are_refused(run, tmp_path, name, body, why):
     (tmp_path / name).write_bytes(body)
     (tmp_path / "report.html").write_text("mine")
     before = contents(tmp_path)
@@ -874,7 +874,7 @@ def test_files_of_others_are_left_alone(run, tmp_path, name, body, why):
     assert contents(tmp_path) == before
 
 
-def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
+def test_an_interrupted_run_continues_in_its_folder(tmp_path):
     (tmp_path / "scores.sqlite").write_bytes(b"")
     prepare_folder(tmp_path, is_score_file=ScoreCache.is_at)
     with ScoreCache(tmp_path / "scores.sqlite") as store:
@@ -889,7 +889,7 @@ def test_a_folder_that_was_begun_is_gone_on_with(tmp_path):
         prepare_folder(tmp_path, is_score_file=ScoreCache.is_at)
 
 
-def test_a_store_of_another_form_is_told(tmp_path):
+def test_another_database_is_no_score_cache(tmp_path):
     path = tmp_path / "scores.sqlite"
     ScoreCache(path).close()
     with sqlite3.connect(path) as opened:
@@ -939,27 +939,27 @@ def test_a_store_of_another_form_is_told(tmp_path):
         ({"facts": {"odd": math.nan}}, "NaN"),
     ],
 )
-def test_a_report_that_was_tampered_with_is_refused(run, tmp_path, change, why):
+def test_a_report_with_invalid_fields_is_refused(run, tmp_path, change, why):
     path = tmp_path / "report.json"
     path.write_text(json.dumps({**report_of(run), **change}))
     with pytest.raises(ModelFormatError, match=why):
         read_report(path)
 
 
-def test_numbers_without_an_end_are_none_of_a_report(run, tmp_path):
+def test_infinite_numbers_in_a_report_are_refused(run, tmp_path):
     text = json.dumps({**report_of(run), "odd": 0.125})
     (tmp_path / "report.json").write_text(text.replace("0.125", "1e999"))
     with pytest.raises(ModelFormatError, match="1e999"):
         read_report(tmp_path)
 
 
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_a_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "report.json")
     with pytest.raises(ModelFormatError, match="a named pipe, not a regular file"):
         read_report(tmp_path)
 
 
-def test_a_report_of_another_version_is_left_alone(run, tmp_path):
+def test_a_report_of_another_version_is_not_replaced(run, tmp_path):
     write_report(tmp_path, report_of(run), run)
     (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 2}))
     before = contents(tmp_path)
@@ -968,7 +968,7 @@ def test_a_report_of_another_version_is_left_alone(run, tmp_path):
     assert contents(tmp_path) == before
 
 
-def test_a_report_behind_a_link_is_written_there(run, tmp_path):
+def test_a_linked_folder_is_written_at_its_target(run, tmp_path):
     out, place = tmp_path / "out", tmp_path / "real.json"
     write_report(out, report_of(run), run)
     (out / "report.json").rename(place)
@@ -1009,7 +1009,7 @@ def test_a_query_with_one_candidate_has_no_ranking():
     assert found.skipped == {"more@toy": "1 of its queries have no ranking"}
 
 
-def test_a_wrong_threshold_is_refused_before_anything_is_scored():
+def test_an_invalid_threshold_is_refused_before_scoring():
     scorer = Counting()
     for wrong, fix in (
         ("medain", "did you mean median?"),
@@ -1032,7 +1032,7 @@ def test_queries_for_which_bm25_finds_nothing():
     assert any("collection=" in fix for fix in caught.value.fixes)
 
 
-def test_every_name_of_a_suite_is_that_of_a_probe():
+def test_every_pattern_of_a_suite_matches_a_probe():
     made = [MORE, Fixed("shuffle-sentences@toy", [])]
     family = Family("toys", "Toys?", lambda material: made)
     material = ProbeInputs(open_language("rules"), frozenset())

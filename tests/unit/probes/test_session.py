@@ -1,4 +1,4 @@
-"""From names to a report, in one call."""
+"""Tests of `probe_rankers`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GIVEN = {"suites": ["probe:length-doubled@written", "probe:fold-case@kitchen"], 
 
 
 class Length:
-    """Prefers what is long."""
+    """Prefers long texts."""
 
     name = "length"
 
@@ -34,13 +34,13 @@ class Length:
 
 
 class Unnamed(Length):
-    """Has a name that is none."""
+    """Has an invalid name."""
 
     name = 5
 
 
 class Infinite(Length):
-    """Gives what no threshold can be taken from."""
+    """Returns infinite scores, which have no gaps."""
 
     name = "infinite"
 
@@ -48,8 +48,8 @@ class Infinite(Length):
         return np.full(len(texts), np.inf)
 
 
-class Reading(Length):
-    """Says of texts whether they are cut, in its own way."""
+class Windowed(Length):
+    """Reports cut texts by a given function."""
 
     def __init__(self, given):
         self.given = given
@@ -71,7 +71,7 @@ def judged(tmp_path):
     return [f"kitchen={tmp_path}/docs.jsonl,{tmp_path}/queries.tsv,{tmp_path}/qrels.txt"]
 
 
-def test_objects_and_names_are_asked_alike(judged, tmp_path):
+def test_objects_and_names_have_equal_results(judged, tmp_path):
     out = tmp_path / "report"
     report = probe_rankers([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
     scores = {(cell["probe"], cell["scorer"]): cell["score"] for cell in report["cells"]}
@@ -92,7 +92,7 @@ def test_numbers_of_numpy_are_numbers(judged, tmp_path):
     assert probe_rankers([Length()], out=tmp_path / "out", **numbers, **given)["facts"] == plain["facts"]
 
 
-def test_paths_are_names(judged, tmp_path):
+def test_paths_are_accepted_as_names(judged, tmp_path):
     pytest.importorskip("yaml")
     own = tmp_path / "own.yaml"
     own.write_text("probes: [{name: p, cases: [{query: tea, first: tea tea, second: tea}]}]\n")
@@ -100,7 +100,7 @@ def test_paths_are_names(judged, tmp_path):
     assert [(cell["probe"], cell["score"]) for cell in report["cells"]] == [("p", 1.0)]
 
 
-def test_progress_is_told(judged):
+def test_progress_is_reported(judged):
     told = []
     probe_rankers(
         ["bm25"],
@@ -153,27 +153,27 @@ def test_progress_is_told(judged):
         ({"limit": 0}, ParameterError, "limit"),
         ({"scorers": [Unnamed()]}, ParameterError, "name of a ranker"),
         ({"scorers": [Infinite()], "delta": "median"}, DataError, "scorer  infinite"),
-        ({"scorers": [Reading([False])]}, DataError, "one bool for each text"),
-        ({"scorers": [Reading(None)]}, DataError, "one bool for each text"),
+        ({"scorers": [Windowed([False])]}, DataError, "one bool for each text"),
+        ({"scorers": [Windowed(None)]}, DataError, "one bool for each text"),
     ],
 )
-def test_what_cannot_be_asked(changed, error, message, judged):
+def test_invalid_arguments_are_refused(changed, error, message, judged):
     given = {"scorers": ["bm25"], "judged": judged, "delta": 0.5, **GIVEN, **changed}
     with pytest.raises(error) as caught:
         probe_rankers(given.pop("scorers"), **given)
     assert message in str(caught.value)
 
 
-def test_a_folder_of_something_else_is_left_alone(judged, tmp_path):
+def test_a_folder_with_other_files_is_not_changed(judged, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(ForeignFolderError):
         probe_rankers(["bm25"], judged=judged, delta=0.5, out=tmp_path / "mine", **GIVEN)
 
 
-def test_a_list_says_which_texts_are_cut(judged):
+def test_cut_texts_are_counted(judged):
     given = {"suites": ["probe:fold-case@kitchen"], "language": "rules", "judged": judged, "delta": 0.5}
-    report = probe_rankers([Reading([True, False])], **given)
+    report = probe_rankers([Windowed([True, False])], **given)
     assert report["cells"][0]["cut"] == 1
 
 

@@ -1,4 +1,4 @@
-"""The instrument: what is asked, how scores are read, and how sure the answer is."""
+"""Effects, thresholds and statistics of probes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SAMPLES = [
 
 
 class Words:
-    """Scores a text by how often it says the query without its last letter; counts what it is asked."""
+    """Scores a text by the occurrences of the query without its last letter; counts the scored pairs."""
 
     name = "words"
 
@@ -75,7 +75,7 @@ def test_effects_by_hand():
     assert result.query_scores == {"q1": 0.0, "q2": -0.5}
 
 
-def test_a_symmetric_probe_counts_what_is_told_apart():
+def test_a_symmetric_probe_counts_distinguished_pairs():
     result = run_probe(Words(), Fixed(symmetric=True), Constant(0.5))
     assert result.effects.tolist() == [1, 1, 0, 1]
     assert result.score == 0.75
@@ -93,7 +93,7 @@ def test_every_text_is_scored_once():
     assert len(words.asked) == len(set(words.asked)) == 6
 
 
-def test_neither_order_nor_company_changes_a_sample():
+def test_a_result_is_independent_of_order_and_other_samples():
     whole = run_probe(Words(), Fixed(), Constant(0.5))
     turned = run_probe(Words(), Fixed(SAMPLES[::-1]), Constant(0.5))
     assert turned.content == whole.content
@@ -102,7 +102,7 @@ def test_neither_order_nor_company_changes_a_sample():
     assert dict(zip(some.sample_ids, some.effects.tolist(), strict=True)) == {"2": -1, "4": -1}
 
 
-def test_a_hash_tells_samples_apart():
+def test_different_samples_have_different_hashes():
     changed = Sample("1", "cats", "cat cat", "cat!", "q1")
     assert content_hash([changed, *SAMPLES[1:]]) != content_hash(SAMPLES)
     with pytest.raises(DuplicateIdError):
@@ -119,7 +119,7 @@ def test_an_empty_probe_has_no_score():
 
 
 @pytest.mark.parametrize("wrong", [None, -1, math.nan, math.inf, "0.5", True])
-def test_a_missing_threshold_is_no_threshold_of_0(wrong):
+def test_a_missing_or_invalid_threshold_is_refused(wrong):
     with pytest.raises(ParameterError, match="needs a threshold"):
         Constant(wrong)
     with pytest.raises(ParameterError, match="an effect rule is required"):
@@ -135,7 +135,7 @@ class Odd(Words):
         return self._given(texts)
 
 
-def test_a_scorer_that_gives_nan_is_named():
+def test_the_error_for_a_nan_names_the_scorer():
     with pytest.raises(WeightError) as caught:
         run_probe(Odd(lambda texts: [1.0, math.nan, 1.0][: len(texts)]), Fixed(), Constant(0))
     assert dict(caught.value.facts)["scorer"] == "words"
@@ -145,19 +145,19 @@ def test_a_scorer_that_gives_nan_is_named():
 @pytest.mark.parametrize(
     "scores", [lambda texts: [1.0], lambda texts: np.ones((len(texts), 2)), lambda texts: 1.0]
 )
-def test_a_scorer_that_gives_another_number_of_scores(scores):
+def test_a_wrong_number_of_scores_is_refused(scores):
     with pytest.raises(DataError, match="one score for each text"):
         run_probe(Odd(scores), Fixed(), Constant(0))
 
 
-def test_infinite_scores_are_read():
+def test_infinite_scores_have_effects():
     result = run_probe(Odd(lambda texts: [-math.inf] * len(texts)), Fixed(), Constant(0.5))
     assert result.effects.tolist() == [0, 0, 0, 0]
     assert published_t(result) == (None, None)
     assert json.loads(list(result.to_json_lines())[1])["first"] == "-inf"
 
 
-def test_a_threshold_for_each_query():
+def test_thresholds_by_query():
     result = run_probe(Words(), Fixed(), ByQuery({"q1": 2.0, "q2": 0.5}))
     assert result.effects.tolist() == [0, 0, 0, -1]
     with pytest.raises(UnknownIdError, match="threshold"):
@@ -191,7 +191,7 @@ def test_gaps_by_hand():
         median_gap({"r": [2.0, math.nan]})
 
 
-def test_seeds_belong_to_samples():
+def test_random_choices_depend_on_seed_and_sample():
     assert random_for(0, "p", "1").random() == random_for(0, "p", "1").random()
     others = [(0, "p", "1"), (1, "p", "1"), (0, "q", "1"), (0, "p", "2"), (0, "p1")]
     assert len({random_for(*parts).random() for parts in others}) == 5
@@ -209,8 +209,8 @@ def test_a_clustered_test_by_hand():
     assert clustered_t(np.ones(3), ["a", "a", "a"]) == (None, None)
 
 
-def test_queries_that_all_agree():
-    """There is no variance; of G signs, all are the same in 2 of 2^G equally likely cases."""
+def test_equal_queries_have_the_p_of_a_sign_test():
+    """The variance is 0. All G signs are equal in 2 of 2^G equally likely cases."""
     assert clustered_t(np.ones(3), ["a", "b", "c"]) == (None, 0.25)
     assert clustered_t(-np.ones(12), [f"q{number % 6}" for number in range(12)]) == (None, 2 / 2**6)
     assert clustered_t(np.zeros(3), ["a", "b", "c"]) == (None, None), "nothing points anywhere"
@@ -234,7 +234,7 @@ def test_clusters_agree_with_statsmodels():
     assert t == pytest.approx(float(fitted.tvalues[0]) * math.sqrt((clusters - 1) / clusters))
 
 
-def test_many_samples_of_a_few_queries_say_little():
+def test_many_samples_of_few_queries_have_wide_intervals():
     few = [Sample(f"{number}", "cats", "cat cat", "cat", f"q{number % 3}") for number in range(600)]
     few += [Sample(f"n{number}", "cats", "cat", "cat cat", "q3") for number in range(200)]
     many = [Sample(one.sample_id, one.query, one.first, one.second, one.sample_id) for one in few]
@@ -244,7 +244,7 @@ def test_many_samples_of_a_few_queries_say_little():
     assert clustered.p > 0.05 > apart.p
 
 
-def test_two_scorers_on_the_same_samples():
+def test_scorers_are_compared_on_the_same_samples():
     one = run_probe(Words(), Fixed(), Constant(0.5))
     other = run_probe(Odd(lambda texts: [float(len(text)) for text in texts]), Fixed(), Constant(0.5))
     assert compare(one, other).value == pytest.approx(one.score - other.score)
@@ -253,7 +253,7 @@ def test_two_scorers_on_the_same_samples():
         compare(one, shorter)
 
 
-def test_the_published_test_is_that_of_scipy():
+def test_the_published_test_equals_that_of_scipy():
     from scipy.stats import ttest_rel
 
     result = run_probe(Words(), Fixed(), Constant(0.5))
@@ -267,7 +267,7 @@ def test_the_published_test_is_that_of_scipy():
     st.lists(st.integers(0, 6), min_size=1, max_size=8),
     st.booleans(),
 )
-def test_a_sweep_is_the_probe_read_at_each_threshold(scores, gaps, symmetric):
+def test_a_sweep_has_the_score_at_each_threshold(scores, gaps, symmetric):
     samples = [Sample(f"{n}", f"q{n}", "one", "two") for n in range(len(scores))]
 
     class Given(Words):
@@ -283,7 +283,7 @@ def test_a_sweep_is_the_probe_read_at_each_threshold(scores, gaps, symmetric):
     assert found.area == pytest.approx(found.scores.mean())
 
 
-def test_lines_of_json():
+def test_results_as_json_lines():
     result = run_probe(Words(), Fixed(), Constant(0.5))
     first, *samples = map(json.loads, result.to_json_lines())
     assert first["score"] == -0.25
@@ -293,19 +293,19 @@ def test_lines_of_json():
 
 
 @pytest.mark.parametrize("wrong", [[1.0, math.nan], np.zeros((2, 2)), "12", [[1.0], [2.0, 3.0]], 3.0, None])
-def test_a_reference_list_is_a_row_of_numbers(wrong):
+def test_reference_rankings_are_vectors_without_nan(wrong):
     with pytest.raises(ParameterError, match="vector of scores") as caught:
         ByRank({"r": [1.0, -math.inf], "q": wrong})
     assert caught.value.facts[0] == ("query", "q")
 
 
 @pytest.mark.parametrize("reading", [ByQuery, ByRank])
-def test_thresholds_of_queries_are_told_by_query(reading):
+def test_rules_by_query_require_mappings(reading):
     with pytest.raises(ParameterError, match="cannot have this value"):
         reading([1.0])
 
 
-def test_what_is_no_probe_scorer_sample_or_reading_is_refused():
+def test_invalid_probes_scorers_samples_and_rules_are_refused():
     for arguments, what in (
         ((None, Fixed(), Constant(0)), "scorer"),
         ((Words(), None, Constant(0)), "probe"),
@@ -326,7 +326,7 @@ def test_what_is_no_probe_scorer_sample_or_reading_is_refused():
 @pytest.mark.parametrize(
     "lists", [[1.0, 2.0], {"q": ["a", "b"]}, {"q": None}, {"q": [[1.0]]}, {"q": [1, 1e400]}]
 )
-def test_gaps_are_of_lists_of_numbers(lists):
+def test_gaps_require_vectors_of_finite_scores(lists):
     with pytest.raises(ParameterError):
         median_gap(lists)
 
