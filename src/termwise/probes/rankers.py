@@ -29,16 +29,7 @@ from termwise.scorers.protocol import TextScorer
 
 @dataclass(frozen=True)
 class MixtureSpecification:
-    """An interpolation of two rankers whose scales are not known yet.
-
-    Attributes
-    ----------
-    name : str
-    first, second : str
-        Names of the rankers.
-    alpha : float
-        Weight of the first, from 0 to 1.
-    """
+    """An interpolation of two rankers by name, whose scales are not known yet; `alpha` is the weight of the first."""
 
     name: str
     first: str

@@ -780,7 +780,7 @@ def test_differences_beyond_the_range_of_floats():
     [{"confidence": 2}, {"confidence": 0}, {"confidence": math.nan}, {"resamples": 0}, {"seed": -1}],
 )
 def test_invalid_options_of_intervals_are_refused(run, options):
-    for result in run.results():
+    for result in (result for scorer in run.scorers for result in scorer.results.values()):
         with pytest.raises(ParameterError, match=next(iter(options))):
             estimate(result, **options)
         with pytest.raises(ParameterError, match=next(iter(options))):

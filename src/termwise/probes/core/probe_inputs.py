@@ -42,7 +42,7 @@ class Family:
     name : str
         Lower case with hyphens.
     title : str
-        Question that the probes answer, in one line.
+        Description of the effect that the probes measure, in one line.
     make : callable
         Returns the probes for some inputs; empty if the inputs lack required data.
     folders : tuple of str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -138,11 +138,6 @@ class SuiteRun:
     probes: tuple[ProbeSamples, ...]
     scorers: tuple[ScorerResults, ...]
     facts: dict[str, Any] = field(default_factory=dict)
-
-    def results(self) -> Iterator[ProbeResult]:
-        """Yield every result, by scorer and probe."""
-        for scorer in self.scorers:
-            yield from scorer.results.values()
 
 
 def run_suite(

@@ -36,16 +36,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
 
 
 class ProbeSelection(NamedTuple):
-    """A probe selected for a run.
-
-    Attributes
-    ----------
-    probe : Probe
-    section : str
-        Section of the tables.
-    limit : int or None
-        Maximum number of samples.
-    """
+    """A probe selected for a run, with its section in the tables and the maximum number of its samples."""
 
     probe: Probe
     section: str

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from termwise.probes.core.result import ProbeResult
 
-PERCENTILES = tuple(range(101))
-
 Values = npt.NDArray[np.float64]
 
 
@@ -51,7 +49,7 @@ def sweep(result: ProbeResult, gaps: Values) -> Sweep | None:
     """
     if not len(result):
         return None
-    percentiles = np.array(PERCENTILES, dtype=np.float64)
+    percentiles = np.arange(101, dtype=np.float64)
     deltas = np.percentile(gaps, percentiles)
     differences = np.sort(result.differences)
     count = len(differences)

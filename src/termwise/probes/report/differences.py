@@ -31,17 +31,9 @@ class Difference:
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """Compare two reports.
+    """Compare two reports, values of `termwise.probes.report.read_report`.
 
-    Parameters
-    ----------
-    old, new : mapping
-        Values of `termwise.probes.report.read_report`.
-
-    Returns
-    -------
-    list of Difference
-        In the order of the new report, then the cells of the old report only.
+    The differences have the order of the new report, followed by the cells of the old report only.
     """
     before = {(cell["probe"], cell["scorer"]): cell for cell in old["cells"]}
     after = {(cell["probe"], cell["scorer"]): cell for cell in new["cells"]}

@@ -40,17 +40,7 @@ _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 
 
 class Row(NamedTuple):
-    """A probe in a table.
-
-    Attributes
-    ----------
-    title, data : str
-        Title of the probe, and origin of its texts: the part of its name after ``@``.
-    cells : tuple of (dict or None)
-        One cell per scorer.
-    probe : dict
-        The probe in the report.
-    """
+    """A probe in a table: its title, the origin of its texts, a cell per scorer, and the probe in the report."""
 
     title: str
     data: str
@@ -67,17 +57,10 @@ class Shortfall(NamedTuple):
 
 
 class Seeds(NamedTuple):
-    """Standard deviations between the seeds of one model.
+    """Standard deviations between the seeds of one model; see `termwise.probes.report.contents.spread`.
 
-    Attributes
-    ----------
-    model : str
-    number : int
-        Number of seeds.
-    rows : tuple of (str, float, int)
-        Name of each section, standard deviation, and number of probes; see `termwise.probes.report.contents.spread`.
-    flips : tuple of str
-        Probes whose scores have both signs.
+    `rows` has the name, the standard deviation and the number of probes of each section, `flips` the probes whose
+    scores have both signs.
     """
 
     model: str

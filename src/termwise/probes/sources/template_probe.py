@@ -76,16 +76,9 @@ def count_of(slots: Mapping[str, Sequence[str]], *, zipped: bool) -> int:
 
 @dataclass(frozen=True)
 class TemplateCase:
-    """Templates and the values of their slots.
+    """Templates of a query and two texts, and the values of their slots.
 
-    Attributes
-    ----------
-    query, first, second : str
-        Templates.
-    second_query : str or None
-        Template of the query of the second text, if it differs.
-    slots : mapping of str to tuple of str
-        Values by slot.
+    `second_query` is the template of the query of the second text, if it differs.
     """
 
     query: str

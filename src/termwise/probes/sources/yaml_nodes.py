@@ -22,16 +22,7 @@ _TRUTHS = {"true": True, "false": False}
 
 
 class Node:
-    """Value in a YAML file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    place : str
-        Place in the file, such as ``probes[0].title``; empty for the root.
-    raw : yaml.Node
-    """
+    """Value in a YAML file at a place such as ``probes[0].title``, which is empty for the root."""
 
     def __init__(self, path: Path, place: str, raw: Any) -> None:
         self.path = path
@@ -55,18 +46,7 @@ class Node:
         )
 
     def mapping(self, required: Sequence[str] = (), optional: Sequence[str] | None = ()) -> dict[str, Node]:
-        """Return the values by key.
-
-        Parameters
-        ----------
-        required, optional : sequence of str
-            Required and allowed keys; any key is allowed if `optional` is None.
-
-        Raises
-        ------
-        MalformedRecordError
-            If this is no mapping, or a key is duplicate, unknown, missing or no string.
-        """
+        """Return the values by key, which is a string; any key is allowed if `optional` is None."""
         if self._kind() != "mapping":
             keys = ", ".join(f"{key}:" for key in required)
             raise self.error("a mapping is required here", expected=f"keys with values: {keys}".rstrip(": "))
@@ -144,17 +124,7 @@ class Node:
 
 
 def read_yaml(path: Path) -> Node:
-    """Read the root of a file with one YAML document.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyYAML is not installed.
-    MissingFileError, StorageError
-        If the file cannot be read.
-    MalformedRecordError
-        If it is not UTF-8, not YAML, or empty.
-    """
+    """Read the root of a file with one YAML document; errors as in `termwise.probes.sources.yaml_probes`."""
     try:
         import yaml
     except ImportError as error:

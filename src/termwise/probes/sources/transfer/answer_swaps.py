@@ -39,16 +39,7 @@ _DRAWS = 100
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """Question with its answers and the passages that answer it.
-
-    Attributes
-    ----------
-    question_id, text : str
-    answers : tuple of str
-        All accepted answers.
-    passages : tuple of (str, str)
-        Identifier and text of each.
-    """
+    """Question with all accepted answers, and the passages that answer it: identifier and text of each."""
 
     question_id: str
     text: str
