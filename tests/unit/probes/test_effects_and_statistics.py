@@ -46,10 +46,10 @@ class Words:
     name = "words"
 
     def __init__(self):
-        self.asked = []
+        self.scored = []
 
     def score(self, query, texts):
-        self.asked += [(query, text) for text in texts]
+        self.scored += [(query, text) for text in texts]
         return np.array([float(text.split().count(query[:-1])) for text in texts])
 
 
@@ -90,7 +90,7 @@ def test_both_boundaries_are_neutral(symmetric):
 def test_every_text_is_scored_once():
     words = Words()
     run_probe(words, Fixed(), Constant(0))
-    assert len(words.asked) == len(set(words.asked)) == 6
+    assert len(words.scored) == len(set(words.scored)) == 6
 
 
 def test_a_result_is_independent_of_order_and_other_samples():
@@ -299,10 +299,10 @@ def test_reference_rankings_are_vectors_without_nan(wrong):
     assert caught.value.facts[0] == ("query", "q")
 
 
-@pytest.mark.parametrize("reading", [ByQuery, ByRank])
-def test_rules_by_query_require_mappings(reading):
+@pytest.mark.parametrize("rule", [ByQuery, ByRank])
+def test_rules_by_query_require_mappings(rule):
     with pytest.raises(ParameterError, match="cannot have this value"):
-        reading([1.0])
+        rule([1.0])
 
 
 def test_invalid_probes_scorers_samples_and_rules_are_refused():

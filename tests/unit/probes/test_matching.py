@@ -153,10 +153,10 @@ def test_samples_name_their_documents_and_do_not_depend_on_order():
 
 
 def test_families():
-    material = ProbeInputs(
+    inputs = ProbeInputs(
         language=None, stop_words=STOPS, judged=(judged({"a": "x"}), judged({"a": "x"}, name="two"))
     )
-    names = [probe.name for probe in FAMILY.make(material)]
+    names = [probe.name for probe in FAMILY.make(inputs)]
     assert len(names) == len(set(names)) == 24
     assert names[:4] == [
         "relevance-by-length@toy",
@@ -164,7 +164,7 @@ def test_families():
         "relevance-by-overlap@toy",
         "length-by-relevance@toy",
     ]
-    extra = [probe.name for probe in FAMILY_SUM_TF.make(material)]
+    extra = [probe.name for probe in FAMILY_SUM_TF.make(inputs)]
     assert len(extra) == len(set(extra)) == 14
     assert not set(extra) & set(names)
     assert all("sum-tf" in name for name in extra)

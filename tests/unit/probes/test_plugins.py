@@ -25,11 +25,11 @@ class Nothing(Probe):
         yield from ()
 
 
-def refuse(material):
+def refuse(inputs):
     raise ParameterError("not like this")
 
 
-def fail(material):
+def fail(inputs):
     raise KeyError("grade")
 
 
@@ -49,8 +49,8 @@ def install(monkeypatch):
 
 def test_families_are_ordered_by_name(install):
     install(
-        zebra=Family("stripes", "Stripes?", lambda material: [Nothing()]),
-        ant=Family("legs", "Legs?", lambda material: []),
+        zebra=Family("stripes", "Stripes?", lambda inputs: [Nothing()]),
+        ant=Family("legs", "Legs?", lambda inputs: []),
     )
     found = plugins.plugin_families()
     assert [family.name for family in found] == ["legs", "stripes"]
@@ -67,7 +67,7 @@ def test_without_plugins_there_are_only_built_in_families():
     [
         ("a string", "it is a str, not a Family"),
         (Family, "it is a type, not a Family"),
-        (Family("noise", "?", lambda material: []), "the family 'noise' exists already, in termwise"),
+        (Family("noise", "?", lambda inputs: []), "the family 'noise' exists already, in termwise"),
     ],
 )
 def test_errors_name_an_invalid_entry_point(install, broken, reason):
@@ -100,8 +100,8 @@ def test_errors_name_a_family_that_fails_later(install):
     install(
         bad=Family("a", "?", fail),
         typed=Family("b", "?", refuse),
-        wrong=Family("c", "?", lambda material: ["not a probe"]),
-        none=Family("d", "?", lambda material: None),
+        wrong=Family("c", "?", lambda inputs: ["not a probe"]),
+        none=Family("d", "?", lambda inputs: None),
         leaving=Family("e", "?", sys.exit),
     )
     made = {family.name: family.make for family in plugins.plugin_families()}
@@ -142,8 +142,8 @@ def test_errors_name_a_probe_that_cannot_make_its_samples(install):
             yield from ()
 
     install(
-        bad=Family("a", "?", lambda material: [Failing(), Odd(), Leaving(), Nothing()]),
-        none=Family("b", "?", lambda material: [Nameless()]),
+        bad=Family("a", "?", lambda inputs: [Failing(), Odd(), Leaving(), Nothing()]),
+        none=Family("b", "?", lambda inputs: [Nameless()]),
     )
     family, nameless = plugins.plugin_families()
     failing, odd, leaving, nothing = family.make(MATERIAL)

@@ -84,14 +84,14 @@ class Counting:
     """Scores a text by the occurrences of the query; counts the scored pairs."""
 
     def __init__(self, name="counting", weight=1.0):
-        self.name, self.weight, self.fingerprint, self.asked = name, weight, f"{name} {weight}", []
+        self.name, self.weight, self.fingerprint, self.scored = name, weight, f"{name} {weight}", []
 
     def score(self, query, texts):
         return self.score_pairs([query] * len(texts), texts)
 
     def score_pairs(self, queries, texts):
         pairs = list(zip(queries, texts, strict=True))
-        self.asked += pairs
+        self.scored += pairs
         return np.array([self.weight * text.split().count(query) for query, text in pairs])
 
     def cut(self, queries, texts):
@@ -126,14 +126,14 @@ def run_suite(scorers, probes, *, cache=None, **options):
     return run_suite_with(scorers, probes, partial(score_pairs, cache=cache), **options)
 
 
-def questions(*probes, **options):
+def samples_of(*probes, **options):
     return [ProbeSamples.of(probe, seed=0, section="Toy", **options) for probe in probes]
 
 
 @pytest.fixture
 def run():
     scorers = [Counting(), Counting("turned", -1.0)]
-    return run_suite(scorers, questions(MORE, LESS, EMPTY, APART), reference=REFERENCE, facts={"seed": 0})
+    return run_suite(scorers, samples_of(MORE, LESS, EMPTY, APART), reference=REFERENCE, facts={"seed": 0})
 
 
 def test_thresholds_are_the_median_gap_of_each_scorer(run):
@@ -153,12 +153,12 @@ def test_thresholds_are_the_median_gap_of_each_scorer(run):
 def test_each_pair_is_scored_once_across_runs(tmp_path):
     scorer = Counting()
     with ScoreCache(tmp_path / "scores") as store:
-        run_suite([scorer], questions(MORE, LESS, APART), reference=REFERENCE, cache=store)
-        assert len(scorer.asked) == len(set(scorer.asked)) == len(store)
+        run_suite([scorer], samples_of(MORE, LESS, APART), reference=REFERENCE, cache=store)
+        assert len(scorer.scored) == len(set(scorer.scored)) == len(store)
     again = Counting()
     with ScoreCache(tmp_path / "scores") as store:
-        kept = run_suite([again], questions(MORE, LESS, APART), reference=REFERENCE, cache=store)
-    assert again.asked == []
+        kept = run_suite([again], samples_of(MORE, LESS, APART), reference=REFERENCE, cache=store)
+    assert again.scored == []
     assert kept.scorers[0].results["more@toy"].effects.tolist() == [0, 1, 1, 0]
 
 
@@ -166,14 +166,14 @@ def test_scores_without_a_fingerprint_are_not_stored(tmp_path):
     scorer = Counting()
     scorer.fingerprint = None
     with ScoreCache(tmp_path / "scores") as store:
-        run_suite([scorer], questions(MORE), delta=0.5, cache=store)
+        run_suite([scorer], samples_of(MORE), delta=0.5, cache=store)
         assert len(store) == 0
 
 
 def test_results_do_not_depend_on_the_cache_or_the_batch_size(run, monkeypatch):
     monkeypatch.setattr("termwise.scorers.score_pairs._FIRST_BATCH", 1)
     monkeypatch.setattr("termwise.scorers.score_pairs._BATCH_SECONDS", 0.0)
-    small = run_suite([Counting()], questions(MORE, LESS, EMPTY, APART), reference=REFERENCE)
+    small = run_suite([Counting()], samples_of(MORE, LESS, EMPTY, APART), reference=REFERENCE)
     for name, result in run.scorers[0].results.items():
         other = small.scorers[0].results[name]
         assert (result.first.tolist(), result.second.tolist()) == (
@@ -194,27 +194,27 @@ def test_rules_by_query_and_by_rank():
             effect_rule_for(wrong, lists)
     with pytest.raises(ParameterError, match="rankings"):
         effect_rule_for("median", None)
-    found = run_suite([Counting()], questions(MORE), delta="by-rank", reference=REFERENCE).scorers[0]
+    found = run_suite([Counting()], samples_of(MORE), delta="by-rank", reference=REFERENCE).scorers[0]
     # one "cat" and two stand between the same documents; five stand above the best; "dog" thrice above "dog" once
     assert found.results["more@toy"].effects.tolist() == [1, 1, 1, 0]
     stranger = Fixed("other@toy", [Sample("1", "yak", "yak", "", "unknown")])
-    skipped = run_suite([Counting()], questions(stranger), delta="by-query", reference=REFERENCE).scorers[0]
+    skipped = run_suite([Counting()], samples_of(stranger), delta="by-query", reference=REFERENCE).scorers[0]
     assert "other@toy" in skipped.skipped
     assert skipped.results == {}
 
 
 def test_rules_without_rankings_are_refused():
     with pytest.raises(ParameterError, match="rankings"):
-        run_suite([Counting()], questions(MORE))
+        run_suite([Counting()], samples_of(MORE))
 
 
 def test_scorers_and_probes_have_distinct_names():
     with pytest.raises(DuplicateIdError, match="two scorers"):
-        run_suite([Counting(), Counting()], questions(MORE), delta=0.1)
+        run_suite([Counting(), Counting()], samples_of(MORE), delta=0.1)
     with pytest.raises(DuplicateIdError, match="two probes"):
-        run_suite([Counting()], questions(MORE, MORE), delta=0.1)
+        run_suite([Counting()], samples_of(MORE, MORE), delta=0.1)
     with pytest.raises(DataError, match="no scorer"):
-        run_suite([], questions(MORE), delta=0.1)
+        run_suite([], samples_of(MORE), delta=0.1)
     with pytest.raises(DataError, match="no probe"):
         run_suite([Counting()], [], delta=0.1)
 
@@ -253,7 +253,7 @@ def test_invalid_attributes_of_a_probe_are_refused(attribute, value):
     probe = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
     setattr(probe, attribute, value)
     with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
-        questions(probe)
+        samples_of(probe)
     with pytest.raises(ParameterError, match=rf"Fixed.{attribute}"):
         run_probe(Counting(), probe, Constant(0.0))
 
@@ -285,7 +285,7 @@ def test_manipulations_that_are_not_drawn_are_not_made():
 def test_a_run_is_probed_with_the_texts_that_it_ranks():
     ranked = Run([Ranking(["a", "b"], [2.0, 1.0], "q")], "ranked")
     scorer = RunScorer(ranked, {"q": "cat"}, {"a": "cat cat", "b": "cat"})
-    found = run_suite([scorer, Counting()], questions(MORE, LESS), reference=REFERENCE).scorers
+    found = run_suite([scorer, Counting()], samples_of(MORE, LESS), reference=REFERENCE).scorers
     assert found[0].results["more@toy"].sample_ids == ("1",)
     assert found[0].results["more@toy"].effects.tolist() == [1]
     assert "none of its samples" in found[0].skipped["less@toy"]
@@ -309,7 +309,7 @@ def test_a_run_is_probed_with_the_texts_that_it_ranks():
 )
 def test_invalid_scores_are_refused(answer, error, message):
     with pytest.raises(error, match=message):
-        run_suite([FunctionScorer(answer, name="odd")], questions(MORE), delta=0.1)
+        run_suite([FunctionScorer(answer, name="odd")], samples_of(MORE), delta=0.1)
 
 
 def test_the_error_of_a_failing_function_names_its_line():
@@ -336,7 +336,7 @@ def test_duplicate_pairs_are_scored_once():
         ("cat", "cat"): 1.0,
         ("cat", "dog"): 0.0,
     }
-    assert len(scorer.asked) == 2
+    assert len(scorer.scored) == 2
     assert score_pairs(scorer, []) == {}
 
 
@@ -393,7 +393,7 @@ def test_infinite_differences_disagree_too():
     odd = FunctionScorer(
         lambda queries, texts: [-math.inf if "cat" in text else 0.0 for text in texts], name="odd"
     )
-    report = report_of(run_suite([Counting(), odd], questions(LESS), delta=0.1))
+    report = report_of(run_suite([Counting(), odd], samples_of(LESS), delta=0.1))
     (contrast,) = report["comparisons"]
     assert contrast["sample"]["scores"] == [[0.0, 3.0, -1], [0.0, "-inf", 1]]
     assert "-inf" in report_html(report)
@@ -403,7 +403,7 @@ def test_infinite_scores_can_be_reported():
     scorer = FunctionScorer(
         lambda queries, texts: [-math.inf if "cat" in text else 0.0 for text in texts], name="odd"
     )
-    run = run_suite([scorer], questions(LESS), delta=0.1)
+    run = run_suite([scorer], samples_of(LESS), delta=0.1)
     cell = report_of(run)["cells"][0]
     assert cell["score"] == 0.5
     assert cell["p_published"] is None
@@ -413,7 +413,7 @@ def test_infinite_scores_can_be_reported():
 
 def test_spread_of_the_seeds_of_one_model():
     scorers = [Counting("mine@1"), Counting("mine@2", -1.0), Counting("other")]
-    (found,) = spread(run_suite(scorers, questions(MORE, LESS, EMPTY), delta=0.0))
+    (found,) = spread(run_suite(scorers, samples_of(MORE, LESS, EMPTY), delta=0.0))
     assert (found["model"], found["seeds"]) == ("mine", 2)
     # more: .75 and -.75; less: -.5 and .5; deviations with n - 1
     expected = math.sqrt((2 * 0.75**2 + 2 * 0.5**2) / 2)
@@ -437,7 +437,7 @@ def test_tables(run):
 
 
 def test_csv_has_no_formulas():
-    report = report_of(run_suite([Counting("=cmd|x")], questions(MORE), delta=0.0))
+    report = report_of(run_suite([Counting("=cmd|x")], samples_of(MORE), delta=0.0))
     assert ",'=cmd|x," in csv_text(report)
 
 
@@ -445,7 +445,7 @@ def test_latex_does_not_read_a_title_as_an_argument():
     odd = Fixed("odd@toy", [Sample("1", "cat", "cat cat", "cat", "q")])
     for title in ("[2ex] more", "*starred*"):
         odd.title = title
-        text = latex_text(report_of(run_suite([Counting()], questions(odd), delta=0.0)))
+        text = latex_text(report_of(run_suite([Counting()], samples_of(odd), delta=0.0)))
         assert f"\n{{}}{title} & " in text
 
 
@@ -454,9 +454,12 @@ def test_a_report_has_the_lengths_of_texts():
         "long@toy",
         [Sample("1", "q", "a b c", "a"), Sample("2", "q", "a b", "b c"), Sample("3", "q", "a", "a b")],
     )
-    report = report_of(run_suite([Counting()], questions(probe, EMPTY), delta=0.5))
-    told = {one["name"]: one["lengths"] for one in report["probes"]}
-    assert told == {"long@toy": {"first": 2.0, "second": 5 / 3, "longer": 1, "shorter": 1}, "empty@toy": None}
+    report = report_of(run_suite([Counting()], samples_of(probe, EMPTY), delta=0.5))
+    lengths = {one["name"]: one["lengths"] for one in report["probes"]}
+    assert lengths == {
+        "long@toy": {"first": 2.0, "second": 5 / 3, "longer": 1, "shorter": 1},
+        "empty@toy": None,
+    }
     shown = report_html(report)
     assert "Words: 2.0 in the first text and 1.7 in the second, on average" in shown
     assert "the first is longer in 1 pairs and shorter in 1." in shown.replace("\n", " ")
@@ -467,13 +470,13 @@ def test_a_report_has_the_lengths_of_texts():
 def test_the_page_explains_why_a_probe_has_no_pair():
     empty = Fixed("attack@toy", [])
     empty.needs = "texts that were judged not relevant"
-    shown = report_html(report_of(run_suite([Counting()], questions(MORE, empty), delta=0.5)))
+    shown = report_html(report_of(run_suite([Counting()], samples_of(MORE, empty), delta=0.5)))
     assert "No pair of these texts fits: there are no texts that were judged not relevant." in shown
 
 
-def wishing(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
+def report_with(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
     """Return a report of one ranker with one probe."""
-    made = report_of(run_suite([Counting()], questions(Fixed(name, MORE._samples, symmetric)), delta=0.5))
+    made = report_of(run_suite([Counting()], samples_of(Fixed(name, MORE._samples, symmetric)), delta=0.5))
     made["probes"][0] |= {"wanted": wanted, "samples": samples}
     made["cells"][0] |= {"score": score, "samples": samples}
     return made
@@ -492,7 +495,7 @@ def wishing(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
     ],
 )
 def test_shortfalls_are_scores_far_from_the_expected_one(wanted, score, away):
-    ((scorer, found),) = shortfalls(wishing(wanted, score=score)).items()
+    ((scorer, found),) = shortfalls(report_with(wanted, score=score)).items()
     assert scorer == "counting"
     assert [one.distance for one in found] == ([] if away is None else [away])
 
@@ -500,7 +503,7 @@ def test_shortfalls_are_scores_far_from_the_expected_one(wanted, score, away):
 def test_a_section_has_two_shortfalls_and_a_probe_one():
     names = ["a@toy", "a@more", "b@toy", "c@toy"]
     made = report_of(
-        run_suite([Counting()], questions(*(Fixed(name, MORE._samples) for name in names)), delta=0.5)
+        run_suite([Counting()], samples_of(*(Fixed(name, MORE._samples) for name in names)), delta=0.5)
     )
     for probe, cell, score in zip(made["probes"], made["cells"], (0.6, 0.9, 0.8, 0.7), strict=True):
         probe["wanted"] = "neither"
@@ -509,13 +512,13 @@ def test_a_section_has_two_shortfalls_and_a_probe_one():
 
 
 def test_the_page_shows_expected_scores():
-    shown = report_html(wishing("second"))
+    shown = report_html(report_with("second"))
     assert "Furthest from the expected score" in shown
     assert '<td class="number texts">−1</td>' in shown
-    assert "rgba(194, 65, 12" in shown, "not as wanted"
-    assert "rgba(10, 98, 169" in report_html(wishing("first"))
-    assert 'id="expected"' not in report_html(wishing("first"))
-    assert "rgba(124, 58, 237" in report_html(wishing("", symmetric=True))
+    assert "rgba(194, 65, 12" in shown, "not as expected"
+    assert "rgba(10, 98, 169" in report_html(report_with("first"))
+    assert 'id="expected"' not in report_html(report_with("first"))
+    assert "rgba(124, 58, 237" in report_html(report_with("", symmetric=True))
 
 
 def test_expectations_by_name_and_by_probe():
@@ -561,7 +564,7 @@ def test_layout_of_the_page(run):
 
 def test_texts_are_escaped_on_the_page():
     odd = Fixed("odd", [Sample("<i>", "cat", "<b>cat</b> cat", "a </p><script>alert(1)</script>", "q")])
-    shown = report_html(report_of(run_suite([Counting("<b>")], questions(odd), delta=0.0)))
+    shown = report_html(report_of(run_suite([Counting("<b>")], samples_of(odd), delta=0.0)))
     assert "<script" not in shown
     assert "&lt;script&gt;" in shown
 
@@ -595,7 +598,7 @@ def test_different_scores_of_a_sample_are_written_differently(scores, written):
 def test_the_page_has_the_definition_of_a_probe():
     defined = Fixed("more@toy", MORE._samples)
     defined.definition = "First: the <b>one</b>. Second: the other."
-    shown = report_html(report_of(run_suite([Counting()], questions(defined, EMPTY, APART), delta=0.5)))
+    shown = report_html(report_of(run_suite([Counting()], samples_of(defined, EMPTY, APART), delta=0.5)))
     assert "First: the &lt;b&gt;one&lt;/b&gt;. Second: the other." in shown
     assert "No pair of these texts fits." in shown
     assert "distinguished</span>" in shown, "neither text of a symmetric probe is preferred"
@@ -606,13 +609,13 @@ def test_the_page_has_the_definition_of_a_probe():
 
 def test_seeds_have_a_section_and_a_link():
     scorers = [Counting("mine@1"), Counting("mine@2", -1.0)]
-    shown = report_html(report_of(run_suite(scorers, questions(MORE), delta=0.5)))
+    shown = report_html(report_of(run_suite(scorers, samples_of(MORE), delta=0.5)))
     assert shown.index('href="#m0"') < shown.index('id="m0"')
 
 
 def test_seeds_have_tables(tmp_path):
     scorers = [Counting("a_b@1"), Counting("a_b@2", -1.0)]
-    run = run_suite(scorers, questions(MORE), delta=0.5)
+    run = run_suite(scorers, samples_of(MORE), delta=0.5)
     report = report_of(run)
     # .75 and -.75: the deviation is 1.0607
     assert "| Toy | 1.061 | 1 |" in markdown_text(report)
@@ -624,7 +627,7 @@ def test_seeds_have_tables(tmp_path):
     (row,) = csv.DictReader(io.StringIO((out / "seeds.csv").read_text()))
     assert (row["model"], row["seeds"], row["section"], row["probes"]) == ("a_b", "2", "Toy", "1")
     assert float(row["deviation"]) == pytest.approx(1.5 / math.sqrt(2))
-    other = run_suite(scorers[:1], questions(MORE), delta=0.5)
+    other = run_suite(scorers[:1], samples_of(MORE), delta=0.5)
     write_report(out, report_of(other), other)
     assert not (out / "seeds.csv").exists(), "of an earlier report"
 
@@ -645,7 +648,7 @@ def test_the_area_is_the_mean_of_the_sweep(run):
 
 
 def test_equal_scorers_have_no_difference():
-    shown = report_html(report_of(run_suite([Counting(), Counting("b")], questions(MORE), delta=0.5)))
+    shown = report_html(report_of(run_suite([Counting(), Counting("b")], samples_of(MORE), delta=0.5)))
     assert "Equal on 1 probe." in shown
 
 
@@ -702,14 +705,14 @@ def test_changes_between_reports(run):
     old = report_of(run)
     assert {one.state for one in differences(old, old)} == {"same"}
     new = report_of(
-        run_suite([Counting(weight=-1.0), Counting("new")], questions(MORE, EMPTY), reference=REFERENCE)
+        run_suite([Counting(weight=-1.0), Counting("new")], samples_of(MORE, EMPTY), reference=REFERENCE)
     )
     states = {(one.probe, one.scorer): one.state for one in differences(old, new)}
     assert states["more@toy", "counting"] == "changed"
     assert states["empty@toy", "counting"] == "same"
     assert states["more@toy", "new"] == "added"
     assert states["less@toy", "turned"] == "gone"
-    other = report_of(run_suite([Counting()], questions(MORE, limit=2), reference=REFERENCE))
+    other = report_of(run_suite([Counting()], samples_of(MORE, limit=2), reference=REFERENCE))
     assert {one.state for one in differences(old, other) if one.state != "gone"} == {"other samples"}
 
 
@@ -743,19 +746,19 @@ class Summed(Counting):
 
 def test_a_report_does_not_depend_on_the_order_of_terms():
     one, other = (
-        report_of(run_suite([Summed(order)], questions(MORE, LESS), delta=0.0)) for order in ("ctao", "otac")
+        report_of(run_suite([Summed(order)], samples_of(MORE, LESS), delta=0.0)) for order in ("ctao", "otac")
     )
     assert one["cells"][0]["telling"][0]["terms"][0] == [["a", 5.0], ["c", 5.0], ["o", 0.0], ["t", 5.0]]
     assert one == other
     assert report_html(one) == report_html(other)
-    infinite = report_of(run_suite([Summed("cat", math.inf)], questions(MORE), delta=0.0))
+    infinite = report_of(run_suite([Summed("cat", math.inf)], samples_of(MORE), delta=0.0))
     assert "terms" not in infinite["cells"][0]["telling"][0]
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-200, 2.0**-40, 1e200, 1e307])
 @pytest.mark.filterwarnings("error")
 def test_results_do_not_depend_on_the_scale_of_scores(run, weight):
-    scaled = run_suite([Counting(weight=weight)], questions(MORE, LESS), reference=REFERENCE)
+    scaled = run_suite([Counting(weight=weight)], samples_of(MORE, LESS), reference=REFERENCE)
     expected = {cell["probe"]: cell for cell in report_of(run)["cells"] if cell["scorer"] == "counting"}
     report = report_of(scaled)
     json.dumps(report, allow_nan=False)
@@ -770,7 +773,7 @@ def test_differences_beyond_the_range_of_floats():
     scorer = FunctionScorer(
         lambda queries, texts: [1.7e308 if "cat" in text else -1.7e308 for text in texts], name="wide"
     )
-    report = report_of(run_suite([scorer], questions(LESS), reference=REFERENCE))
+    report = report_of(run_suite([scorer], samples_of(LESS), reference=REFERENCE))
     json.dumps(report, allow_nan=False)
     assert report["cells"][0]["score"] == -0.5
 
@@ -814,7 +817,7 @@ def test_file_names_are_distinct_and_short():
 
 def test_scorers_with_similar_names_have_separate_files(tmp_path):
     run_ = run_suite(
-        [Counting(name) for name in ("a b", "a-b", "a+b", "x" * 300)], questions(MORE), delta=0.0
+        [Counting(name) for name in ("a b", "a-b", "a+b", "x" * 300)], samples_of(MORE), delta=0.0
     )
     write_report(tmp_path, report_of(run_), run_)
     assert len(list((tmp_path / "results").iterdir())) == 4
@@ -822,7 +825,7 @@ def test_scorers_with_similar_names_have_separate_files(tmp_path):
 
 def test_a_name_with_bytes_that_are_not_utf8_is_written(tmp_path):
     run_ = run_suite(
-        [Counting("bad\udcff")], questions(MORE), delta=0.0, facts={"suites": ["bad\udcff.yaml"]}
+        [Counting("bad\udcff")], samples_of(MORE), delta=0.0, facts={"suites": ["bad\udcff.yaml"]}
     )
     report = report_of(run_)
     write_report(tmp_path, report, run_)
@@ -990,22 +993,22 @@ def test_rankings_are_those_of_the_queries_of_one_collection():
     said_otherwise = Fixed("clash@toy", [Sample("1", "cats, please", "cat cat", "cat", "q")])
     for rule in ("by-query", "by-rank"):
         found = run_suite(
-            [Counting()], questions(MORE, same, said_otherwise), delta=rule, reference=ours
+            [Counting()], samples_of(MORE, same, said_otherwise), delta=rule, reference=ours
         ).scorers[0]
         assert set(found.results) == {"more@toy"}
         assert found.skipped == {
             "same@other": "the rankings are of queries of toy, its queries of other",
             "clash@toy": "1 of its queries have no ranking",
         }
-        unnamed = run_suite([Counting()], questions(same, said_otherwise), delta=rule, reference=REFERENCE)
+        unnamed = run_suite([Counting()], samples_of(same, said_otherwise), delta=rule, reference=REFERENCE)
         assert set(unnamed.scorers[0].results) == {"same@other"}
-    constant = run_suite([Counting()], questions(same, said_otherwise), delta="median", reference=ours)
+    constant = run_suite([Counting()], samples_of(same, said_otherwise), delta="median", reference=ours)
     assert constant.scorers[0].skipped == {}
 
 
 def test_a_query_with_one_candidate_has_no_ranking():
     lists = ReferenceRankings("toy", {"q": "cat", "r": "dog"}, {"q": ("cat cat", "cat"), "r": ("dog",)})
-    found = run_suite([Counting()], questions(MORE), delta="by-query", reference=lists).scorers[0]
+    found = run_suite([Counting()], samples_of(MORE), delta="by-query", reference=lists).scorers[0]
     assert found.skipped == {"more@toy": "1 of its queries have no ranking"}
 
 
@@ -1017,12 +1020,12 @@ def test_an_invalid_threshold_is_refused_before_scoring():
         ("nan", "`delta='median'`"),
     ):
         with pytest.raises(ParameterError, match="or the name of a rule") as caught:
-            run_suite([scorer], questions(MORE), delta=wrong, reference=REFERENCE)
+            run_suite([scorer], samples_of(MORE), delta=wrong, reference=REFERENCE)
         assert caught.value.fixes[0] == fix
     ranked = RunScorer(Run([Ranking(["a"], [1.0], "q")], "ranked"), {"q": "cat"}, {"a": "cat"})
     with pytest.raises(ParameterError, match="or the name of a rule"):
-        run_suite([ranked], questions(MORE), delta="words")
-    assert scorer.asked == []
+        run_suite([ranked], samples_of(MORE), delta="words")
+    assert scorer.scored == []
 
 
 def test_queries_for_which_bm25_finds_nothing():
@@ -1034,11 +1037,11 @@ def test_queries_for_which_bm25_finds_nothing():
 
 def test_every_pattern_of_a_suite_matches_a_probe():
     made = [MORE, Fixed("shuffle-sentences@toy", [])]
-    family = Family("toys", "Toys?", lambda material: made)
-    material = ProbeInputs(open_language("rules"), frozenset())
+    family = Family("toys", "Toys?", lambda inputs: made)
+    inputs = ProbeInputs(open_language("rules"), frozenset())
 
-    def names(*wanted):
-        return [one.probe.name for one in select_probes([family], material, list(map(suite_named, wanted)))]
+    def names(*suites):
+        return [one.probe.name for one in select_probes([family], inputs, list(map(suite_named, suites)))]
 
     assert names("probe:more", "all") == ["more@toy", "shuffle-sentences@toy"]
     assert names("probe:m*@toy") == ["more@toy"]

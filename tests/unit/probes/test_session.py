@@ -101,17 +101,17 @@ def test_paths_are_accepted_as_names(judged, tmp_path):
 
 
 def test_progress_is_reported(judged):
-    told = []
+    calls = []
     probe_rankers(
         ["bm25"],
         judged=judged,
         delta=0.5,
-        progress=lambda stage, done, total: told.append((stage, done, total)),
+        progress=lambda stage, done, total: calls.append((stage, done, total)),
         **GIVEN,
     )
-    stages = dict.fromkeys(stage for stage, _, _ in told)
-    assert {"score: bm25", "read the scores"} <= stages.keys()
-    assert all(done <= total for _, done, total in told if total is not None)
+    stages = dict.fromkeys(stage for stage, _, _ in calls)
+    assert {"score: bm25", "compute statistics"} <= stages.keys()
+    assert all(done <= total for _, done, total in calls if total is not None)
 
 
 @pytest.mark.parametrize(

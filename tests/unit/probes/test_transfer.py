@@ -64,8 +64,8 @@ INPUTS = ProbeInputs(LANGUAGE, STOPS)
 
 def probes_of(name, folder):
     """Return the probes of a data set by their names."""
-    material = ProbeInputs(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
-    probes = FAMILY.make(material)
+    inputs = ProbeInputs(language=LANGUAGE, stop_words=STOPS, folders={name: folder})
+    probes = FAMILY.make(inputs)
     assert all(probe.definition.endswith(".") for probe in probes)
     return {probe.name: probe for probe in probes}
 
@@ -515,8 +515,8 @@ def test_natural_questions(tmp_path):
 
 def test_the_order_of_questions_does_not_matter(tmp_path):
     hashes = set()
-    for name, asked in (("one", QUESTIONS), ("two", QUESTIONS[::-1])):
-        records(tmp_path / name / "nq-train.jsonl", *asked)
+    for name, items in (("one", QUESTIONS), ("two", QUESTIONS[::-1])):
+        records(tmp_path / name / "nq-train.jsonl", *items)
         hashes.add(content_hash(probes_of("nq", tmp_path / name)["factuality-person@nq"].samples(5)))
     assert len(hashes) == 1
 

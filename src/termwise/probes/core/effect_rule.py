@@ -27,12 +27,11 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownIdError, near_names
-from termwise.probes.core.score_gaps import median_gap, query_gaps
+from termwise.probes.core.score_gaps import Scores, median_gap, query_gaps
 from termwise.validation import check, is_finite_number
 
 RULES = ("median", "by-query", "by-rank")
 
-Scores = npt.NDArray[np.float64]
 Effects = npt.NDArray[np.int8]
 
 

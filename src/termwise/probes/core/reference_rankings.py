@@ -11,18 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError
 from termwise.probes.core.sample import Sample, ScorePairs
+from termwise.probes.core.score_gaps import Scores
 from termwise.records import Document, Run
 from termwise.scorers.protocol import TextScorer
 
 DEPTH = 50
 """Default number of candidates of each query."""
-
-Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

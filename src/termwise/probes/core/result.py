@@ -15,9 +15,8 @@ from termwise.errors import DataError
 from termwise.probes.core.effect_rule import EffectRule, score_differences
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.sample import Sample, content_hash
+from termwise.probes.core.score_gaps import Scores
 from termwise.scorers.protocol import Pair, TextScorer, WindowedScorer
-
-Scores = npt.NDArray[np.float64]
 
 
 class Counts(NamedTuple):

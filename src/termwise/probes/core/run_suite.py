@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.probes.core.effect_rule import (
     ByQuery,
@@ -24,7 +21,7 @@ from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.sample import Sample, ScorePairs, check_samples, content_hash
-from termwise.probes.core.score_gaps import pooled_gaps
+from termwise.probes.core.score_gaps import Scores, pooled_gaps
 from termwise.scorers.fingerprint import fingerprint_of
 from termwise.scorers.protocol import PartialScorer, TextScorer
 from termwise.validation import check_count
@@ -116,7 +113,7 @@ class ScorerResults:
     scorer: TextScorer
     fingerprint: str | None
     rule: EffectRule
-    gaps: npt.NDArray[np.float64] | None
+    gaps: Scores | None
     results: Mapping[str, ProbeResult]
     skipped: Mapping[str, str]
 

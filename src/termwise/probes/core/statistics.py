@@ -26,13 +26,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.errors import ParameterError
 from termwise.probes.core.result import ProbeResult
+from termwise.probes.core.score_gaps import Scores
 from termwise.validation import check, check_count, is_finite_number
-
-Values = npt.NDArray[np.float64]
 
 CONFIDENCE, RESAMPLES, SEED = 0.95, 10_000, 0
 
@@ -157,7 +155,7 @@ def published_t(result: ProbeResult) -> tuple[float | None, float | None]:
     return float(test.statistic), float(test.pvalue)
 
 
-def standardised_mean(values: Values) -> float | None:
+def standardised_mean(values: Scores) -> float | None:
     """Return mean / standard deviation; None for fewer than two values, equal values and infinite values.
 
     Examples
@@ -169,7 +167,7 @@ def standardised_mean(values: Values) -> float | None:
     return None if varying is None else float(varying.mean() / varying.std(ddof=1))
 
 
-def _normalised(values: Values) -> Values | None:
+def _normalised(values: Scores) -> Scores | None:
     """Return values times a power of two so that their squares neither underflow nor overflow.
 
     Mean / standard deviation is unchanged to the last bit. None for fewer than two, equal or infinite values.
@@ -177,11 +175,11 @@ def _normalised(values: Values) -> Values | None:
     if len(values) < 2 or not np.isfinite(values).all():
         return None
     _, exponent = np.frexp(np.abs(values).max())
-    scaled: Values = np.ldexp(values, -exponent)
+    scaled: Scores = np.ldexp(values, -exponent)
     return scaled if np.ptp(scaled) else None
 
 
-def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
+def clustered_t(values: Scores, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
     """Return t and p of the clustered test of a mean against 0; see the module.
 
     Examples
@@ -205,7 +203,7 @@ def clustered_t(values: Values, query_ids: Sequence[str]) -> tuple[float | None,
 
 
 def interval(
-    values: Values, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
+    values: Scores, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
     """Return the bounds of the bootstrap interval of a mean; see the module."""
     in_range = is_finite_number(confidence) and 0 < confidence < 1
@@ -229,7 +227,7 @@ def interval(
 
 
 def _estimate(
-    values: Values, query_ids: Sequence[str], confidence: float, resamples: int, seed: int
+    values: Scores, query_ids: Sequence[str], confidence: float, resamples: int, seed: int
 ) -> Estimate:
     low, high = interval(values, query_ids, confidence=confidence, resamples=resamples, seed=seed)
     if not len(values):
@@ -238,11 +236,11 @@ def _estimate(
     return Estimate(float(values.mean()), low, high, t, p, len(set(query_ids)), len(values))
 
 
-def _clusters(values: Values, query_ids: Sequence[str]) -> tuple[Values, Values]:
+def _clusters(values: Scores, query_ids: Sequence[str]) -> tuple[Scores, Scores]:
     """Return the sum and the count of the values of each query."""
     if not len(values):
         return np.empty(0), np.empty(0)
     _, number = np.unique(np.array(query_ids, dtype=object), return_inverse=True)
-    sums: Values = np.bincount(number, weights=values).astype(np.float64)
-    sizes: Values = np.bincount(number).astype(np.float64)
+    sums: Scores = np.bincount(number, weights=values).astype(np.float64)
+    sizes: Scores = np.bincount(number).astype(np.float64)
     return sums, sizes

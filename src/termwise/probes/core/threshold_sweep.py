@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from termwise.probes.core.result import ProbeResult
-
-Values = npt.NDArray[np.float64]
+from termwise.probes.core.score_gaps import Scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +25,9 @@ class Sweep:
         Percentile of the gaps from 0 to 100, the threshold there, and the mean effect.
     """
 
-    percentiles: Values
-    deltas: Values
-    scores: Values
+    percentiles: Scores
+    deltas: Scores
+    scores: Scores
 
     @property
     def area(self) -> float:
@@ -37,7 +35,7 @@ class Sweep:
         return float(self.scores.mean())
 
 
-def sweep(result: ProbeResult, gaps: Values) -> Sweep | None:
+def sweep(result: ProbeResult, gaps: Scores) -> Sweep | None:
     """Return the score of a probe at each percentile of the gaps; None without a sample.
 
     Parameters

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from termwise.evaluate.correction import holm
-from termwise.probes.core.result import ProbeResult, Scores, json_score
+from termwise.probes.core.result import ProbeResult, json_score
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
+from termwise.probes.core.score_gaps import Scores
 from termwise.probes.core.statistics import Estimate, compare
 from termwise.probes.report.examples import sample_texts
 

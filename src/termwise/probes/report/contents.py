@@ -82,7 +82,7 @@ def report_of(
         for one in run.probes:
             if one.probe.name in scorer.results:
                 cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples, resamples))
-                progress("read the scores", len(cells), total)
+                progress("compute statistics", len(cells), total)
     _correct(cells, section_of)
     return {
         "format": FORMAT,
