@@ -1,6 +1,7 @@
 """Figures of interpolated runs: the value of every share of the first run, and the best share of each query.
 
-Figures need matplotlib, the extra ``plot``. Equal results give equal files, without dates and settings of the machine.
+Figures need matplotlib, which the extra ``dev`` installs. Equal results give equal files, without dates and settings of
+the machine.
 """
 
 from __future__ import annotations
@@ -178,7 +179,7 @@ def _default_settings() -> Iterator[Any]:
     try:
         import matplotlib
     except ImportError:
-        raise MissingExtraError.of("matplotlib", "plot", "a figure") from None
+        raise MissingExtraError.of("matplotlib", "dev", "a figure") from None
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # characters that the font lacks are drawn as boxes
         matplotlib.rcdefaults()

@@ -101,7 +101,7 @@ def test_without_matplotlib_the_extra_is_named(found, monkeypatch):
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"termwise\[plot\]"):
+    with pytest.raises(MissingExtraError, match=r"termwise\[dev\]"):
         shares_figure([ShareCurve.of(found[0])], first="one", second="other")
 
 
