@@ -68,6 +68,15 @@ class LoopSettings(TypedSettings):
     take: Take
     workers: int
 
+    ranges = MappingProxyType(
+        {
+            **dict.fromkeys(("accumulate", "save_every", "validate_every"), (1, math.inf)),
+            "warm_up": (0, 1),
+            "seed": (0, 2**32 - 1),
+            "workers": (0, MOST_WORKERS),
+        }
+    )
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(LoopSettings):
@@ -178,24 +187,12 @@ class TrainSettings(LoopSettings):
 
     ranges = MappingProxyType(
         {
+            **LoopSettings.ranges,
             "document_length": (3, math.inf),
             "query_length": (3, math.inf),
             "epochs": (1, MOST_EPOCHS),
-            **dict.fromkeys(
-                (
-                    "batch",
-                    "accumulate",
-                    "block",
-                    "negative_depth",
-                    "head_pairs",
-                    "save_every",
-                    "validate_every",
-                ),
-                (1, math.inf),
-            ),
-            **dict.fromkeys(("warm_up", "dropout", "flattening", "teacher_weight", "sparsity_ramp"), (0, 1)),
-            "seed": (0, 2**32 - 1),
-            "workers": (0, MOST_WORKERS),
+            **dict.fromkeys(("batch", "block", "negative_depth", "head_pairs"), (1, math.inf)),
+            **dict.fromkeys(("dropout", "flattening", "teacher_weight", "sparsity_ramp"), (0, 1)),
             "idf_power": (0, LARGEST_POWER),
         }
     )

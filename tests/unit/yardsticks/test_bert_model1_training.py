@@ -29,7 +29,12 @@ from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E4
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings  # noqa: E402
 from termwise.yardsticks.bert_model1.step import MarginStep, PairCollator, SampledBatches  # noqa: E402
-from termwise.yardsticks.bert_model1.training import Validation, candidates_of, config_of, train_bert_model1  # noqa: E402
+from termwise.yardsticks.bert_model1.training import (  # noqa: E402
+    candidates_of,
+    config_of,
+    train_bert_model1,
+    validation_of,
+)
 
 from .conftest import SMALL, small_network  # noqa: E402
 
@@ -142,7 +147,7 @@ def test_validation_candidates_are_bm25_passages_then_relevant_ones():
 def test_validation_restores_the_training_mode(base, analyzer, source):
     network = small_network(base)
     held_out = HeldOut.sample([source], queries=6, seed=1)
-    measures = Validation(network, analyzer, held_out, SETTINGS)()
+    measures = validation_of(network, analyzer, held_out, SETTINGS)()
     assert set(measures) == {"nDCG@10", "RR@10"}
     assert all(0 < value <= 1 for value in measures.values())
     assert network.training

@@ -32,7 +32,7 @@ from termwise.train.loop.preparation import (
 )
 from termwise.train.loop.run_log import LOG, write_facts
 from termwise.train.loop.step import PlannedBatches, TrainingStep
-from termwise.train.loop.trainer import TermTrainer, selected_checkpoint, training_arguments
+from termwise.train.loop.trainer import TermTrainer, training_arguments
 from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import TermNetwork, TildeNetwork
@@ -189,7 +189,7 @@ def _trainer(
 def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
     """Return the facts of `TrainedNetwork`."""
     settings, steps = run.settings, trainer.state.global_step
-    best = selected_checkpoint(trainer, settings)
+    best = trainer.best
     head_pairs = 0
     if run.kind == TildeNetwork.kind and settings.head_steps:
         head_pairs = min(settings.head_pairs, sum(map(len, run.sources)))

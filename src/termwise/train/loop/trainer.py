@@ -112,6 +112,29 @@ class TermTrainer(Trainer):
         """Seconds of training so far, over all sessions of the run."""
         return self._elapsed.seconds
 
+    @property
+    def best(self) -> dict[str, Any]:
+        """Step and measures of the selected weights; empty if they were not validated."""
+        if self._settings.take == "last":
+            step = self.state.global_step
+        elif self.state.best_model_checkpoint is None:
+            return {}
+        else:
+            step = step_of(self.state.best_model_checkpoint)
+        validations = [
+            line
+            for line in self.state.log_history
+            if line.get("step") == step and f"{EVAL}{SELECTION_MEASURE}" in line
+        ]
+        if self._settings.take == "last" and not validations:
+            return {}
+        return {"step": step} | {
+            name.removeprefix(EVAL): value
+            for line in validations
+            for name, value in line.items()
+            if name.startswith(EVAL)
+        }
+
     def train(
         self,
         resume_from_checkpoint: str | bool | None = None,
@@ -361,26 +384,3 @@ def check_precision(precision: TrainingPrecision) -> None:
             facts=[("precision", precision), ("device", "cpu")],
             fixes=["`settings.precision='bfloat16'`", "`settings.precision='float32'`"],
         )
-
-
-def selected_checkpoint(trainer: TermTrainer, settings: LoopSettings) -> dict[str, Any]:
-    """Return step and measures of the selected weights; empty if they were not validated."""
-    if settings.take == "last":
-        step = trainer.state.global_step
-    elif trainer.state.best_model_checkpoint is None:
-        return {}
-    else:
-        step = step_of(trainer.state.best_model_checkpoint)
-    measured = [
-        line
-        for line in trainer.state.log_history
-        if line.get("step") == step and f"{EVAL}{SELECTION_MEASURE}" in line
-    ]
-    if settings.take == "last" and not measured:
-        return {}
-    return {"step": step} | {
-        name.removeprefix(EVAL): value
-        for line in measured
-        for name, value in line.items()
-        if name.startswith(EVAL)
-    }

@@ -9,7 +9,7 @@ from typing import Literal
 
 from termwise.settings import MOST_EPOCHS
 from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
-from termwise.train.settings import MOST_WORKERS, LoopSettings, Schedule, Take, TrainingPrecision
+from termwise.train.settings import LoopSettings, Schedule, Take, TrainingPrecision
 from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 
@@ -73,14 +73,10 @@ class BertModel1Settings(BertModel1Config, LoopSettings):
     ranges = MappingProxyType(
         {
             **BertModel1Config.ranges,
+            **LoopSettings.ranges,
             "epochs": (1, MOST_EPOCHS),
-            **dict.fromkeys(
-                ("batch", "accumulate", "negative_depth", "save_every", "validate_every"),
-                (1.0, math.inf),
-            ),
-            **dict.fromkeys(("warm_up", "dropout"), (0.0, 1.0)),
+            **dict.fromkeys(("batch", "negative_depth"), (1.0, math.inf)),
+            "dropout": (0.0, 1.0),
             **dict.fromkeys(("negatives", "validation_depth"), (1.0, float(NEGATIVES_PER_PAIR))),
-            "seed": (0, 2**32 - 1),
-            "workers": (0, MOST_WORKERS),
         }
     )

@@ -18,7 +18,6 @@ from termwise._version import __version__
 from termwise.collection.pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
-from termwise.records import Ranking
 from termwise.search.candidates import rank_candidates
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
@@ -29,7 +28,7 @@ from termwise.train.data.training_data import read_training_data
 from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
 from termwise.train.loop.ownership import check_folder, claim
 from termwise.train.loop.run_log import LOG, write_facts
-from termwise.train.loop.trainer import TermTrainer, check_precision, selected_checkpoint, training_arguments
+from termwise.train.loop.trainer import TermTrainer, Validate, check_precision, training_arguments
 from termwise.train.loop.validation import HeldOut, measure_rankings
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import set_dropout, torch_threads
@@ -164,7 +163,7 @@ def train_bert_model1(
         settings=settings,
         validate=None
         if held_out is None
-        else Validation(network, analyzer, held_out, settings, threads=threads),
+        else validation_of(network, analyzer, held_out, settings, threads=threads),
         log=work / LOG,
         progress=progress,
         say=say,
@@ -181,7 +180,7 @@ def train_bert_model1(
         "queries": len(judged),
         "validation": training_data.origin,
         "steps": trainer.state.global_step,
-        "best": selected_checkpoint(trainer, settings),
+        "best": trainer.best,
         "seconds": round(trainer.seconds, 1),
     }
     write_facts(work, facts)
@@ -210,40 +209,28 @@ def _not_empty(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray
     return np.array([bool(analyzer.tokens(text)) for text in texts], dtype=np.bool_)
 
 
-class Validation:
-    """Validation: ranks the relevant passages of each held-out query among those that BM25 finds."""
+def validation_of(
+    network: BertModel1,
+    analyzer: WordPieceAnalyzer,
+    held_out: HeldOut,
+    settings: BertModel1Settings,
+    *,
+    threads: int = 1,
+) -> Validate:
+    """Return a function that ranks the relevant passages of each held-out query among those that BM25 finds."""
+    candidates = candidates_of(held_out, depth=settings.validation_depth, seed=settings.seed, threads=threads)
 
-    def __init__(
-        self,
-        network: BertModel1,
-        analyzer: WordPieceAnalyzer,
-        held_out: HeldOut,
-        settings: BertModel1Settings,
-        *,
-        threads: int = 1,
-    ) -> None:
-        self._network = network
-        self._analyzer = analyzer
-        self._held_out = held_out
-        self._candidates = candidates_of(
-            held_out, depth=settings.validation_depth, seed=settings.seed, threads=threads
-        )
+    def validate() -> Mapping[str, float]:
+        training = network.training
+        scorer = BertModel1Scorer(network, analyzer)
+        rankings = []
+        for number, passages in enumerate(candidates):
+            scores = scorer.score(held_out.queries[number], [held_out.passages[place] for place in passages])
+            rankings.append(rank_candidates([str(place) for place in passages], scores, str(number)))
+        network.train(training)
+        return measure_rankings(rankings, held_out)
 
-    def __call__(self) -> Mapping[str, float]:
-        """Return the values of `termwise.train.loop.validation.MEASURES`."""
-        training = self._network.training
-        scorer = BertModel1Scorer(self._network, self._analyzer)
-        try:
-            rankings = [self._ranking(scorer, number) for number in range(len(self._candidates))]
-        finally:
-            self._network.train(training)
-        return measure_rankings(rankings, self._held_out)
-
-    def _ranking(self, scorer: BertModel1Scorer, number: int) -> Ranking:
-        candidates = self._candidates[number]
-        texts = [self._held_out.passages[candidate] for candidate in candidates]
-        scores = scorer.score(self._held_out.queries[number], texts)
-        return rank_candidates([str(candidate) for candidate in candidates], scores, str(number))
+    return validate
 
 
 def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1) -> list[list[int]]:
