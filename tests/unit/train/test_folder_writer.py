@@ -73,7 +73,6 @@ def test_a_folder_has_the_files_for_indexing_and_for_training(write, network):
     assert (manifest.positions, manifest.length) == (POSITIONS, 32)
     assert manifest.special == SPECIAL
     assert manifest.networks() == {"float32": "model.onnx", "int8": "model.int8.onnx"}
-    assert (folder.folder / "README.md").read_text() == "# toy\n"
     for name in manifest.files:
         folder.path(name)  # compares checksums
     np.testing.assert_array_equal(folder.floors, np.where(folder.kept, FLOORS, 0))
