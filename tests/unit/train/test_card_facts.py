@@ -109,8 +109,8 @@ def test_later_defaults_are_listed_beside_those_of_training(folder):
     before = {"trained_with": {"expansion_terms": 32, "length": 64}}
     told = card_facts(folder(length=98), "tildev2", RUN | before, settings, {})["selection"]
     assert told == (
-        f"{plain} Chosen since, as defaults of an index: `expansion_terms` 48 (32 in training), `length` 98 (64 in "
-        "training)."
+        f"{plain} Defaults of an index changed after training: `expansion_terms` 48 (32 in training), "
+        "`length` 98 (64 in training)."
     )
 
 

@@ -168,7 +168,7 @@ def card_facts(
     last = run["settings"].get("take") == "last"
     selection = (
         f"The checkpoint of step {best['step']} of {run['steps']}, "
-        f"{'the last, as was set' if last else 'the best by nDCG@10 on held-out pairs'} ({run['validation']})."
+        f"{'the last, as set' if last else 'the best by nDCG@10 on held-out pairs'} ({run['validation']})."
         if best
         else f"The last weights, after {run['steps']} steps; "
         + (
@@ -182,8 +182,8 @@ def card_facts(
         evaluation = {
             "columns": ["held-out pairs", *measured],
             "rows": [[run["validation"], *(f"{value:.4f}" for value in measured.values())]],
-            "note": "Each query is ranked over the pool of all held-out passages, which is small: the values tell one "
-            "checkpoint from another and cannot be compared with those of a collection.",
+            "note": "Each query is ranked over the pool of all held-out passages, which is small: the values compare "
+            "checkpoints with each other, and cannot be compared with those of a collection.",
         }
     return {
         "name": given.get("name", out.resolve().name),
@@ -208,9 +208,9 @@ def card_facts(
                 for departure in _code_departures(out, kind, settings)
             ),
         ],
-        "selection": " ".join([selection, *_chosen_since(out, run)]),
+        "selection": " ".join([selection, *_later_defaults(out, run)]),
         "evaluation": given.get("evaluation", evaluation),
-        "limits": given.get("limits", ["Texts unlike those it was trained on were not tried."]),
+        "limits": given.get("limits", ["Not tested on texts unlike the training data."]),
         "usage": given.get("usage", [f"termwise index COLLECTION --model {out.resolve().name} --out INDEX"]),
         "files": {
             path.name: path.stat().st_size
@@ -247,14 +247,14 @@ def _code_departures(out: Path, kind: str, settings: TrainSettings) -> list[tupl
     return departures
 
 
-def _chosen_since(out: Path, run: Mapping[str, Any]) -> list[str]:
-    """Describe the defaults of an index that differ from training."""
+def _later_defaults(out: Path, run: Mapping[str, Any]) -> list[str]:
+    """Describe the defaults of an index that were changed after training."""
     before = run.get("trained_with", {})
     if not before:
         return []
     now = EncoderFolder.open(out).manifest.defaults
     changes = [f"`{name}` {now[name]} ({then} in training)" for name, then in sorted(before.items())]
-    return [f"Chosen since, as defaults of an index: {', '.join(changes)}."]
+    return [f"Defaults of an index changed after training: {', '.join(changes)}."]
 
 
 def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:

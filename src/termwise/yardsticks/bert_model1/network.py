@@ -8,7 +8,7 @@ With the vectors x_q of the query tokens and x_d of the document tokens, over al
 
 (Boytsov & Kolter, ECIR 2021, section 3.2). The vectors are the outputs of the last layer of the encoder, which ends
 with a LayerNorm; unlike for rows of a table, there is no further LayerNorm and no tanh. A mean of many T is computed by
-log-sum-exp of their logarithms, in float32 whatever the precision of the encoder.
+log-sum-exp of their logarithms, in float32 for every precision of the encoder.
 
 A document of several windows (see `windows`) has one query vector for each query token and window. By default the
 tokens of a window meet the query vectors of the same window, so that T(q|d) compares two vectors of one forward pass.

@@ -30,7 +30,7 @@ class BertModel1Settings(BertModel1Config, LoopSettings):
         As in `LoopSettings`. The 16 queries of the paper are ``batch=16``, or on a small
         device ``batch=1`` and ``accumulate=16``.
     max_steps : int
-        Limit of the steps, whatever `epochs` is; 0 for none. The schedule ends there too.
+        Limit of the steps, regardless of `epochs`; 0 for none. The schedule ends there too.
     dropout : float
         Dropout of the encoder.
     checkpointing : bool
