@@ -59,7 +59,9 @@ def command(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare runs: paired tests, corrections, intervals, wins and losses.
+    """Compare runs with paired tests.
+
+    Prints corrected p-values, confidence intervals, wins and losses.
 
     Example: termwise compare --qrels test.qrels bm25.trec tilde.trec --test t --correction bonferroni
     """

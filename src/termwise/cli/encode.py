@@ -45,7 +45,9 @@ def command(
     provider: Provider = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run an encoder over one shard of a collection; index --encoding uses the result.
+    """Run an encoder over one shard of a collection.
+
+    The command index --encoding uses the result.
 
     Example: termwise encode docs.jsonl --model tilde --encoding docs.rows --shard 1/4
     """

@@ -30,7 +30,7 @@ def command(
     as_json: JsonFlag = False,
     html: Annotated[Path | None, option("--html FILE", "Write one self-contained HTML page.")] = None,
 ) -> None:
-    """Show the score of a document for a query as a sum over terms.
+    """Show the score of a document as a sum over query terms.
 
     Examples: termwise explain DIR "the query" DOC_ID,
     termwise explain DIR --like OTHER_ID DOC_ID

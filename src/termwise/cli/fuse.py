@@ -44,7 +44,7 @@ def command(
     documents: Documents = None,
     queries: ScalingQueries = None,
     index: ScalingIndexes = None,
-    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    tag: Annotated[str, option("--tag NAME", "Name of the run, its last column.")] = "termwise",
     separator: Separator = "space",
     as_json: JsonFlag = False,
 ) -> None:

@@ -53,7 +53,9 @@ def command(
     memory: Memory = "2GB",
     as_json: JsonFlag = False,
 ) -> None:
-    """Fuse indexes of the same documents into one index, whose scores are the fused scores.
+    """Fuse indexes of the same documents into one index.
+
+    Its scores are the fused scores.
 
     Examples: termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --normalise raw --out both.tw,
     termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw

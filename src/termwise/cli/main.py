@@ -80,8 +80,8 @@ train.app.command("neural-model1")(train_neural_model1.command)
 train.app.command("bert-model1")(train_bert_model1.command)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(given: bool) -> None:
+    if given:
         typer.echo(f"termwise {__version__}")
         raise typer.Exit
 
@@ -101,15 +101,15 @@ def run(arguments: list[str] | None = None) -> int:
     Parameters
     ----------
     arguments : list of str, optional
-        What follows the program's name; by default that of the process.
+        Arguments after the name of the program; by default those of the process.
     """
-    asked_for_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        with nullcontext() if asked_for_json else on_compilation(note_compiling):
+        with nullcontext() if as_json else on_compilation(note_compiling):
             app(args=arguments, prog_name="termwise")
         sys.stdout.flush()
-    except SystemExit as leaving:  # how typer ends, also on wrong usage (2) and on Ctrl-C (130)
-        return _flushed(leaving.code)
+    except SystemExit as exit_:  # raised by typer, also for wrong usage (2) and Ctrl-C (130)
+        return _flushed(exit_.code)
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
         print(legible(f"termwise: the system refuses: {where}{error.strerror or error}"), file=sys.stderr)
@@ -131,7 +131,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _flushed(code: str | int | None) -> int:
-    """Write out what was printed; a full disk is said once, and not again when Python ends."""
+    """Flush stdout and return the exit status; a full disk is reported once, not again when Python exits."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -140,7 +140,7 @@ def _flushed(code: str | int | None) -> int:
         return 3
     if code is None or isinstance(code, int):
         return code or 0
-    print(legible(f"termwise: {code}"), file=sys.stderr)  # as Python does where a program leaves with a text
+    print(legible(f"termwise: {code}"), file=sys.stderr)  # as Python does for an exit with a text
     return 1
 
 
@@ -151,13 +151,13 @@ def _terminated(number: int, _: object) -> None:
 def script() -> None:
     """Entry point of the installed command.
 
-    A reader that leaves early, as in ``termwise search ... | head``, ends the program as it ends any other; a
-    terminal that cannot show a character gets a question mark instead.
+    A closed pipe, as in ``termwise search ... | head``, ends the program silently. A terminal that cannot show a
+    character shows a question mark instead.
     """
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us
+        if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     signal.signal(signal.SIGTERM, _terminated)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -1,13 +1,11 @@
-"""``termwise rerank``: score the candidates of a run again, and sort them by the new scores."""
+"""``termwise rerank``: new scores for the candidates of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from termwise.cli.judged import load_queries
 from termwise.cli.options import (
@@ -19,6 +17,7 @@ from termwise.cli.options import (
     column_separator,
     model_settings,
     option,
+    refuse_options,
 )
 from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
@@ -45,16 +44,16 @@ def command(
         str | None,
         option(
             "--scorer NAME|DIR",
-            "Score the stored texts with any scorer that termwise probe takes, such as a network of termwise "
-            "train bert-model1, a cross-encoder of sentence-transformers, or a published ranker as mono-t5:, "
-            "colbert:, epic: or ance:DIR; needs an index with --store-text.",
+            "Score the stored texts with any scorer of termwise probe, such as a network of termwise train "
+            "bert-model1, a cross-encoder of sentence-transformers, or a published ranker, named mono-t5:DIR, "
+            "colbert:DIR, epic:DIR or ance:DIR; needs an index with --store-text.",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None, option("--set NAME=VALUE", "With --table: a parameter of model1; repeatable.")
     ] = None,
     tuned: TunedSettings = None,
-    tag: Annotated[str, typer.Option("--tag", help="Name of the run, its last column.")] = "termwise",
+    tag: Annotated[str, option("--tag NAME", "Name of the run, its last column.")] = "termwise",
     separator: Separator = "space",
     threads: Threads = None,
     as_json: JsonFlag = False,
@@ -71,7 +70,8 @@ def command(
     if scorer is None:
         rank_many = _index_ranker(folder, table, settings, tuned, threads)
     else:
-        _refuse_with_scorer({"--table": table, "--set": settings, "--settings": tuned, "--threads": threads})
+        given = {"--table": table, "--set": settings, "--settings": tuned, "--threads": threads}
+        refuse_options(given, "with --scorer")
         rank_many = _text_ranker(folder, scorer)
     candidates = read_run(run)
     query_list = load_queries(queries)
@@ -90,8 +90,8 @@ def command(
                 "without_candidates": without_candidates,
             }
         )
-    _note_left_out(without_text, f"of {run} have no text in {queries}", f"of {run} has no text in {queries}")
-    _note_left_out(without_candidates, f"have no candidates in {run}", f"has no candidates in {run}")
+    _note_left_out(without_text, f"of {run} without a text in {queries}")
+    _note_left_out(without_candidates, f"without candidates in {run}")
     note(f"{output}: {len(timed.run):,} queries")
 
 
@@ -100,8 +100,7 @@ def _index_ranker(
 ) -> Callable[..., TimedRun]:
     """Return a ranker by the weights of an index, or by a translation table over its document terms."""
     if table is not None:
-        if threads is not None:
-            raise UsageError("with --table queries are scored on one thread", fixes=["leave --threads out"])
+        refuse_options({"--threads": threads}, "with --table, which uses one thread")
         return opened_scorer(
             folder, table, with_tuned(tuned, model_settings(settings or ()), table)
         ).rank_many
@@ -127,17 +126,8 @@ def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
     return TextReranker(index, open_scorer(scorer, context)).rank_many
 
 
-def _refuse_with_scorer(options: Mapping[str, object]) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise UsageError(
-            f"{given[0]} and --scorer are two ways to score",
-            fixes=[f"leave {given[0]} out", "leave --scorer out"],
-        )
-
-
-def _note_left_out(query_ids: Sequence[str], several: str, one: str) -> None:
+def _note_left_out(query_ids: Sequence[str], reason: str) -> None:
     if query_ids:
         shown = ", ".join(query_ids[:5]) + (", ..." if len(query_ids) > 5 else "")
-        why = f"query {one} and was" if len(query_ids) == 1 else f"queries {several} and were"
-        note(f"{len(query_ids):,} {why} left out: {shown}")
+        queries = "1 query" if len(query_ids) == 1 else f"{len(query_ids):,} queries"
+        note(f"left out: {queries} {reason}: {shown}")

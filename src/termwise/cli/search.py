@@ -78,7 +78,7 @@ def command(
         ),
     ] = False,
     tag: Annotated[
-        str | None, typer.Option("--tag", help="Name of the run, its last column.  [default: termwise]")
+        str | None, option("--tag NAME", "Name of the run, its last column.  [default: termwise]")
     ] = None,
     separator: Separator = "space",
     threads: Threads = None,

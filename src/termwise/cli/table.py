@@ -1,4 +1,4 @@
-"""``termwise table``: look words up in a translation table."""
+"""``termwise table``: translations of words in a translation table."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ Seen = Annotated[
 ]
 
 _RARE = 500_000
-"""A word is rare if fewer than one in this many training tokens is that word."""
+"""A word is rare if its share of the training tokens is below 1 in this number."""
 
 _CONTINUES = "##"
 
 
 def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_json: JsonFlag = False) -> None:
-    """Show the most probable translations of words, in both directions.
+    """Show the most probable translations of words.
+
+    In both directions: query terms given a document term, and document terms given a query term.
 
     Example: termwise table model1 volcano
     """
@@ -115,9 +117,9 @@ def _print(found: dict[str, Any], word: str) -> None:
     console = stdout()
     console.print(f"{found['term']}{word and f' (of {legible_line(word)})'}, seen {times}", style="bold")
     shown = Table(box=None, pad_edge=False, header_style="dim")
-    shown.add_column("asked for with")
+    shown.add_column("query terms")
     shown.add_column("T", justify="right")
-    shown.add_column("  asks for")
+    shown.add_column("  document terms")
     shown.add_column("T", justify="right")
     for place in range(max(len(found["asked"]), len(found["asks"]))):
         cells: list[str] = []

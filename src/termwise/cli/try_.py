@@ -67,9 +67,10 @@ def command(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Index the documentation of the running Python, search it, explain a score, and evaluate the ranking.
+    """Try termwise on the documentation of the running Python.
 
-    Nothing is downloaded. The indexes are kept, for the commands printed at the end.
+    Indexes it, searches it, explains a score and evaluates the ranking. Nothing is downloaded. The indexes are kept
+    for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
     from termwise.translation import shipped_tables

@@ -1,4 +1,4 @@
-"""``termwise tune``: tune the settings of a translation table together with its fusion weight."""
+"""``termwise tune``: settings of a translation table and its fusion weight, from judged queries."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command(
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Tune the settings of a translation table for a collection, together with its fusion weight.
+    """Tune a translation table and its fusion weight.
 
     Example: termwise tune ml.tw --table model1 --first bm25.trec --queries dev.jsonl --qrels dev.qrels --output t.json
     """

@@ -10,7 +10,7 @@ from termwise.errors import CheckFailedError
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Read every byte of an index and compare it with its checksums."""
+    """Check every byte of an index against its checksums."""
     from termwise.index import verify
 
     with progress_bar() as progress:

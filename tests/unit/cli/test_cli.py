@@ -58,6 +58,13 @@ def test_version_and_help(capsys):
     assert "explain" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("group", [[], ["train"]])
+def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, group):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([*group, "--help"]) == 0
+    assert "..." not in capsys.readouterr().out.partition("Options:")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

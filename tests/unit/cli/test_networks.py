@@ -207,8 +207,8 @@ def test_queries_without_candidates_are_counted(place, capsys):
         "without_candidates": ["q2"],
     }
     assert streams.err.splitlines() == [
-        "2 queries of first.trec have no text in queries.tsv and were left out: q7, q8",
-        "1 query has no candidates in first.trec and was left out: q2",
+        "left out: 2 queries of first.trec without a text in queries.tsv: q7, q8",
+        "left out: 1 query without candidates in first.trec: q2",
         "o.trec: 1 queries",
     ]
 

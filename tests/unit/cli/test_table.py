@@ -34,7 +34,7 @@ def table(place: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return place / "table"
 
 
-def test_training_says_what_came_out(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_prints_a_summary(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*TRAIN, "--set", "analyzer=standard", "--set", "iterations=3", "--set", "tolerance=0"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("table: 20 translations of 8 terms")
@@ -43,7 +43,7 @@ def test_training_says_what_came_out(place: Path, capsys: pytest.CaptureFixture[
     assert len(said.err.splitlines()) == 4
 
 
-def test_training_names_a_pair_that_makes_very_many_cells(
+def test_training_notes_a_pair_with_very_many_cells(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("termwise.translation.bitext._LARGE", 3)
@@ -77,13 +77,13 @@ def test_mistakes_in_training(place: Path, capsys: pytest.CaptureFixture[str]) -
 def test_translations_both_ways(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "table", "House", "book", "-k", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == ["house, seen once", "asked for with       T    asks for       T"]
+    assert lines[:2] == ["house, seen once", "query terms       T    document terms       T"]
     assert lines[2].split()[0] == lines[2].split()[2] == "haus"
     assert lines[4] == "book, seen 2 times"
     assert len(lines) == 8
 
 
-def test_each_word_is_answered_on_its_own(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_word_has_its_own_result(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "table", "...", "house", "houses"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("house, seen once\n")
@@ -95,9 +95,7 @@ def test_each_word_is_answered_on_its_own(table: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == ""
 
 
-def test_words_in_quotes_are_answered_as_separate_ones(
-    table: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_words_in_quotes_are_separate_words(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "table", "house", "...", "houses", "book"]) == 0
     separate = capsys.readouterr()
     assert run(["table", "table", "house ... houses", " book"]) == 0
@@ -110,7 +108,7 @@ def test_words_in_quotes_are_answered_as_separate_ones(
     assert "the analyzer removes it" in capsys.readouterr().err
 
 
-def test_rare_words_are_left_out_unless_asked_for(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rare_words_are_shown_with_seen_0(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     terms = Vocabulary(["storm", "wind", "typo"])
     counts = [900_000, 200_000, 1]
     made = TranslationTable(
