@@ -31,8 +31,8 @@ Validation = Annotated[
     str | None,
     option(
         "--validation DATA|none",
-        "Held-out pairs; the best checkpoint on them is kept.  [default: the dev split of the data, or one query in "
-        "fifty]",
+        "Held-out pairs; the best checkpoint on them is kept.  [default: the split dev or validation of the data, or "
+        "2 % of its queries]",
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")]

@@ -671,7 +671,7 @@ def test_names_are_not_markup(place, capsys, name):
 def test_weights_that_are_all_zero_are_refused(place, capsys):
     (place / "v.jsonl").write_text('{"id": "a", "vector": {"x": 0}}\n')
     assert run(["index", "v.jsonl", "--model", "vectors", "--out", "v.tw"]) == 3
-    assert "zero" in capsys.readouterr().err
+    assert "all weights are 0" in capsys.readouterr().err
     assert not (place / "v.tw").exists()
 
 

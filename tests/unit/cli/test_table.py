@@ -49,7 +49,7 @@ def test_training_notes_a_pair_with_very_many_cells(
     monkeypatch.setattr("termwise.translation.bitext._LARGE", 3)
     assert run([*TRAIN, "--set", "analyzer=standard", "--json"]) == 0
     said = capsys.readouterr()
-    told = [line for line in said.err.splitlines() if "cells" in line]
+    told = [line for line in said.err.splitlines() if "makes" in line]
     assert told == [
         "pair 1 of pairs, 2 x 2 terms, makes 8 cells, and 2 more above 3: "
         "such pairs take much time and memory"
