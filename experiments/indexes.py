@@ -16,7 +16,6 @@ import record
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
 from termwise.encode.document_encoder import Advance, network_record, no_advance
-from termwise.encode.open_encoder import lazy_document_encoder
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -294,7 +293,7 @@ class TrimmedEncoder(TimedEncoder):
         blocks = blocks_folder(folder, encoder)
         super().__init__(encoder, blocks.with_suffix(".json"))
         self._keep = model.keep
-        self._cut = lazy_document_encoder(model, precision=precision)
+        self._cut = open_document_encoder(model, precision=precision, load=False)
         self._blocks = self._read_blocks(documents, blocks, progress_lines(folder.name))
 
     def _read_blocks(

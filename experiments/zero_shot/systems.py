@@ -19,8 +19,7 @@ from indexes import Built, Effort, index_counts, index_encoded
 from judged_collection import Judged, documents_folder
 from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
 
-from termwise.encode import EncoderFolder
-from termwise.encode.open_encoder import lazy_document_encoder
+from termwise.encode import EncoderFolder, open_document_encoder
 from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
 from termwise.models import NetworkModel, make_model
@@ -118,7 +117,7 @@ class Tools:
         described: Mapping[str, Any] = {}
         known: dict[str, Any] = {}
         if isinstance(model, NetworkModel):
-            encoder = lazy_document_encoder(model, precision=self.precision)
+            encoder = open_document_encoder(model, precision=self.precision, load=False)
             described = encoder.description
             known = {**described["settings"], "idf_power": encoder.idf_power}
         if described.get("expansion"):

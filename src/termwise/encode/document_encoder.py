@@ -118,7 +118,7 @@ def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
     return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
 
 
-def fingerprint_of(settings: Mapping[str, Any]) -> str:
+def settings_fingerprint(settings: Mapping[str, Any]) -> str:
     """Return ``sha256:`` and the digest of JSON-like settings."""
     text = json.dumps(settings, sort_keys=True, ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -39,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.encode.encoder_manifest import FOLDERS, NAME, EncoderKind, EncoderManifest, ExpansionRecord
-from termwise.errors import MissingFileError, ModelFormatError
+from termwise.errors import ModelFormatError
 from termwise.models.tildev2 import Counting
 from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
@@ -63,8 +63,6 @@ MAX_FILE = 1 << 32
 
 _CHECKPOINT_FILES = ("config.json", "modules.json")
 """Files of a checkpoint of transformers or of sentence-transformers."""
-
-_CHOOSE_ENCODER = "give the name of a shipped encoder, or the path of an encoder folder"
 
 _NPY = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d{1,10}),\), \} *\n")
@@ -259,13 +257,10 @@ class EncoderFolder:
         record = self.manifest.files.get(file)
         path = self.folder / file
         if record is None:
+            available = ", ".join(self.manifest.files)
             raise ModelFormatError(
                 "the encoder has no such file",
-                facts=[
-                    ("encoder", self.folder),
-                    ("given", file),
-                    ("available", ", ".join(self.manifest.files)),
-                ],
+                facts=[("encoder", self.folder), ("given", file), ("available", available)],
             )
         if file not in self._checked:
             _folders(self.name).check_recorded(path, record, MAX_FILE)
@@ -304,22 +299,20 @@ def _shipped_root() -> Path:
 def _manifest_bytes(name: str, folder: Path) -> bytes:
     shipped = ("ship with the package", ", ".join(shipped_encoders()) or "none")
 
-    def other() -> ModelFormatError:
-        checkpoint = any((folder / file).is_file() for file in _CHECKPOINT_FILES)
+    def checkpoint() -> ModelFormatError | None:
+        if not any((folder / file).is_file() for file in _CHECKPOINT_FILES):
+            return None
         return ModelFormatError(
-            "this folder is a checkpoint for training, not an encoder folder"
-            if checkpoint
-            else "this folder is not an encoder folder",
+            "this folder is a checkpoint for training, not an encoder folder",
             facts=[("path", folder), ("missing", NAME), shipped],
-            fixes=[f"convert it with `convert_checkpoint({folder})`" if checkpoint else _CHOOSE_ENCODER],
+            fixes=[f"convert it with `convert_checkpoint({folder})`"],
         )
 
     return _folders(name).manifest_bytes(
         folder / NAME,
-        missing=lambda: MissingFileError(
-            "there is no such encoder", facts=[("path", folder), shipped], fixes=[_CHOOSE_ENCODER]
-        ),
-        other=other,
+        facts=[shipped],
+        fixes=["give the name of a shipped encoder, or the path of an encoder folder"],
+        other=checkpoint,
     )
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.encode.batches import DOCUMENTS
-from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance, part_of
+from termwise.encode.document_encoder import Advance, no_advance, part_of, settings_fingerprint
 from termwise.encode.encoder_folder import EncoderFolder, require_kind
 from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.network_inputs import chunks, window_sizes
-from termwise.encode.onnx_session import OnnxSession, network_description
+from termwise.encode.onnx_session import OnnxSession
+from termwise.models import NetworkModel
 from termwise.text import Analyzer, Vocabulary
 from termwise.validation import check_texts
 from termwise.weights import TermWeights
@@ -69,12 +70,14 @@ class NetworkEncoder(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of network, precision and settings."""
-        return fingerprint_of({"encoder": self.folder.fingerprint(self._files), "settings": self._settings})
+        return settings_fingerprint(
+            {"encoder": self.folder.fingerprint(self._files), "settings": self._settings}
+        )
 
     @property
     def description(self) -> dict[str, Any]:
         """Network, precision, processor and settings, for the manifest of an index."""
-        return network_description(self._session, self.fingerprint, self._settings)
+        return self._session.encoder_description(self.fingerprint, self._settings)
 
     def load(self) -> None:
         """Load the network, see `OnnxSession.load`."""
@@ -84,16 +87,16 @@ class NetworkEncoder(ABC):
 class NetworkDocumentEncoder(NetworkEncoder):
     """Base class of document encoders; a subclass computes the rows of one block of texts.
 
-    The properties below hold for sparse weights above 0 without idf; a subclass overrides those that differ.
+    The properties below hold for sparse weights above 0; a subclass overrides those that differ.
 
     Parameters
     ----------
-    session, kind
-        See `NetworkEncoder`.
-    length : int or None
-        Number of pieces in a window, including two special tokens; None for the default of the encoder.
-    overlap : int or None
-        Number of pieces that neighbouring windows share; None for an eighth of a window.
+    model : NetworkModel
+        Settings; its name is the kind of the encoder, and its `encoder` is ignored.
+    session : OnnxSession
+        The network.
+    length : int or None, optional
+        Number of pieces in a window, where it differs from that of the model.
 
     Raises
     ------
@@ -103,14 +106,14 @@ class NetworkDocumentEncoder(NetworkEncoder):
         If the windows are longer than the input of the encoder, or their overlap is not smaller than a window.
     """
 
-    def __init__(
-        self, session: OnnxSession, kind: EncoderKind, *, length: int | None, overlap: int | None
-    ) -> None:
-        super().__init__(session, kind)
+    def __init__(self, model: NetworkModel, session: OnnxSession, *, length: int | None = None) -> None:
+        super().__init__(session, cast("EncoderKind", model.name))
         manifest = self.folder.manifest
-        self._length = manifest.length if length is None else length
+        power = getattr(model, "idf_power", None)
+        self._idf_power: float = manifest.idf_power if power is None else power
+        self._length = length or model.length or manifest.length
         self._size, self._overlap = window_sizes(
-            length=self._length, overlap=overlap, positions=manifest.positions
+            length=self._length, overlap=model.overlap, positions=manifest.positions
         )
 
     @property
@@ -131,7 +134,7 @@ class NetworkDocumentEncoder(NetworkEncoder):
     @property
     def idf_power(self) -> float:
         """Power of the idf that an index build multiplies weights by; 0 for none."""
-        return 0.0
+        return self._idf_power
 
     @property
     def only_text_terms(self) -> bool:

@@ -98,6 +98,17 @@ class OnnxSession:
             **({"provider_options": options} if options else {}),
         }
 
+    def encoder_description(self, fingerprint: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the facts about an encoder with this network, for the manifest of an index."""
+        return {
+            "name": self.folder.name,
+            "kind": self.folder.manifest.kind,
+            "id": self.folder.id,
+            "fingerprint": fingerprint,
+            "network": self.description,
+            "settings": settings,
+        }
+
     def load(self) -> None:
         """Load the network and check its inputs and outputs.
 
@@ -254,19 +265,6 @@ class OnnxSession:
                 facts=[("file", path), ("terms of the network", width), ("terms of the encoder", terms)],
                 fixes=["export the encoder again with the tokenizer of its training"],
             )
-
-
-def network_description(session: OnnxSession, fingerprint: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts about an encoder for the manifest of an index."""
-    folder = session.folder
-    return {
-        "name": folder.name,
-        "kind": folder.manifest.kind,
-        "id": folder.id,
-        "fingerprint": fingerprint,
-        "network": session.description,
-        "settings": settings,
-    }
 
 
 def choose_precision(

@@ -29,8 +29,9 @@ def open_document_encoder(
     threads: int = 1,
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
+    load: bool = True,
 ) -> DocumentEncoder:
-    """Open the encoder of a model and load its network.
+    """Open the encoder of a model.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ def open_document_encoder(
         has such a network.
     providers : sequence of str, optional
         Execution providers of onnxruntime in order of preference, such as ``cuda``; by default the CPU.
+    load : bool, optional
+        Whether to load the network now or when it is first run. Fingerprint and vocabulary do not need it.
 
     Returns
     -------
@@ -60,22 +63,15 @@ def open_document_encoder(
     ParameterError
         If a setting does not suit the encoder, this machine lacks a provider, or an argument has the wrong type.
     """
-    encoder = lazy_document_encoder(model, threads=threads, precision=precision, providers=providers)
-    encoder.load()
+    encoder = _unloaded_encoder(model, threads, precision, providers)
+    if load:
+        encoder.load()
     return encoder
 
 
-def lazy_document_encoder(
-    model: NetworkModel,
-    *,
-    threads: int = 1,
-    precision: NetworkPrecision | None = None,
-    providers: Sequence[str] | None = None,
+def _unloaded_encoder(
+    model: NetworkModel, threads: int, precision: NetworkPrecision | None, providers: Sequence[str] | None
 ) -> _NetworkEncoder:
-    """Open the encoder of a model, see `open_document_encoder`, but load its network when it is first run.
-
-    Fingerprint, vocabulary and description do not need the network.
-    """
     session = partial(OnnxSession, threads=threads, providers=providers)
     if isinstance(model, Tilde):
         return TildeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
@@ -130,7 +126,7 @@ def open_precomputed_encoder(
     precomputed = PrecomputedRows.open(rows)
     if precision is None:
         precision = precomputed.precision
-    encoder = lazy_document_encoder(model, threads=threads, precision=precision, providers=providers)
+    encoder = _unloaded_encoder(model, threads, precision, providers)
     return PrecomputedEncoder(precomputed, encoder, missing=missing)
 
 

@@ -38,8 +38,8 @@ from termwise.encode.document_encoder import (
     Advance,
     DocumentEncoder,
     check_encoder,
-    fingerprint_of,
     no_advance,
+    settings_fingerprint,
 )
 from termwise.encode.encoder_manifest import NETWORK_PRECISIONS, NetworkPrecision
 from termwise.encode.pooled_rows import take_rows
@@ -320,7 +320,7 @@ class PrecomputedEncoder:
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of the encoder and of the keys of the rows."""
         keys = hashlib.sha256(self._precomputed.keys.tobytes()).hexdigest()
-        return fingerprint_of({"encoder": self._encoder.fingerprint, "remembered": keys})
+        return settings_fingerprint({"encoder": self._encoder.fingerprint, "remembered": keys})
 
     @property
     def description(self) -> dict[str, Any]:

@@ -34,14 +34,8 @@ class SpladeDocumentEncoder(NetworkDocumentEncoder):
     """
 
     def __init__(self, model: SpladeDoc, session: OnnxSession) -> None:
-        super().__init__(session, "splade-doc", length=model.length, overlap=model.overlap)
+        super().__init__(model, session)
         self._model = model
-
-    @property
-    def idf_power(self) -> float:
-        """Power of the idf that an index build multiplies weights by."""
-        power = self._model.idf_power
-        return self.folder.manifest.idf_power if power is None else power
 
     @property
     def _settings(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class TildeDocumentEncoder(NetworkDocumentEncoder):
     """
 
     def __init__(self, model: Tilde, session: OnnxSession) -> None:
-        super().__init__(session, "tilde", length=model.length, overlap=model.overlap)
+        super().__init__(model, session)
         self._model = model
         self._terms = np.flatnonzero(self.folder.kept)
         if not self.gives_log_likelihoods:

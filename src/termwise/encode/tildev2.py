@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.encode.batches import WINDOWS, run_batches
-from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance, part_of
+from termwise.encode.document_encoder import Advance, no_advance, part_of, settings_fingerprint
 from termwise.encode.encoder_folder import FLOORS, EncoderFolder, require_kind
 from termwise.encode.expansion import expand, expandable
 from termwise.encode.network_encoder import NetworkDocumentEncoder
 from termwise.encode.network_inputs import PieceIds, chunks, framed, windows_of
-from termwise.encode.onnx_session import OnnxSession, network_description
+from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.pooled_rows import RowPool
 from termwise.errors import ModelFormatError, ParameterError, VocabularyMismatchError
 from termwise.models.tildev2 import Counting, TildeV2
@@ -56,16 +56,13 @@ class Expander:
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of everything that determines the expansions."""
         encoder = self.session.folder.fingerprint([self.session.file])
-        return fingerprint_of({"encoder": encoder, **self.settings})
+        return settings_fingerprint({"encoder": encoder, **self.settings})
 
     @property
     def settings(self) -> dict[str, Any]:
         """``terms``, ``counting`` and, unless it is 0, ``lift``."""
-        return {
-            "terms": self.terms,
-            "counting": self.counting,
-            **({"lift": self.lift} if self.lift else {}),
-        }
+        lift = {"lift": self.lift} if self.lift else {}
+        return {"terms": self.terms, "counting": self.counting, **lift}
 
     def expansions(self, windows: Sequence[PieceIds], *, advance: Advance = no_advance) -> list[PieceIds]:
         """Return the terms to append to each window, most likely first.
@@ -136,17 +133,10 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
 
     def __init__(self, model: TildeV2, session: OnnxSession, expander: OnnxSession | None = None) -> None:
         require_kind(session.folder, "tildev2")
-        self._model = model
-        self._expander, length = None, model.length
+        self._expander, length = None, None
         if expander is not None:
             self._expander, length = _expander_and_length(model, session.folder, expander)
-        super().__init__(session, "tildev2", length=length, overlap=model.overlap)
-
-    @property
-    def idf_power(self) -> float:
-        """Power of the idf that an index build multiplies weights by."""
-        power = self._model.idf_power
-        return self.folder.manifest.idf_power if power is None else power
+        super().__init__(model, session, length=length)
 
     @property
     def only_text_terms(self) -> bool:
@@ -156,7 +146,7 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
     @cached_property
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of networks, precisions and settings."""
-        return fingerprint_of(
+        return settings_fingerprint(
             {
                 "encoder": self.folder.fingerprint([self._session.file]),
                 "expansion": self._expander and self._expander.fingerprint,
@@ -174,9 +164,8 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
         if self._expander is None:
             return {**super().description, "expansion": None}
         trained = self.folder.manifest.expansion
-        network = network_description(
-            self._expander.session, self._expander.fingerprint, self._expander.settings
-        )
+        session = self._expander.session
+        network = session.encoder_description(self._expander.fingerprint, self._expander.settings)
         return {
             **super().description,
             "expansion": {**network, "trained_with": trained and asdict(trained)},

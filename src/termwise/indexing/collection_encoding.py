@@ -11,7 +11,7 @@ from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.block_encoding import claim
 from termwise.encode.blocks import BlockKey, block_files, count_blocks, cut_blocks, holds_block
 from termwise.encode.encoder_manifest import NetworkPrecision
-from termwise.encode.open_encoder import lazy_document_encoder
+from termwise.encode.open_encoder import open_document_encoder
 from termwise.errors import ParameterError
 from termwise.indexing.context import check_arguments, empty_collection, open_documents
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
@@ -147,6 +147,6 @@ def finished_blocks(
         return 0
     running = encoder
     if running is None:
-        running = lazy_document_encoder(model, precision=precision, providers=providers)
+        running = open_document_encoder(model, precision=precision, providers=providers, load=False)
     claim(folder, running)
     return count_blocks(folder, running)

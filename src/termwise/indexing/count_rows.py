@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from termwise.collection import CollectionStatistics
 from termwise.encode import encoded_blocks
-from termwise.encode.document_encoder import Advance, fingerprint_of, no_advance
+from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Manifest
@@ -212,7 +212,7 @@ class TokenCounter:
     @property
     def fingerprint(self) -> str:
         """Digest of the analyzer."""
-        return fingerprint_of({"counts": self.analyzer.spec.fingerprint})
+        return settings_fingerprint({"counts": self.analyzer.spec.fingerprint})
 
     @property
     def description(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
 from termwise.encode.document_encoder import check_encoder
 from termwise.encode.encoder_manifest import NetworkPrecision
-from termwise.encode.open_encoder import lazy_document_encoder
 from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
 from termwise.indexing.context import refuse_arguments
 from termwise.models import Model, Model1, NetworkModel, make_model, model_names
@@ -150,7 +149,7 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
             ],
             fixes=["leave the encoder out", "pass the folder of the encoder as the model: `model=FOLDER`"],
         )
-    theirs, ours = _settings(encoder), _settings(lazy_document_encoder(model))
+    theirs, ours = _settings(encoder), _settings(open_document_encoder(model, load=False))
     unequal = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
     if unequal:
         raise ParameterError(

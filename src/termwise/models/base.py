@@ -163,3 +163,9 @@ class NetworkModel(Model):
 
     encoder: str
     """Name of an encoder that ships with the package, or path of an encoder folder."""
+
+    length: int | None
+    """Number of pieces in a window, including two special ones; None for the default of the encoder."""
+
+    overlap: int | None
+    """Number of pieces that neighbouring windows share; None for an eighth of a window."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -156,7 +156,12 @@ class ModelFolders:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
 
     def manifest_bytes(
-        self, path: Path, *, missing: Callable[[], MissingFileError], other: Callable[[], ModelFormatError]
+        self,
+        path: Path,
+        *,
+        fixes: Sequence[str],
+        facts: Sequence[tuple[str, object]] = (),
+        other: Callable[[], ModelFormatError | None] = lambda: None,
     ) -> bytes:
         """Return the content of a manifest.
 
@@ -164,8 +169,10 @@ class ModelFolders:
         ----------
         path : Path
             Path of the manifest.
-        missing, other : callable
-            Build the errors for a folder that does not exist, and for one that holds neither a model nor a training.
+        fixes, facts : sequence
+            Fixes and additional facts of the errors for a folder that does not exist or holds something else.
+        other : callable, optional
+            Builds a more specific error for a folder that holds neither a model nor a training, or returns None.
 
         Raises
         ------
@@ -183,8 +190,16 @@ class ModelFolders:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
         except FileNotFoundError:
             if not folder.exists():
-                raise missing() from None
-            raise wrong_kind(folder, path.name) or _unfinished(folder, path.name) or other() from None
+                raise MissingFileError(
+                    f"there is no such {self.noun}", facts=[("path", folder), *facts], fixes=fixes
+                ) from None
+            foreign = ModelFormatError(
+                f"this folder does not hold {self.article} {self.noun}",
+                facts=[("path", folder), ("missing", path.name), *facts],
+                fixes=fixes,
+            )
+            known = wrong_kind(folder, path.name) or _unfinished(folder, path.name) or other()
+            raise known or foreign from None
         except NotADirectoryError:
             raise ModelFormatError(
                 f"this is a file, {self.article} {self.noun} is a folder",

@@ -28,7 +28,6 @@ from numpy.lib import format as npy
 from termwise.display.safe_text import short_digest
 from termwise.errors import (
     DuplicateIdError,
-    MissingFileError,
     ModelFormatError,
     ParameterError,
     UnknownNameError,
@@ -139,7 +138,15 @@ def open_table(name_or_path: str | Path) -> TranslationTable:
 def read_manifest(name_or_path: str | Path) -> TableManifest:
     """Read the manifest of a translation table; see `open_table` for the errors."""
     folder = table_folder(name_or_path)
-    return TableManifest.parse(_manifest_bytes(folder), folder / NAME)
+    data = FOLDERS.manifest_bytes(
+        folder / NAME,
+        facts=[("ship with the package", ", ".join(shipped_tables()) or "none")],
+        fixes=[
+            "name one that ships, or the path of a table folder",
+            "train one into a new folder: `train_model1()`",
+        ],
+    )
+    return TableManifest.parse(data, folder / NAME)
 
 
 def write_table(table: TranslationTable, path: str | Path, *, precision: TablePrecision = "float32") -> int:
@@ -249,28 +256,6 @@ def _lines(vocabulary: Vocabulary) -> bytes:
 
 def _shipped_root() -> Path:
     return Path(str(resources.files("termwise"))) / "assets" / "tables"
-
-
-def _manifest_bytes(folder: Path) -> bytes:
-    return FOLDERS.manifest_bytes(
-        folder / NAME,
-        missing=lambda: MissingFileError(
-            "there is no such translation table",
-            facts=[("path", folder), ("ship with the package", ", ".join(shipped_tables()) or "none")],
-            fixes=[
-                "name one that ships, or the path of a table folder",
-                "train one: `train_model1()`",
-            ],
-        ),
-        other=lambda: ModelFormatError(
-            "this folder does not hold a translation table",
-            facts=[("path", folder), ("missing", NAME)],
-            fixes=[
-                "name one that ships, or the path of a table folder",
-                "train one into another folder: `train_model1()`",
-            ],
-        ),
-    )
 
 
 def _read(folder: Path, manifest: TableManifest, name: str) -> bytes:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from termwise.collection import CollectionStatistics
-from termwise.errors import DataError, MissingFileError, ModelFormatError
+from termwise.errors import DataError, ModelFormatError
 from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
@@ -144,7 +144,9 @@ def open_gradient_boosting(folder: str | Path, *, name: str | None = None) -> Gr
     """
     check_path("the ranker", folder)
     folder = Path(folder)
-    manifest = FOLDERS.parsed(_manifest_bytes(folder), folder / NAME, _manifest)
+    fixes = ["termwise.yardsticks.train_gradient_boosting, then write_gradient_boosting"]
+    data = FOLDERS.manifest_bytes(folder / NAME, fixes=fixes)
+    manifest = FOLDERS.parsed(data, folder / NAME, _manifest)
     files = {}
     for file in (MODEL, STATISTICS):
         if file not in manifest.files:
@@ -224,17 +226,4 @@ def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
         },
         trained=body["trained"],
         version=expect_whole(body["version"], "version", 1, VERSION),
-    )
-
-
-def _manifest_bytes(folder: Path) -> bytes:
-    train = "termwise.yardsticks.train_gradient_boosting, then write_gradient_boosting"
-    return FOLDERS.manifest_bytes(
-        folder / NAME,
-        missing=lambda: MissingFileError("there is no such ranker", facts=[("path", folder)], fixes=[train]),
-        other=lambda: ModelFormatError(
-            "this folder does not contain a ranker of boosted trees",
-            facts=[("path", folder), ("missing", NAME)],
-            fixes=[train],
-        ),
     )

@@ -182,7 +182,7 @@ def test_no_such_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "words.tw", "house"]) == 3
     error = capsys.readouterr().err
     assert "does not hold a translation table" in error
-    assert "train one into another folder: termwise train model1 --data DATA --out DIR" in error
+    assert "train one into a new folder: termwise train model1 --data DATA --out DIR" in error
 
 
 def test_no_network_library_is_needed(place: Path) -> None:

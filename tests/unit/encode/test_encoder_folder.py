@@ -96,7 +96,7 @@ def test_a_package_without_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_folders_that_are_not_encoders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelFormatError, match=r"not an encoder folder") as caught:
+    with pytest.raises(ModelFormatError, match="does not hold an encoder") as caught:
         EncoderFolder.open(tmp_path / "empty")
     assert caught.value.fixes == ("give the name of a shipped encoder, or the path of an encoder folder",)
     for name in ("config.json", "modules.json"):

@@ -554,7 +554,7 @@ def test_what_termwise_index_does_is_what_was_chosen():
     from plan import Choices, identities
     from zero_shot import HERE
 
-    from termwise.encode.open_encoder import lazy_document_encoder
+    from termwise.encode import open_document_encoder
     from termwise.models import make_model
 
     path = HERE / "choices.json"
@@ -563,7 +563,7 @@ def test_what_termwise_index_does_is_what_was_chosen():
     choices = Choices.read(path)
     for kind in ("tilde", "tildev2"):
         assert choices.encoders[kind] == identities({kind: kind}, "int8")[kind]
-        encoder = lazy_document_encoder(make_model(kind, {}))
+        encoder = open_document_encoder(make_model(kind, {}), load=False)
         described = encoder.description
         used = {**described["settings"], "idf_power": encoder.idf_power}
         if kind == "tildev2":

@@ -748,11 +748,11 @@ def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
         chosen_model(Tilde(), {"keep": "64"})
     with pytest.raises(ParameterError, match="given twice"):
         chosen_model(tmp_path, {"encoder": "elsewhere"})
-    with pytest.raises(ModelFormatError, match="not an encoder folder"):
+    with pytest.raises(ModelFormatError, match="does not hold an encoder"):
         chosen_model(str(tmp_path), {})
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ModelFormatError, match="not an encoder folder"):
+    with pytest.raises(ModelFormatError, match="does not hold an encoder"):
         chosen_model("mine", {})
 
 

@@ -162,7 +162,7 @@ def test_places_without_a_scorer_are_refused(tmp_path):
     with pytest.raises(ModelFormatError, match="not finished"):
         read_scorer_folder(tmp_path)
     (tmp_path / "training").rmdir()
-    with pytest.raises(ModelFormatError, match="does not contain"):
+    with pytest.raises(ModelFormatError, match="does not hold a scorer"):
         read_scorer_folder(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="a scorer is a folder"):

@@ -22,7 +22,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from termwise.errors import MissingFileError, ModelFormatError, UsageError
+from termwise.errors import ModelFormatError, UsageError
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
@@ -204,7 +204,9 @@ def read_scorer_folder(
     check_path("the scorer", folder)
     folder = Path(folder)
     torch_place = torch_device(device)
-    manifest = FOLDERS.parsed(_manifest_bytes(folder), folder / NAME, ScorerManifest.parse)
+    fixes = ["`train_bert_model1()`", "name the folder of a trained scorer"]
+    data = FOLDERS.manifest_bytes(folder / NAME, fixes=fixes)
+    manifest = FOLDERS.parsed(data, folder / NAME, ScorerManifest.parse)
     if manifest.kind != KIND:
         raise ModelFormatError(
             "a scorer of this kind is not known",
@@ -254,16 +256,3 @@ def _load_head(network: BertModel1, path: Path) -> None:
         if set(head) != expected:
             raise ValueError(f"tensors {', '.join(sorted(set(head) ^ expected))}")
         network.load_state_dict(head, strict=False)
-
-
-def _manifest_bytes(folder: Path) -> bytes:
-    fixes = ["`train_bert_model1()`", "name the folder of a trained scorer"]
-    return FOLDERS.manifest_bytes(
-        folder / NAME,
-        missing=lambda: MissingFileError("there is no such scorer", facts=[("path", folder)], fixes=fixes),
-        other=lambda: ModelFormatError(
-            "this folder does not contain a scorer",
-            facts=[("path", folder), ("missing", NAME)],
-            fixes=fixes,
-        ),
-    )
