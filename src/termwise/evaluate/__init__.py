@@ -1,9 +1,8 @@
 """Measures, paired comparisons of runs, latency, and reports."""
 
 from termwise.evaluate.comparison import Comparison, compare, compare_evaluations
-from termwise.evaluate.contrast import Contrast, Correction, Test
+from termwise.evaluate.contrast import Contrast, Correction, Criterion, Test, Verdict
 from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
-from termwise.evaluate.criterion import Criterion, Verdict
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, TieRule, evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
 from termwise.evaluate.latency import Latency, LatencySummary

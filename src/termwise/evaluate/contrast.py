@@ -1,4 +1,4 @@
-"""The comparison of one run with another under one measure."""
+"""The comparison of one run with another under one measure, and the criterion for calling it better or worse."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import UnknownNameError
+from termwise.display.safe_text import shown
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.validation import is_finite_number
 
 Test = Literal["t", "permutation"]
 """A paired test."""
 
 Correction = Literal["none", "bonferroni", "holm"]
 """A correction of p-values for the number of comparisons."""
+
+Verdict = Literal["better", "worse", "not shown"]
+"""Result of a comparison; ``"not shown"`` does not mean that the runs are equal."""
 
 TEST_NAMES: Mapping[str, str] = {"t": "paired t-test", "permutation": "paired sign-flip permutation test"}
 """Full names of the tests."""
@@ -28,7 +33,7 @@ CORRECTION_NAMES: Mapping[str, str] = {
 """Full names of the corrections."""
 
 
-def check_names(test: str, correction: str) -> None:
+def _check_names(test: str, correction: str) -> None:
     """Raise `UnknownNameError` for an unknown test or correction."""
     if test not in TEST_NAMES:
         raise UnknownNameError.of("test", str(test), TEST_NAMES)
@@ -90,7 +95,7 @@ class Contrast:
 
     def p(self, test: Test, correction: Correction) -> float | None:
         """Return the p-value of one test under one correction."""
-        check_names(test, correction)
+        _check_names(test, correction)
         name = f"p_{test}" if correction == "none" else f"p_{test}_{correction}"
         value: float | None = getattr(self, name)
         return value
@@ -98,3 +103,60 @@ class Contrast:
     def row(self) -> dict[str, str | int | float | None]:
         """Return all fields except the per-query differences."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "differences"}
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """When one run is called better than another.
+
+    Parameters
+    ----------
+    test : {"t", "permutation"}, optional
+        Paired test.
+    correction : {"none", "bonferroni", "holm"}, optional
+        Correction of its p-value for the number of comparisons.
+    level : float, optional
+        A corrected p below this level shows a difference, an undefined p never does; between 0 and 1.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such test or correction.
+    ParameterError
+        If the level is not between 0 and 1.
+
+    Examples
+    --------
+    >>> Criterion(test="t", correction="none").how
+    'paired t-test, no correction'
+    """
+
+    test: Test = "permutation"
+    correction: Correction = "holm"
+    level: float = 0.05
+
+    def __post_init__(self) -> None:
+        _check_names(self.test, self.correction)
+        if not is_finite_number(self.level) or not 0 < self.level < 1:
+            raise ParameterError(
+                "the level of a test is out of range",
+                facts=[("given", shown(self.level)), ("expected", "a number between 0 and 1")],
+                fixes=["set `level=0.05`"],
+            )
+
+    @property
+    def how(self) -> str:
+        """Names of the test and the correction."""
+        return f"{TEST_NAMES[self.test]}, {CORRECTION_NAMES[self.correction]}"
+
+    def verdict(self, contrast: Contrast) -> Verdict:
+        """Return whether the run of a contrast is better or worse than its baseline."""
+        p = contrast.p(self.test, self.correction)
+        if p is None or p >= self.level:
+            return "not shown"
+        return "better" if contrast.difference > 0 else "worse"
+
+
+DEFAULT_CRITERION = Criterion()
+"""Permutation test, Holm correction, level 0.05."""

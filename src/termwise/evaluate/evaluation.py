@@ -471,10 +471,7 @@ def _evaluators(
         if exponential and highest > 4:
             raise DataError(
                 f"{measure} is defined for grades up to 4",
-                facts=[
-                    ("highest grade", highest),
-                    ("computed by", "gdeval.pl, as shipped with ir_measures"),
-                ],
+                facts=[("highest grade", highest), ("computed by", "gdeval.pl, as shipped with ir_measures")],
                 fixes=["use nDCG with its default gains", "judge on a scale from 0 to 4"],
             )
     # An nDCG with its own gains has its own evaluator: ir_measures 0.4.3 may pass the changed grades to another nDCG

@@ -12,18 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from termwise.display.html import render_page
-from termwise.evaluate.charts import (
-    BINS,
-    Axis,
-    Side,
-    histogram_bars,
-    shares,
-    side,
-    sorted_differences,
-)
+from termwise.evaluate.charts import BINS, Axis, Side, histogram_bars, shares, side, sorted_differences
 from termwise.evaluate.comparison import Comparison
-from termwise.evaluate.contrast import Contrast
-from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion, Verdict
+from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion, Verdict
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import NumberStyle, Value, format_value, with_minus_sign
 from termwise.evaluate.measures import is_count
@@ -49,10 +40,7 @@ class _Cell:
 
 
 def evaluation_html(
-    evaluations: Sequence[Evaluation],
-    *,
-    title: str | None = None,
-    texts: Mapping[str, str] | None = None,
+    evaluations: Sequence[Evaluation], *, title: str | None = None, texts: Mapping[str, str] | None = None
 ) -> str:
     """Write evaluations as one HTML page: averages, distributions over queries, every query.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from termwise.evaluate.comparison import Comparison
-from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
+from termwise.evaluate.contrast import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import format_value
 from termwise.evaluate.tables import best_averages, check_comparable, conventions, measure_style
@@ -61,10 +61,7 @@ def evaluation_latex(evaluations: Sequence[Evaluation], *, label: str = "tab:eva
 
 
 def comparison_latex(
-    comparison: Comparison,
-    *,
-    criterion: Criterion = DEFAULT_CRITERION,
-    label: str = "tab:comparison",
+    comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION, label: str = "tab:comparison"
 ) -> str:
     r"""Write a comparison as a LaTeX table with marks of significance.
 

@@ -16,8 +16,7 @@ from rich.cells import cell_len
 from termwise.display.safe_text import legible_line
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate.comparison import MAX_RESAMPLES, Comparison
-from termwise.evaluate.contrast import Contrast
-from termwise.evaluate.criterion import DEFAULT_CRITERION, Criterion
+from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion
 from termwise.evaluate.evaluation import Counts, Evaluation
 from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_value
 from termwise.evaluate.latency import Latency
@@ -150,11 +149,7 @@ def query_table(evaluations: Sequence[Evaluation]) -> Table:
     """Return one row per run and query: ``run``, ``query_id`` and the measures."""
     measures = evaluations[0].measures if evaluations else ()
     return Table(
-        (
-            Column("run", "Run", "text"),
-            Column("query_id", "Query", "text"),
-            *_measure_columns(measures),
-        ),
+        (Column("run", "Run", "text"), Column("query_id", "Query", "text"), *_measure_columns(measures)),
         tuple(tuple(record.values()) for evaluation in evaluations for record in evaluation.rows()),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def explain(
     """Explain the scores of documents for one query; see `Searcher.explain_many`."""
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
-    query_spans = _TokenSpans(encoder.analyzer.analyze(query))
+    query_spans = _token_spans(encoder.analyzer.analyze(query))
     unknown = [
         span
         for token, spans in query_spans.items()
@@ -70,9 +70,7 @@ def _contributions(
 ) -> tuple[Contribution, ...]:
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
-    spans: Mapping[str, tuple[Span, ...]] = (
-        {} if text is None else _TokenSpans(encoder.analyzer.analyze(text))
-    )
+    spans = {} if text is None else _token_spans(encoder.analyzer.analyze(text))
     always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
@@ -119,25 +117,12 @@ def _bias(index: Index, ordinal: int) -> float:
     return index.segments[number].bias[row].item()  # type: ignore[no-any-return]
 
 
-class _TokenSpans(Mapping[str, tuple[Span, ...]]):
-    """Spans of each token of a text, computed on access."""
-
-    def __init__(self, analysis: Analysis) -> None:
-        self._spans = analysis.spans
-        self._positions: dict[str, list[int]] = defaultdict(list)
-        for position, token in enumerate(analysis.tokens):
-            self._positions[token].append(position)
-
-    def __getitem__(self, token: str) -> tuple[Span, ...]:
-        if token not in self._positions:
-            raise KeyError(token)
-        return tuple((start, end) for start, end in self._spans[self._positions[token]].tolist())
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._positions)
-
-    def __len__(self) -> int:
-        return len(self._positions)
+def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:
+    """Return the spans of each token of a text."""
+    spans: defaultdict[str, list[Span]] = defaultdict(list)
+    for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+        spans[token].append((start, end))
+    return {token: tuple(found) for token, found in spans.items()}
 
 
 def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> RankedOrdinals:
@@ -155,12 +140,8 @@ def _standing(
     """Return the rank of a document, its neighbours, and the number of ranked documents."""
     ordinals, scores = ranked
     position = np.flatnonzero(ordinals == ordinal)
-    if len(position) == 0:
-        here = len(ordinals)
-        rank = None
-    else:
-        here = int(position[0])
-        rank = here + 1
+    here = int(position[0]) if len(position) else len(ordinals)
+    rank = here + 1 if len(position) else None
     near = range(max(0, here - neighbours), min(len(ordinals), here + neighbours + 1))
     competitors = tuple(
         Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in near if i != here

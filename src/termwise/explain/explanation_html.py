@@ -16,7 +16,8 @@ from termwise.display.safe_text import legible, legible_line
 from termwise.explain.explanation_text import (
     ORIGINS,
     UNKNOWN,
-    counted,
+    added_by_model,
+    contributing,
     decimals_for,
     decimals_of,
     example_marks,
@@ -28,7 +29,6 @@ from termwise.explain.explanation_text import (
     marks,
     neighbourhood,
     number,
-    one_sided,
     percent,
     query_marks,
     remarks,
@@ -145,7 +145,7 @@ def explanation_html(explanation: Explanation) -> str:
     True
     """
     text = explanation.text
-    places = counted(explanation)
+    places = contributing(explanation)
     coloured = hues(explanation, places)
     colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
     parts = [] if text is None else _text(text, marks(explanation))
@@ -161,7 +161,7 @@ def explanation_html(explanation: Explanation) -> str:
         title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(example or explanation.query))}",
         doc_id=legible_line(explanation.doc_id),
         example=None if example is None else legible_line(example),
-        asked=_stretches(example_parts, colours, one_sided(explanation)),
+        asked=_stretches(example_parts, colours, added_by_model(explanation)),
         query=[] if example is not None else _query(explanation, query, colours),
         query_size="long"
         if len(query) > _SCROLLED_QUERY

@@ -16,7 +16,8 @@ from termwise.display.safe_text import legible, legible_line
 from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import (
     UNKNOWN,
-    counted,
+    added_by_model,
+    contributing,
     decimals_for,
     decimals_of,
     example_marks,
@@ -27,7 +28,6 @@ from termwise.explain.explanation_text import (
     marks,
     neighbourhood,
     number,
-    one_sided,
     percent,
     query_marks,
     remarks,
@@ -37,14 +37,7 @@ from termwise.explain.explanation_text import (
     translation_sources,
 )
 from termwise.explain.snippets import Mark, cut, passages, snippet
-from termwise.explain.terminal_parts import (
-    colours_of,
-    indented,
-    is_plain,
-    joined,
-    marked_text,
-    trimmed_lines,
-)
+from termwise.explain.terminal_parts import colours_of, indented, is_plain, joined, marked_text, trimmed_lines
 
 TERMS = 20
 """Default number of terms in the table of an explanation."""
@@ -117,7 +110,7 @@ class _ExplanationView:
         columns = min(self.width or options.max_width, options.max_width)
         plain = is_plain(console)
         parts = self._head(columns, plain)
-        if self.explanation.constant != 0 or counted(self.explanation):
+        if self.explanation.constant != 0 or contributing(self.explanation):
             parts += [Text(), indented(_table(self._rows(), columns - 2))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(indented, notes)]
@@ -145,7 +138,7 @@ class _ExplanationView:
         contributions = explanation.contributions
         decimals = decimals_of(explanation)
         colours = colours_of(explanation)
-        places = counted(explanation)
+        places = contributing(explanation)
         weight_decimals = decimals_for(contributions[place].weight for place in places)
         rows = []
         most = len(places) if self.full else TERMS
@@ -198,7 +191,7 @@ class _ExplanationView:
             document = self._passages(console, explanation.text, marks(explanation), width, lines, plain)
         if explanation.example is None:
             return [heading, *map(indented, document)]
-        added = one_sided(explanation)
+        added = added_by_model(explanation)
         example = self._passages(
             console, explanation.query, example_marks(explanation), width, lines, plain, added
         )

@@ -144,7 +144,7 @@ def rounding(parts: Sequence[float], total: float, decimals: int) -> float:
     return float(Decimal(number(total, decimals)) - rounded)
 
 
-def counted(explanation: Explanation) -> list[int]:
+def contributing(explanation: Explanation) -> list[int]:
     """Return the positions of the contributions other than 0, largest first."""
     return [place for place, part in enumerate(explanation.contributions) if part.score != 0]
 
@@ -179,7 +179,7 @@ def summands(
     explanation : Explanation
         The explanation.
     places : sequence of int
-        Positions of the contributions, see `counted`.
+        Positions of the contributions, see `contributing`.
     most : int
         Number of terms to list; the others are added up.
     decimals : int
@@ -263,7 +263,7 @@ def stem(part: Contribution, query: str) -> str:
 
 def in_pieces(explanation: Explanation) -> bool:
     """Return whether a term with a contribution continues a word of the query, as ``##`` at its start shows."""
-    parts = (explanation.contributions[place] for place in counted(explanation))
+    parts = (explanation.contributions[place] for place in contributing(explanation))
     return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
 
@@ -296,7 +296,7 @@ def example_marks(explanation: Explanation) -> list[Mark]:
     return whole_words(explanation.query, marked)
 
 
-def one_sided(explanation: Explanation) -> frozenset[int]:
+def added_by_model(explanation: Explanation) -> frozenset[int]:
     """Return the positions of contributions with words absent from the document."""
     return frozenset(
         place
@@ -305,7 +305,7 @@ def one_sided(explanation: Explanation) -> frozenset[int]:
     )
 
 
-def together(explanation: Explanation) -> list[tuple[str, float, int]]:
+def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
     """Return the parts of the sum with the pieces of one word added up, largest first.
 
     Returns
@@ -319,13 +319,13 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     >>> from termwise.explain.explanation import Contribution, Explanation
     >>> path = Contribution("path", "exact", 1.0, 2.0, 2.0, ((0, 4),))
     >>> lib = Contribution("##lib", "exact", 1.0, 1.0, 1.0, ((4, 7),))
-    >>> together(Explanation("pathlib", "d1", 3.0, 0.0, (path, lib), (), None))
+    >>> sums_of_words(Explanation("pathlib", "d1", 3.0, 0.0, (path, lib), (), None))
     [('pathlib', 3.0, 0)]
     """
     query, parts = explanation.query, explanation.contributions
     pieces = _pieces_of_words(explanation)
     groups: dict[object, list[int]] = {}
-    for place in counted(explanation):
+    for place in contributing(explanation):
         words = _words(parts[place], query)
         is_piece = len(words) == 1 and _is_piece(parts[place], query)
         groups.setdefault(words[0].casefold() if is_piece else place, []).append(place)
@@ -333,7 +333,7 @@ def together(explanation: Explanation) -> list[tuple[str, float, int]]:
     for places in groups.values():
         group = [parts[place] for place in places]
         name = label(group[0], query, words=1)
-        if _is_piece(group[0], query) and _beside(group, pieces, query):
+        if _is_piece(group[0], query) and _incomplete_words(group, pieces, query):
             name += f" ({legible_line(' '.join(part.term for part in group))})"
         sums.append((name, sum(part.score for part in group), places[0]))
     return sorted(sums, key=lambda part: -part[1])
@@ -456,7 +456,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
 def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]:
     """Name parts by their words, with the piece if other pieces of the word are not among the parts."""
     query = explanation.query
-    beside = _beside(parts, _pieces_of_words(explanation), query)
+    beside = _incomplete_words(parts, _pieces_of_words(explanation), query)
     return [
         full_name(part, query) if beside & _places(part.query_spans, query) else label(part, query)
         for part in parts
@@ -471,8 +471,10 @@ def _pieces_of_words(explanation: Explanation) -> dict[Span, set[Span]]:
     return pieces
 
 
-def _beside(parts: Iterable[Contribution], pieces: Mapping[Span, AbstractSet[Span]], query: str) -> set[Span]:
-    """Return the words of the parts that have further pieces."""
+def _incomplete_words(
+    parts: Iterable[Contribution], pieces: Mapping[Span, AbstractSet[Span]], query: str
+) -> set[Span]:
+    """Return the words of the parts that have pieces in no part."""
     here = {span for part in parts for span in part.query_spans}
     return {word for word in _places(here, query) if pieces[word] - here}
 

@@ -14,15 +14,16 @@ from rich.text import Text
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
-from termwise.explain.explanation_text import decimals_for, decimals_of, marks, number, rounding, together
-from termwise.explain.snippets import Mark, snippet
-from termwise.explain.terminal_parts import (
-    colours_of,
-    indented,
-    is_plain,
-    marked_text,
-    trimmed_lines,
+from termwise.explain.explanation_text import (
+    decimals_for,
+    decimals_of,
+    marks,
+    number,
+    rounding,
+    sums_of_words,
 )
+from termwise.explain.snippets import Mark, snippet
+from termwise.explain.terminal_parts import colours_of, indented, is_plain, marked_text, trimmed_lines
 from termwise.records import Ranking
 
 LINE_TERMS = 8
@@ -100,7 +101,7 @@ def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
 def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
     decimals = max(0, decimals_of(explanation) - 2)
     colours = colours_of(explanation)
-    named = together(explanation)
+    named = sums_of_words(explanation)
     parts: list[tuple[str, float, str]] = []
     if explanation.constant != 0:
         parts.append(("constant", explanation.constant, ""))

@@ -63,8 +63,7 @@ def weighted_sum(scores: Floats, weights: Sequence[float]) -> Floats:
                 fused += weight * row
     if not np.isfinite(fused).all():
         raise WeightError(
-            "a weighted sum of scores is too large",
-            facts=[("weights", ", ".join(map(str, weights)))],
+            "a weighted sum of scores is too large", facts=[("weights", ", ".join(map(str, weights)))]
         )
     return fused
 

@@ -107,10 +107,6 @@ def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
         arguments += [f"{name}={value!r}" for name, value in tuned.items()]
         raise ParameterError(
             "an index does not have the settings that its weight was tuned with",
-            facts=[
-                ("index", index.path),
-                ("model", model.get("name", "unknown")),
-                *differences,
-            ],
+            facts=[("index", index.path), ("model", model.get("name", "unknown")), *differences],
             fixes=[f"build it with these settings: `build_index({', '.join(arguments)})`"],
         )

@@ -367,10 +367,7 @@ def _biased(index: Index, terms: int) -> VocabularyMismatchError:
         facts=[
             ("index", f"{index.path}  {index.manifest.terms:,} terms"),
             ("all", f"{terms:,} terms"),
-            (
-                "reason",
-                "the bias is multiplied by the number of known query terms, which would increase",
-            ),
+            ("reason", "the bias is multiplied by the number of known query terms, which would increase"),
         ],
         fixes=["use an analyzer with a fixed vocabulary, such as wordpiece", "fuse runs"],
     )

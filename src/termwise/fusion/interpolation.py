@@ -133,8 +133,7 @@ def shares_of(alpha: float) -> tuple[float, float]:
     """Return the weights alpha and 1 - alpha, after checking that alpha is a number from 0 to 1."""
     if not is_finite_number(alpha) or not 0 <= alpha <= 1:
         raise ParameterError(
-            "alpha is out of range",
-            facts=[("alpha", alpha), ("expected", "a number from 0 to 1")],
+            "alpha is out of range", facts=[("alpha", alpha), ("expected", "a number from 0 to 1")]
         )
     return float(alpha), 1 - float(alpha)
 

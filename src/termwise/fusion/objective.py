@@ -234,19 +234,13 @@ def objective_of(
     evaluator = Evaluator(judgments, [measure])
     judged = evaluator.query_ids
     gathered = gather(
-        runs,
-        missing=missing,
-        scaling=scaling,
-        documents=documents,
-        queries=queries,
-        only=frozenset(judged),
+        runs, missing=missing, scaling=scaling, documents=documents, queries=queries, only=frozenset(judged)
     )
-    gathering: list[Candidates] = []
+    candidates: list[Candidates] = []
     for query in gathered:
-        progress("gather", len(gathering), len(judged))
-        gathering.append(query)
+        progress("gather", len(candidates), len(judged))
+        candidates.append(query)
     progress("gather", len(judged), len(judged))
-    candidates = tuple(gathering)
     if not candidates:
         raise DataError(
             "the runs and the judgments have no query in common",
@@ -256,7 +250,7 @@ def objective_of(
     name = evaluator.measures[0]
     parsed = parse_measures([measure])[0]
     if not _is_ranked(parsed):
-        return MeasuredObjective(name, len(runs), judged, candidates, evaluator)
+        return MeasuredObjective(name, len(runs), judged, tuple(candidates), evaluator)
     grades: dict[str, dict[str, int]] = {}
     for qrel in judgments:
         grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance

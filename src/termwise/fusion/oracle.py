@@ -113,10 +113,8 @@ class Oracle:
             "oracle": self.mean(self.best),
             "mean alpha": float(self.alphas.mean()),
             "mean alpha, others": float(others.mean()) if len(others) else None,
-            "quartiles": [float(value) for value in np.percentile(self.alphas, _QUARTILES)],
-            "quartiles, others": [float(value) for value in np.percentile(others, _QUARTILES)]
-            if len(others)
-            else None,
+            "quartiles": np.percentile(self.alphas, _QUARTILES).tolist(),
+            "quartiles, others": np.percentile(others, _QUARTILES).tolist() if len(others) else None,
             "best at 0": int((self.best - self.second <= EQUAL)[~self.indifferent].sum()),
             "best at 1": int((self.best - self.first <= EQUAL)[~self.indifferent].sum()),
             "at 0": int((self.alphas == 0).sum()),
@@ -187,14 +185,10 @@ def oracle(
     first, second = objective.values(_FIRST), objective.values(_SECOND)
     fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))
     known = {0.0: second, 1.0: first, chosen.alpha: fixed}
-    curve = dict(known)
     places = TENTHS if method == "grid" else HUNDREDTHS
-    for alpha in places:
-        if alpha not in curve:
-            curve[alpha] = objective.values(weights_at(alpha, _FIRST, _SECOND))
-    if method == "grid":
-        known = curve
-    pieces = _pieces(objective, known, inside=method == "sweep")
+    others = {a: objective.values(weights_at(a, _FIRST, _SECOND)) for a in places if a not in known}
+    curve = known | others
+    pieces = _pieces(objective, curve if method == "grid" else known, inside=method == "sweep")
     picked = [_best(low, high, value, chosen.alpha, ties) for low, high, value in pieces]
     return Oracle(
         measure=objective.measure,

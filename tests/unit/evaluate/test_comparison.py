@@ -73,7 +73,7 @@ def test_a_constant_difference_has_no_variance():
     assert [c.t, c.p_t, c.effect_size, c.ci_low, c.ci_high] == [None] * 5
 
 
-def test_one_query_shows_nothing():
+def test_one_query_has_no_statistics():
     c = contrast_of([2], [1])
     assert (c.difference, c.wins) == (0.5, 1)
     assert [c.p_permutation, c.p_permutation_holm, c.t, c.p_t, c.effect_size, c.ci_low, c.ci_high] == [
@@ -155,7 +155,7 @@ def test_a_contrast_depends_neither_on_other_runs_nor_on_their_order():
     assert raw([a, b]) == raw([a, c, b]) == raw([b, a]) == raw([c, b, a])
 
 
-def test_turning_a_contrast_round_turns_its_signs():
+def test_swapping_the_runs_reverses_the_signs():
     rng = np.random.default_rng(2)
     a, b = run_at("a", rng.integers(1, 9, 40)), run_at("b", rng.integers(1, 9, 40))
     there = compare([a, b], qrels_for(40), ["RR"]).contrasts[0]
@@ -168,7 +168,7 @@ def test_turning_a_contrast_round_turns_its_signs():
     assert (there.wins, there.losses) == (back.losses, back.wins)
 
 
-def test_the_seed_decides_what_is_drawn():
+def test_resampling_depends_on_the_seed():
     rng = np.random.default_rng(3)
     one, other = rng.integers(1, 9, 40), rng.integers(1, 9, 40)
     first, again = contrast_of(one, other, seed=7), contrast_of(one, other, seed=7)
@@ -176,7 +176,7 @@ def test_the_seed_decides_what_is_drawn():
     assert contrast_of(one, other, seed=8).ci_low != first.ci_low
 
 
-def test_a_wider_interval_for_more_confidence():
+def test_a_higher_confidence_gives_a_wider_interval():
     rng = np.random.default_rng(4)
     one, other = rng.integers(1, 9, 40), rng.integers(1, 9, 40)
     narrow, wide = contrast_of(one, other, confidence=0.5), contrast_of(one, other, confidence=0.99)
@@ -275,7 +275,7 @@ def test_runs_measured_before_compare_as_runs_do():
         assert list(other.to_json_lines(per_query=True)) == list(one.to_json_lines(per_query=True))
 
 
-def test_queries_measured_in_another_order_are_met_by_their_ids():
+def test_queries_in_another_order_are_matched_by_id():
     one = evaluate(run_at("one", [2, 1, 4]), qrels_for(3), ["RR"])
     other = evaluate(run_at("other", [1, 1, 2]), qrels_for(3)[::-1], ["RR"])
     assert other.query_ids == ("q2", "q1", "q0")

@@ -14,7 +14,7 @@ def test_by_hand():
     assert holm(p) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-def test_one_test_needs_no_correction_and_none_is_fine():
+def test_one_test_is_not_corrected_and_no_test_is_allowed():
     assert bonferroni([0.3]) == holm([0.3]) == (0.3,)
     assert bonferroni([]) == holm([]) == ()
 

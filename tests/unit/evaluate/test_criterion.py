@@ -13,7 +13,7 @@ from termwise.evaluate import Criterion, compare, comparison_html, comparison_te
 from termwise.evaluate.tables import too_few_resamples
 
 
-def test_a_run_is_better_or_worse_or_neither_is_shown():
+def test_verdicts_are_better_worse_or_not_shown():
     better, worse = comparison().of("RR@10")
     assert Criterion().verdict(better) == "better"
     assert Criterion().verdict(worse) == "worse"
@@ -24,7 +24,7 @@ def test_a_run_is_better_or_worse_or_neither_is_shown():
     assert Criterion(level=0.99).verdict(same) == "not shown"
 
 
-def test_test_and_correction_decide():
+def test_the_verdict_depends_on_test_and_correction():
     runs = [run_at("a", [2, 2, 2, 1]), run_at("b", [1, 1, 1, 1]), run_at("c", [2, 1, 1, 2])]
     first = compare(runs, QREL[:4], ["RR"]).contrasts[0]
     assert (first.p_permutation, first.p_permutation_bonferroni) == (0.25, 0.5)
@@ -38,7 +38,7 @@ def test_test_and_correction_decide():
         assert Criterion(**options).verdict(first) == verdict
 
 
-def test_json_lines_say_what_decides():
+def test_json_lines_name_test_correction_and_level():
     criterion = Criterion(test="t", correction="none", level=0.1)
     lines = [json.loads(line) for line in comparison().to_json_lines(criterion=criterion)]
     contrasts = [line for line in lines if line["kind"] == "contrast"]
@@ -52,7 +52,7 @@ def test_a_level_is_between_0_and_1(level):
         Criterion(level=level)
 
 
-def test_too_few_resamples_for_any_difference_are_said():
+def test_too_few_resamples_for_any_difference_are_reported():
     few = comparison(resamples=100)  # two comparisons of a measure: 2 · 2 / 101
     assert few.of("RR@10")[0].p_permutation_holm >= 2 * 2 / 101
     strict = Criterion(level=0.01)
@@ -68,7 +68,7 @@ def test_too_few_resamples_for_any_difference_are_said():
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 0.001, 0.3])
 @pytest.mark.parametrize("correction", ["none", "holm"])
-def test_as_many_resamples_as_are_said_would_do_and_one_fewer_would_not(level, correction):
+def test_the_stated_number_of_resamples_is_the_smallest_sufficient_one(level, correction):
     criterion, few = Criterion(correction=correction, level=level), comparison()
     needed = int(2 * (1 if correction == "none" else few.family) / level)
     assert too_few_resamples(replace(few, resamples=needed), criterion) is None

@@ -126,7 +126,7 @@ def test_missing_queries_count_zero_or_are_skipped():
     assert zero.counts.missing == skip.counts.missing == 1
 
 
-def test_a_query_answered_with_nothing_is_not_missing():
+def test_a_query_with_an_empty_ranking_is_not_missing():
     qrels = [Qrel("q1", "a", 1), Qrel("q2", "a", 1)]
     run = run_of({"q1": "a", "q2": ""})
     result = evaluate(run, qrels, ["RR@10", "nDCG@10", "Judged@10", "NumRet"], missing="skip")
@@ -187,7 +187,7 @@ def test_only_queries_without_a_positive_grade():
     }
 
 
-def test_a_grade_below_the_asked_one_is_not_relevant():
+def test_a_grade_below_rel_is_not_relevant():
     qrels = [Qrel("q", "a", 1), Qrel("q", "b", 2)]
     assert evaluate(run_of({"q": "ab"}), qrels, ["RR(rel=2)@10", "RR@10"]).means == {
         "RR(rel=2)@10": 0.5,
@@ -218,13 +218,13 @@ def test_seeds_are_dropped_from_run_and_judgments_before_the_cutoff():
         assert (result.counts.excluded_documents, result.counts.excluded_judgments) == (1, 1)
 
 
-def test_a_seed_that_is_one_character_is_not_taken_for_characters():
+def test_one_excluded_id_is_not_read_as_a_sequence_of_characters():
     qrels = [Qrel("q", d, 1) for d in ("ab", "a", "b")]
     result = evaluate(run_of({"q": ["ab", "a", "b"]}), qrels, ["NumRet"], exclude={"q": "ab"})
     assert result.means["NumRet"] == 2
 
 
-def test_equal_ids_are_dropped_only_when_asked():
+def test_equal_ids_are_dropped_only_with_exclude_id():
     qrels = [Qrel("1", "1", 1), Qrel("1", "2", 1)]
     run = run_of({"1": ["1", "2"]})
     assert evaluate(run, qrels, ["NumRet"]).means["NumRet"] == 2
@@ -334,7 +334,7 @@ def test_an_evaluation_cannot_be_changed():
         result.values["RR"][0] = 7
 
 
-def test_one_evaluator_gives_the_same_for_every_run_and_time():
+def test_one_evaluator_gives_the_same_values_every_time():
     evaluator = Evaluator([Qrel("q1", "a", 1), Qrel("q2", "a", 1)], ["RR", "RR@10"])
     good, bad = run_of({"q1": "a", "q2": "a"}), run_of({"q1": "ba"})
     first = [evaluator.evaluate(run).means for run in (good, bad, good)]

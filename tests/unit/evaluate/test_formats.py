@@ -28,7 +28,7 @@ from termwise.evaluate.formats import format_value, shortlist
         (None, "measure", "–"),
     ],
 )
-def test_values_as_written(value, kind, expected):
+def test_formats_of_values(value, kind, expected):
     assert format_value(value, kind) == expected
 
 

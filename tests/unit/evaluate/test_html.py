@@ -151,7 +151,7 @@ def test_the_same_results_give_the_same_page():
     assert pages() == pages()
 
 
-def test_the_page_tells_what_the_comparison_says(built):
+def test_the_page_shows_the_numbers_of_the_comparison(built):
     runs, qrels = runs_and_qrels(12)
     result = compare(runs, qrels, ["RR@10", "P@1", "NumRet"], resamples=200)
     text = "".join(Page(built["comparison"]).text)

@@ -63,7 +63,7 @@ def test_order_is_kept_and_a_repetition_dropped():
         ("P_5", "P@5"),
     ],
 )
-def test_a_misspelling_names_what_was_meant(given, hint):
+def test_a_misspelt_name_gets_the_nearest_measure(given, hint):
     with pytest.raises(UnknownNameError) as caught:
         parse_measures([given])
     assert dict(caught.value.facts)["given"] == given

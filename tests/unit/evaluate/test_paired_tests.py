@@ -18,7 +18,7 @@ def test_t_and_effect_size_by_hand():
     assert 0.05 < p < 0.1  # t of 2.449 with 3 degrees of freedom lies between the table's 2.353 and 3.182
 
 
-def test_all_arrangements_are_counted_where_they_are_few():
+def test_all_sign_patterns_are_used_if_they_are_few():
     # Of 16 arrangements of 1, 2, 3, 4 only all + and all - have a mean as far from 0.
     assert sign_flip_p(np.array([0.1, 0.2, 0.3, 0.4]), resamples=1000, seed=0) == 2 / 16
     assert sign_flip_p(np.array([0.1, 0.0, 0.2, 0.3, 0.4, 0.0]), resamples=1000, seed=0) == 2 / 16
@@ -37,7 +37,7 @@ def test_the_interval_lies_around_the_mean_and_within_the_differences():
 @pytest.mark.parametrize(
     "differences", [[], [0.5], [0.0, 0.0], [0.25, 0.25, 0.25], [0.25, 0.25 + ROUNDING / 2]]
 )
-def test_what_is_not_defined_is_none(differences):
+def test_undefined_statistics_are_none(differences):
     values = np.array(differences, dtype=np.float64)
     assert paired_t(np.zeros_like(values), values) == (None, None, None)
     assert mean_interval(values, confidence=0.95, resamples=100, seed=0) == (None, None)

@@ -54,7 +54,7 @@ def test_wide_characters_take_two_columns_of_a_text():
     assert to_text(table).split("\n") == ["Run    n", "重み   3", "abcd  12"]
 
 
-def test_a_baseline_sends_nothing_to_the_terminal():
+def test_the_name_of_a_baseline_cannot_control_the_terminal():
     runs = [run_at("a\x1b]0;x\x07", [2] * 12), run_at("b", [1] * 12)]
     result = compare(runs, [*QREL, Qrel("q99", "yes", 1)], ["RR"])
     for text in (comparison_text(result), evaluation_text(result.evaluations), *methods(result)):
@@ -62,7 +62,7 @@ def test_a_baseline_sends_nothing_to_the_terminal():
     assert "RR, against a�]0;x�" in comparison_text(result)
 
 
-def test_a_name_sends_nothing_to_the_terminal():
+def test_a_name_cannot_control_the_terminal():
     table = Table((Column("run", "Run", "text"),), (("a\x1b[2J\nb",),))
     assert to_text(table) == "Run\na�[2J b"
     assert to_csv(table) == 'run\n"a\x1b[2J\nb"\n'  # files keep it
@@ -122,7 +122,7 @@ def test_latencies():
     assert table.formatted()[2] == ("mine", "total", "4.000", "4.000", "4.980", "5.000", "2")
 
 
-def test_conventions_tell_what_was_left_out():
+def test_conventions_list_what_was_left_out():
     qrels = [*QREL, Qrel("q99", "yes", 1), Qrel("q98", "yes", 0), Qrel("q0", "n0", 1)]
     run = Run([*run_at("r", [2] * 12), Ranking(["a"], [1], query_id="stranger")], "r")
     notes = " ".join(conventions([evaluate(run, qrels, ["RR"], exclude={"q0": "n0"})]))
@@ -164,7 +164,7 @@ def test_text_of_a_comparison():
     assert methods(comparison())[0] in text
 
 
-def test_a_text_says_what_decides_and_what_is_decided():
+def test_a_text_names_the_criterion_and_the_verdicts():
     strict = Criterion(test="t", correction="bonferroni", level=1e-9)
     usual, text = comparison_text(comparison()), comparison_text(comparison(), criterion=strict)
     assert "Verdict better or worse: paired sign-flip permutation test, Holm correction, p < 0.05;" in usual

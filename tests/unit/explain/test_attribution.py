@@ -70,7 +70,7 @@ def test_absent_and_unknown_words_have_no_sources(folder, tmp_path):
     assert (part.origin, part.sources) == ("absent", ())
 
 
-def test_without_texts_nothing_can_be_shared_out(folder, tmp_path):
+def test_without_texts_there_are_no_shares(folder, tmp_path):
     (part,) = index(folder, tmp_path, store_text=False).explain("heart", "a").contributions
     assert (part.origin, part.sources) == ("unknown", ())
 
@@ -90,7 +90,7 @@ def test_words_are_marked_by_their_share(folder, tmp_path):
     ]
 
 
-def test_makeups_name_words_as_the_text_says_them(folder, tmp_path):
+def test_source_words_are_spelt_as_in_the_text(folder, tmp_path):
     searcher = index(folder, tmp_path)
     (made,) = translation_sources(searcher.explain("heart", "a"), words=1)
     assert (made.parts, made.more) == ((("Cardiac", pytest.approx(0.8)),), 1)
@@ -98,7 +98,7 @@ def test_makeups_name_words_as_the_text_says_them(folder, tmp_path):
     assert names == ["itself"]
 
 
-def test_the_terminal_shows_what_a_term_is_made_of(folder, tmp_path):
+def test_the_terminal_shows_the_source_words_of_a_term(folder, tmp_path):
     console = Console(file=io.StringIO(), width=100)
     console.print(explanation_renderable(index(folder, tmp_path).explain("heart", "a")))
     shown = console.file.getvalue()
@@ -107,7 +107,7 @@ def test_the_terminal_shows_what_a_term_is_made_of(folder, tmp_path):
     assert "‹Cardiac› valve and ‹artery›; ‹cardiac› care" in shown
 
 
-def test_the_page_shows_what_a_term_is_made_of(folder, tmp_path):
+def test_the_page_shows_the_source_words_of_a_term(folder, tmp_path):
     page = index(folder, tmp_path).explain("heart", "a").to_html()
     assert "translated from other words of the text" in page
     assert "<b><bdi>Cardiac</bdi></b> 80%, <b><bdi>artery</bdi></b> 20%" in page
@@ -124,21 +124,21 @@ def fused(folder, tmp_path):
     return fuse_indexes(parts, [0.5, 2.0], tmp_path / "f")
 
 
-def test_in_a_sum_translations_of_other_words_are_shared_out_as_before(fused):
+def test_translations_have_shares_in_a_fused_index(fused):
     (part,) = fused.explain("heart", "a").contributions
     assert (part.term, part.origin) == ("heart", "translation")
     assert {s.term: s.share for s in part.sources} == pytest.approx({"cardiac": 0.8, "artery": 0.2})
     assert part.sources[0].probability == pytest.approx(0.8 * 0.5)
 
 
-def test_in_a_sum_what_the_text_says_belongs_to_several_parts(fused):
+def test_words_of_the_text_have_no_shares_in_a_fused_index(fused):
     heart, valve = fused.explain("heart valve", "b").contributions
     assert {(part.origin, part.sources) for part in (heart, valve)} == {("exact", ())}
     explanation = fused.explain("heart valve", "b")
     assert sum(part.score for part in explanation.contributions) == pytest.approx(explanation.score)
 
 
-def test_a_sum_with_two_parts_that_expand_shares_nothing_out(folder, tmp_path):
+def test_a_fused_index_with_two_expanding_parts_has_no_shares(folder, tmp_path):
     parts = [
         build_index(DOCUMENTS, tmp_path / name, model=Model1(table=str(folder), self_translation=p, keep=0))
         for name, p in (("one", 0.2), ("two", 0.5))

@@ -69,7 +69,7 @@ def test_terms_a_model_added_are_expansions(tmp_path):
     assert found["shuffle"].origin == "absent"
 
 
-def test_without_texts_added_terms_cannot_be_told_from_words(tmp_path):
+def test_without_texts_the_origin_is_unknown(tmp_path):
     found = by_term(vectors(tmp_path, store_text=False).explain("merge combine shuffle", "v1"))
     assert [found[term].origin for term in ("merge", "combine", "shuffle")] == [
         "unknown",
@@ -108,7 +108,7 @@ def test_a_document_bias_is_a_contribution_of_its_own(tmp_path):
     assert explanation.score == explanation.constant + sum(c.score for c in explanation.contributions)
 
 
-def test_where_a_document_stands(bm25):
+def test_the_rank_of_a_document(bm25):
     ranking = bm25.rank("sorted list", k=10)
     assert len(ranking) == 3
     middle = bm25.explain("sorted list", ranking.doc_ids[1], competitors=5)
@@ -119,7 +119,7 @@ def test_where_a_document_stands(bm25):
     assert bm25.explain("sorted list", ranking.doc_ids[0], competitors=0).competitors == ()
 
 
-def test_standing_is_not_computed_unasked(bm25):
+def test_the_rank_is_computed_only_with_competitors(bm25):
     explanation = bm25.explain("sorted list", "a")
     assert (explanation.rank, explanation.results, explanation.competitors) == (None, None, ())
 

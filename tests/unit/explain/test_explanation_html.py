@@ -80,7 +80,7 @@ def value(text):
     return float(text.replace("−", "-").replace(",", "").replace("+", ""))
 
 
-def test_the_page_says_what_the_explanation_holds():
+def test_the_page_shows_the_numbers_of_the_explanation():
     page = written(EXPLANATION)
     assert page.title == "heapq.merge · how to merge two sorted lists frobnicate"
     assert page.text("h1") == "how to merge two sorted lists frobnicate"
@@ -108,7 +108,7 @@ def test_the_page_says_what_the_explanation_holds():
     ]
 
 
-def test_the_text_is_whole_and_marked_as_strongly_as_it_counts():
+def test_marks_of_the_text_are_as_strong_as_the_contributions():
     page = written(EXPLANATION)
     assert page.all("div", id="document")[0]["text"] == TEXT
     marks = [element for element in page.within("div", id="document") if element["tag"] == "mark"]
@@ -248,7 +248,7 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own():
     assert frame["attributes"]["srcdoc"] == explanation_html(explanation)
 
 
-def test_a_text_that_is_not_stored_or_empty_is_said():
+def test_a_missing_or_empty_text_is_reported():
     bare = replace(EXPLANATION, text=None, contributions=(part("merg", 2.0, origin="unknown"),))
     page = written(bare)
     assert not page.all("div", id="document")
@@ -311,7 +311,7 @@ def test_a_text_at_the_limit_is_whole():
     assert page.all("div", id="document")[0]["attributes"]["tabindex"] == "0"
 
 
-def test_a_long_query_with_many_terms_is_kept_in_hand():
+def test_a_long_query_with_many_terms_is_shortened():
     count = 400
     query = " ".join(f"w{i:03}" for i in range(count))
     parts = tuple(
@@ -413,7 +413,7 @@ def test_the_two_texts_of_a_query_by_example_stand_beside_each_other():
     assert texts == ["Molten rock, a volcano <b>", "The rock & its heat."]
 
 
-def test_words_that_only_the_example_says_are_outlined():
+def test_words_of_the_example_alone_are_outlined():
     page = Page(explanation_html(BY_EXAMPLE))
     outlined = [one for one in page.all("mark") if "added" in one["attributes"]["class"].split()]
     assert [one["text"] for one in outlined] == ["volcano"]

@@ -156,7 +156,7 @@ def test_origins_and_background_are_named():
     assert re.search(r"maybe +not known", shown)
 
 
-def test_a_document_commands_no_terminal():
+def test_a_document_cannot_control_the_terminal():
     shown = rendered(explanation_renderable(HOSTILE))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
     shown.encode()
@@ -189,7 +189,7 @@ def test_pieces_of_a_word_are_shown_as_the_word():
     assert not any("##" in line for line in lines(explanation_renderable(EXPLANATION)))
 
 
-def test_looking_changes_nothing():
+def test_rendering_does_not_change_the_explanation():
     view = explanation_renderable(EXPLANATION)
     assert rendered(view) == rendered(view)
     rendered(view, colour=True, width=50)
@@ -240,11 +240,11 @@ def test_a_long_example_is_shown_in_passages():
     assert len(lines(explanation_renderable(long, full=True))) > 400
 
 
-def test_an_example_cannot_command_the_terminal():
+def test_an_example_cannot_control_the_terminal():
     hostile = replace(HOSTILE, example="seed\x1b[31m\nsecond", query="a \x1b[2J merge \ud800")
     assert "\x1b" not in rendered(explanation_renderable(hostile))
 
 
-def test_the_example_itself_is_no_answer():
+def test_the_example_itself_is_not_a_result():
     shown = lines(explanation_renderable(replace(BY_EXAMPLE, doc_id="seed")))
     assert shown[1] == "score 3 · the query itself, which is not a result"

@@ -16,7 +16,7 @@ from termwise.explain.explanation_text import (
     HUES,
     ORIGINS,
     UNKNOWN,
-    counted,
+    contributing,
     decimals_for,
     factor,
     full_name,
@@ -31,7 +31,7 @@ from termwise.explain.explanation_text import (
     standing,
     stem,
     summands,
-    together,
+    sums_of_words,
     translation_sources,
 )
 from termwise.explain.snippets import Mark
@@ -80,7 +80,7 @@ def test_numbers_are_rounded_and_zero_has_no_sign():
     assert factor(0.33333) == "0.3333"
 
 
-def test_what_rounding_leaves_over_by_hand():
+def test_rounding_differences_by_hand():
     # 0.00014 + 0.00014 = 0.00028; shown 0.0001 + 0.0001, and 0.0003.
     assert rounding([0.00014, 0.00014], 0.00028, 4) == 0.0001
     assert rounding([4.62387, 3.59287, 1.37466], 9.5914, 4) == -0.0001
@@ -107,16 +107,16 @@ def test_labels_are_the_words_of_the_query():
     assert label(many, query, words=3) == "sort, sorted, sorting"
 
 
-def test_the_stem_is_named_where_the_words_do_not_say_it():
+def test_the_term_is_shown_if_it_differs_from_the_words():
     assert stem(PARTS[0], QUERY) == "merg"
     assert stem(part("merge", 1.0, [(7, 12)]), QUERY) == ""
     assert stem(part("expanded", 1.0), QUERY) == ""
     assert stem(PARTS[2], QUERY) == ""
 
 
-def test_marks_are_the_places_that_add_something():
+def test_marks_are_the_spans_of_contributing_terms():
     assert marks(EXPLANATION) == [Mark(0, 5, 4.5, 0), Mark(6, 10, 1.25, 1), Mark(21, 26, 1.25, 1)]
-    assert counted(EXPLANATION) == [0, 1, 2]
+    assert contributing(EXPLANATION) == [0, 1, 2]
     places = {mark.term: QUERY[mark.start : mark.end] for mark in query_marks(EXPLANATION)}
     assert places == {0: "merge", 1: "lists", 3: "how", 4: "sorted", UNKNOWN: "frobnicate"}
 
@@ -130,7 +130,7 @@ def test_words_that_add_nothing_are_explained():
     ]
 
 
-def test_without_the_text_absence_is_not_claimed():
+def test_without_the_text_absent_words_are_not_reported():
     bare = Explanation("merge it", "d1", 0.0, 0.0, (part("merg", 0.0, [(0, 5)], origin="absent"),), (), None)
     assert [remark.reason for remark in remarks(bare)] == [
         "of no weight in this document",
@@ -156,10 +156,10 @@ def test_repeated_words_are_named_once_and_pieces_of_words_are_not_left_out():
 
 def test_colours_follow_the_query_so_that_documents_agree():
     assert hues(EXPLANATION, range(5)) == {3: 0, 0: 1, 4: 2, 1: 3}  # how merge sorted lists; no background
-    assert hues(EXPLANATION, counted(EXPLANATION)) == {0: 0, 1: 1}
+    assert hues(EXPLANATION, contributing(EXPLANATION)) == {0: 0, 1: 1}
 
 
-def test_of_many_terms_the_heaviest_are_coloured():
+def test_the_heaviest_of_many_terms_are_coloured():
     query = " ".join(f"w{i:02}" for i in range(30))
     parts = tuple(part(f"w{i:02}", 30.0 - i, [(4 * i, 4 * i + 3)]) for i in reversed(range(30)))
     explanation = Explanation(query, "d", 0.0, 0.0, parts, (), None)
@@ -216,8 +216,8 @@ def test_a_piece_has_the_name_of_its_word_and_its_own_in_brackets():
 
 
 def test_pieces_of_one_word_are_one_part_and_named_where_some_are_missing():
-    assert together(PIECES) == [("deleting (##eti del)", 5.0, 0), ("unlinked", 4.5, 1)]
-    assert together(EXPLANATION) == [("merge", 4.5, 0), ("lists", 1.25, 1), ("background", 0.5, 2)]
+    assert sums_of_words(PIECES) == [("deleting (##eti del)", 5.0, 0), ("unlinked", 4.5, 1)]
+    assert sums_of_words(EXPLANATION) == [("merge", 4.5, 0), ("lists", 1.25, 1), ("background", 0.5, 2)]
 
 
 def test_the_words_of_a_long_query_are_found_once(monkeypatch):
@@ -230,7 +230,7 @@ def test_the_words_of_a_long_query_are_found_once(monkeypatch):
         lambda text, start, end: asked.append(start) or word_around(text, start, end),
     )
     explanation = Explanation(query, "d1", 100.0, 0.0, tuple(pieces), (), None)
-    assert together(explanation)[0] == ("ab0", 1.0, 0)
+    assert sums_of_words(explanation)[0] == ("ab0", 1.0, 0)
     assert len(asked) < 10 * len(pieces)
 
 
@@ -250,7 +250,7 @@ def test_marks_of_pieces_cover_words():
     assert sorted(places) == [("del", 3), ("eting", 0), ("linked", 2), ("un", 1), ("walks", 5)]
 
 
-def test_what_a_term_is_made_of_is_said_in_words():
+def test_source_words_of_a_term():
     text = "Delete the directories"
     sources = (
         SourceWord("director", 0.1, 0.4, ((11, 19),)),

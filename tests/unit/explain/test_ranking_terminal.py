@@ -64,7 +64,7 @@ def test_a_width_may_be_given():
     assert max(map(len, lines(ranking, width=200))) <= 50
 
 
-def test_a_document_commands_no_terminal():
+def test_a_document_cannot_control_the_terminal():
     shown = rendered(ranking_renderable(Ranking([HOSTILE.doc_id], [1.0]), [HOSTILE], explain=True))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
     shown.encode()
@@ -82,7 +82,7 @@ def test_pieces_of_a_word_are_one_term_of_a_sum():
     assert sum_text(PIECES).plain == "unlink 5.10 = 5.10"
 
 
-def test_no_result_is_said():
+def test_an_empty_ranking_is_reported():
     assert (
         rendered(ranking_renderable(Ranking([], []))) == "no document has a weight for a term of the query\n"
     )

@@ -49,7 +49,7 @@ def by_definition(marks: list[Mark], room: int, count: int) -> list[tuple[int, i
 
 @settings(max_examples=300, deadline=None)
 @given(marks=MARKS, room=st.integers(1, 40), count=st.integers(1, 6))
-def test_stretches_are_those_of_the_definition(marks: list[Mark], room: int, count: int) -> None:
+def test_windows_agree_with_the_definition(marks: list[Mark], room: int, count: int) -> None:
     assert heaviest_windows(marks, range(100), room, count) == by_definition(marks, room, count)
 
 
@@ -66,7 +66,7 @@ class Counted(Sequence[int]):
         return place
 
 
-def test_forty_stretches_are_little_more_to_do_than_two() -> None:
+def test_forty_windows_take_little_more_time_than_two() -> None:
     marks = [Mark(place, place + 1, 1.0) for place in range(0, 40_000, 4)]
     two, forty = Counted(), Counted()
     assert len(heaviest_windows(marks, two, 100, 2)) == 2

@@ -19,7 +19,7 @@ def marked(pieces):
     return [(piece.text, piece.strength) for piece in pieces if piece.term is not None]
 
 
-def test_marks_end_where_they_say():
+def test_marks_have_the_stated_ends():
     pieces = cut("merge lists", [Mark(6, 11, 1.0, 1), Mark(0, 5, 4.0, 0)])
     assert pieces == [Piece("merge", 1.0, 0), Piece(" "), Piece("lists", 0.25, 1)]
 
@@ -101,7 +101,7 @@ def test_of_equal_windows_the_earlier_wins():
     assert joined(snippet(text, marks, 20)).startswith("match ")
 
 
-def test_a_beginning_that_is_nearly_as_good_wins():
+def test_a_start_that_is_nearly_as_good_wins():
     text = f"merge these, {'x ' * 40}and merge a list"
     at = text.index("list")
 

@@ -86,7 +86,7 @@ def test_global_with_weights_that_were_given(indexes):
         index_weights(fusion("global"), indexes)
 
 
-def test_other_names_go_and_the_same_in_another_order_do_not(indexes):
+def test_other_names_are_allowed_but_no_other_order(indexes):
     assert index_weights(named("x", "y"), indexes) == (0.25, 0.75)
     with pytest.raises(ParameterError, match="in the same order"):
         index_weights(named("other", "one"), indexes)

@@ -113,7 +113,7 @@ def test_biases_add_up(build, tmp_path):
 
 @settings(max_examples=40)
 @given(st.data())
-def test_the_first_stage_finds_what_fusing_full_runs_finds(data):
+def test_a_search_gives_the_ranking_of_fused_complete_runs(data):
     """Over any rows, in any order of the documents, for any number of weights that add up to 0 or more."""
     tokens, ids = ["t0", "t1", "t2", "t3"], [f"d{i}" for i in range(data.draw(st.integers(1, 6)))]
     weight = st.floats(0.125, 8, width=32) | st.integers(1, 3).map(float)
@@ -196,7 +196,7 @@ def test_a_part_that_does_not_count_adds_nothing(build, tmp_path, table):
     assert fused.index.stores_text
 
 
-def test_the_manifest_says_of_what_it_is_made(build, tmp_path):
+def test_the_manifest_lists_the_parts(build, tmp_path):
     one, two, three = build("one"), build("two", "jm"), build("three", "ml")
     inner = fuse_indexes([one, two], [0.5, 0.25], tmp_path / "inner.tw")
     fused = fuse_indexes([inner.index, three], [2.0, 3.0], tmp_path / "fused.tw").index.manifest
@@ -284,7 +284,7 @@ def test_queries_that_are_weighed_in_different_ways(tmp_path):
         fuse_indexes(parts, [1, 1], tmp_path / "fused.tw")
 
 
-def test_query_weights_have_to_agree_where_both_have_them(tmp_path):
+def test_query_weights_of_shared_terms_must_be_equal(tmp_path):
     one = vectors(tmp_path, "one", "idf", [0.5, 2.0])
     two = vectors(tmp_path, "two", "idf", [3.0, 2.0], tokens=("z", "y"))
     fused = fuse_indexes([one, two], [1, 1], tmp_path / "fused.tw")
@@ -318,7 +318,7 @@ def test_wrong_arguments(build, tmp_path):
         fuse_indexes([one, tmp_path / "link.tw"], [1, 1], tmp_path / "fused.tw")
 
 
-def test_a_failed_sum_leaves_what_was_there(build, tmp_path):
+def test_a_failed_fusion_keeps_the_old_index(build, tmp_path):
     one, two = build("one"), build("two", BM25(k1=0.1))
     before = fuse_indexes([one, two], [1, 1], tmp_path / "fused.tw").index.manifest
     with pytest.raises(IndexExistsError):

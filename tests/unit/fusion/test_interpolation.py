@@ -66,7 +66,7 @@ def test_equal_scores_scale_to_zero(scaling):
     )
 
 
-def test_what_missing_documents_get():
+def test_scores_of_missing_documents():
     second = run(q={"x": -1.0, "a": -2.0, "c": -6.0})
     options = {"alpha": 0.5, "scaling": "raw"}
     assert scores(interpolate(BM25, second, missing="drop", **options)) == {"a": 3.5, "c": -1.5}
@@ -79,7 +79,7 @@ def test_what_missing_documents_get():
 
 
 @pytest.mark.parametrize("scaling", ["z", "minmax", "global", "raw"])
-def test_missing_log_probabilities_cannot_promote(scaling):
+def test_a_missing_log_probability_is_never_the_best_score(scaling):
     # 0 is the best of all log-probabilities: b, of which the second run knows nothing, would win by it.
     second = run("ql", q={"a": -2.0, "c": -6.0})
     with pytest.raises(WeightError, match="cannot be 0") as caught:
@@ -100,7 +100,7 @@ def test_the_minimum_is_that_of_the_documents_that_are_fused():
     assert scores(fused) == {"a": 5.0, "b": 4.0, "c": 4.0}
 
 
-def test_what_is_filled_in_counts_for_the_scaling():
+def test_filled_in_scores_are_part_of_the_scaling():
     second = run(q={"a": 4.0, "elsewhere": 400.0})
     fused = interpolate(BM25, second, alpha=0.0, missing="zero")
     # 4, 0, 0: mean 4/3, deviation sqrt(32)/3
@@ -158,7 +158,7 @@ def test_unknown_choices(option):
         interpolate(BM25, TILDE, alpha=0.5, **options)
 
 
-def test_the_rule_for_what_is_missing_has_to_be_said():
+def test_missing_has_no_default():
     with pytest.raises(TypeError, match="missing"):
         interpolate(BM25, TILDE, alpha=0.5)
 
@@ -174,7 +174,7 @@ def test_scores_that_cannot_be_mixed():
         interpolate(run(q={"a": 5e-324, "b": 0.0}), BM25, alpha=0.5, missing="drop")
 
 
-def test_scores_that_overflow_over_all_queries_are_told_by_where_they_are():
+def test_an_overflow_over_all_queries_names_its_place():
     wide = run(q1={"a": 1e308, "b": -1e308}, q2={"a": 1.0})
     narrow = run(q0={"a": 2.0, "b": 1.0}, q1={"a": 2.0, "b": 1.0})
     with pytest.raises(WeightError, match="too far apart") as caught:
@@ -194,7 +194,7 @@ def above_zero(scores, missing):
 
 
 @given(rankings, rankings, st.sampled_from(SCALINGS), st.sampled_from(MISSING))
-def test_at_the_ends_the_single_systems_come_out(one, other, scaling, missing):
+def test_alpha_0_and_1_give_the_single_runs(one, other, scaling, missing):
     one, other = above_zero(one, missing), above_zero(other, missing)
     first, second = run(q=one), run(q=other)
     at_one = interpolate(first, second, alpha=1, scaling=scaling, missing=missing)["q"].doc_ids
@@ -207,7 +207,7 @@ def test_at_the_ends_the_single_systems_come_out(one, other, scaling, missing):
 
 
 @given(rankings, rankings, st.floats(0, 1), st.sampled_from(SCALINGS), st.sampled_from(MISSING))
-def test_it_is_the_formula(one, other, alpha, scaling, missing):
+def test_scores_follow_the_formula(one, other, alpha, scaling, missing):
     one, other = above_zero(one, missing), above_zero(other, missing)
     fused = interpolate(run(q=one), run(q=other), alpha=alpha, scaling=scaling, missing=missing)["q"]
     chosen = [d for d in one if missing != "drop" or d in other]

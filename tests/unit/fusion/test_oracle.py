@@ -62,7 +62,7 @@ def test_by_hand():
         ("grid", "largest", [1.0, 1.0], (0, 2)),
     ],
 )
-def test_the_rule_of_ties_moves_shares_and_no_value(method, ties, alphas, counts):
+def test_the_rule_for_ties_changes_shares_and_no_values(method, ties, alphas, counts):
     found = oracle([ONE, OTHER], QRELS, measure="RR", method=method, ties=ties, **RULES)
     assert found.best.tolist() == [1, 1]
     assert found.alphas == pytest.approx(alphas, abs=1e-8)
@@ -109,7 +109,7 @@ def test_a_fine_grid_finds_no_more(measure):
     assert there == pytest.approx(found.best)
 
 
-def test_a_measure_that_kernels_do_not_know_goes_by_the_grid():
+def test_a_measure_without_kernels_needs_the_grid():
     runs, qrels = separate(5)
     found = oracle(runs, qrels, measure="Judged@5", method="grid", missing="drop")
     assert found.mean(found.best) > found.mean(found.fixed)

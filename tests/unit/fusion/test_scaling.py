@@ -61,7 +61,7 @@ def test_divisors_of_queries():
 
 
 @pytest.mark.parametrize("scaling", ["idf", "query-length"])
-def test_divisors_that_are_not_there(scaling):
+def test_missing_divisors_are_refused(scaling):
     with pytest.raises(ParameterError, match="needs the texts of the queries"):
         interpolate(ONE, ONE, alpha=0.5, scaling=scaling, missing="drop")
     some = QueryScales(idf={"p": 1.0}, words={"p": 1.0})
@@ -88,7 +88,7 @@ def test_wrong_scalings():
 
 
 @pytest.mark.parametrize("quantiser", ["uint8", "float32"])
-def test_scales_are_read_off_an_index(tmp_path, quantiser):
+def test_query_scales_of_an_index(tmp_path, quantiser):
     documents = [Document("a", "merge sorted lists"), Document("b", "sort a list"), Document("c", "cards")]
     index = build_index(documents, tmp_path / "i.tw", quantiser=quantiser).index
     queries = [Query("p", "merging lists and lists"), Query("q", "xylophone"), Query("r", "")]

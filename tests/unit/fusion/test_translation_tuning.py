@@ -81,7 +81,7 @@ def translated(world, p, lambda_):
     return other.rank_many(queries, candidates=first, name="model1").run
 
 
-def test_each_cell_is_worth_what_learning_its_weights_says(world):
+def test_the_value_of_a_cell_is_that_of_learned_weights(world):
     tuning = tuned(world)
     assert [(cell.self_translation, cell.lambda_) for cell in tuning.cells] == [(p, x) for p in P for x in L]
     for cell in tuning.cells:
@@ -91,7 +91,7 @@ def test_each_cell_is_worth_what_learning_its_weights_says(world):
         assert learned.low <= cell.share <= learned.high
 
 
-def test_the_best_cell_is_taken_with_its_weights(world):
+def test_the_fusion_has_settings_and_weights_of_the_best_cell(world):
     tuning = tuned(world)
     assert tuning.best.value == pytest.approx(max(cell.value for cell in tuning.cells))
     assert len({cell.value for cell in tuning.cells}) > 1
@@ -122,7 +122,7 @@ def test_the_file_keeps_settings_and_weights(world, tmp_path):
     )
 
 
-def test_the_estimate_is_measured_on_queries_that_did_not_choose(world):
+def test_the_estimate_uses_held_out_queries(world):
     """Each query its own part: what is best on all others is worth this much on it."""
     scorer, first, queries, qrels = world
     estimate = tuned(world, folds=12).fusion.learned.estimate
@@ -201,12 +201,12 @@ def test_values_out_of_range_are_refused(world, options):
         tuned(world, **options)
 
 
-def test_names_that_there_are_not(world):
+def test_unknown_names_are_refused(world):
     with pytest.raises(UnknownNameError):
         tuned(world, scaling="half")
 
 
-def test_what_does_not_belong_together_is_refused(world):
+def test_inputs_that_do_not_match_are_refused(world):
     scorer, first, queries, qrels = world
     with pytest.raises(DataError, match="no query in common"):
         tuned((scorer, first, queries, [Qrel("elsewhere", "d1", 1)]))
@@ -222,7 +222,7 @@ def test_what_does_not_belong_together_is_refused(world):
         TranslationScorer(scorer.documents, table_over(WORDS, "english"))
 
 
-def test_without_anything_to_choose_by(world):
+def test_runs_and_judgments_without_information_are_refused(world):
     scorer, first, queries, qrels = world
     with pytest.raises(DataError, match="no relevant document"):
         tuned((scorer, first, queries, [qrel._replace(relevance=0) for qrel in qrels]))

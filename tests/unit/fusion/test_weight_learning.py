@@ -77,7 +77,7 @@ def test_measures_without_kernels_are_computed_by_evaluate():
         assert objective.value([0.3, 0.7]) == worth(runs, qrels, measure, [0.3, 0.7], missing="drop")
 
 
-def test_the_curve_of_a_query_is_there_for_the_asking():
+def test_the_curve_of_a_query():
     runs, qrels = separate(2, queries=5)
     objective = objective_of(runs, qrels, "AP", missing="drop")
     curve = objective.curve([1, 0], [0, 1])
@@ -109,7 +109,7 @@ def test_the_curve_of_some_queries():
 
 
 @given(runs_and_qrels(), st.sampled_from(MEASURES), SCALINGS, RULES)
-def test_the_sweep_is_never_below_the_grid_and_is_worth_what_it_says(drawn, measure, scaling, missing):
+def test_the_sweep_is_never_below_the_grid_and_reports_its_value(drawn, measure, scaling, missing):
     runs, qrels = drawn
     options = {"scaling": scaling, "missing": missing}
     choice = best_share(objective_of(runs, qrels, measure, **options), "sweep")
@@ -171,7 +171,7 @@ def test_an_end_that_is_better_than_all_between_is_found():
     assert (choice.alpha, choice.low, choice.high, choice.value) == (1.0, 1.0, 1.0, 1.0)
 
 
-def test_what_a_sweep_cannot_do():
+def test_inputs_that_sweep_and_grid_refuse():
     runs, qrels = separate(0, runs=3)
     for method in ("sweep", "grid"):
         with pytest.raises(ParameterError, match="two runs") as caught:
@@ -202,7 +202,7 @@ def test_the_ascent_of_two_separate_runs_is_the_sweep(measure):
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "Bpref"])
-def test_the_ascent_beats_every_single_run_and_says_what_is_true(measure):
+def test_the_ascent_is_never_below_a_single_run_and_reports_its_value(measure):
     runs, qrels = separate(3, queries=8, runs=3)
     fusion = learn(runs, qrels, method="ascent", measure=measure, missing="drop", restarts=2)
     assert fusion.learned.value >= max(fusion.learned.alone)
@@ -212,7 +212,7 @@ def test_the_ascent_beats_every_single_run_and_says_what_is_true(measure):
     assert math.fsum(map(abs, fusion.weights)) == pytest.approx(1.0)
 
 
-def test_every_start_begins_elsewhere(monkeypatch):
+def test_starts_differ(monkeypatch):
     starts = []
 
     def climb(objective, start, order, tell):
@@ -235,7 +235,7 @@ def test_every_start_begins_elsewhere(monkeypatch):
         ("ascent", "nDCG@5", [("gather", 4), ("ascent", 2)]),
     ],
 )
-def test_progress_counts_what_a_method_looks_at(method, measure, stages):
+def test_progress_of_each_method(method, measure, stages):
     runs, qrels = separate(2, queries=3)
     told = []
     unheld = Qrel("in no run", "d1", 1)
@@ -255,7 +255,7 @@ def test_progress_counts_what_a_method_looks_at(method, measure, stages):
         assert set(done) >= {0, total}
 
 
-def test_the_ascent_tells_its_round_and_what_it_came_to():
+def test_progress_of_the_ascent_names_round_and_value():
     objective = objective_of(*separate(3, queries=8, runs=3), "nDCG@5", missing="drop")
     told = []
     arrived = ascent(objective, restarts=1, progress=lambda *step: told.append(step))
@@ -299,7 +299,7 @@ def test_starts_are_counted(options):
 
 
 @pytest.mark.parametrize("method", ["grid", "sweep", "ascent"])
-def test_what_is_learned_is_what_is_applied(method):
+def test_learned_weights_are_applied_unchanged(method):
     runs, qrels = separate(6)
     fusion = learn(runs, qrels, method=method, measure="nDCG@5", missing="drop", scaling="minmax")
     assert fusion.runs == ("r0", "r1")
@@ -354,7 +354,7 @@ def test_wrong_arguments():
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "P(rel=2)@5"])
 @pytest.mark.parametrize("judged", [Qrel("q", "a", 0), Qrel("q", "z", 3), Qrel("other", "a", 3)])
-def test_without_a_relevant_document_there_is_nothing_to_choose_by(measure, judged):
+def test_runs_without_a_relevant_document_are_refused(measure, judged):
     runs = [run_of("one", {"q": {"a": 2.0, "b": 1.0}}), run_of("other", {"q": {"b": 2.0, "a": 1.0}})]
     for method in ("grid", "ascent"):
         with pytest.raises(DataError, match="no relevant document") as caught:
@@ -362,7 +362,7 @@ def test_without_a_relevant_document_there_is_nothing_to_choose_by(measure, judg
         assert dict(caught.value.facts) == {"measure": measure, "queries": "'q'", "documents": 2}
 
 
-def test_what_the_scaling_global_divides_by_is_kept():
+def test_the_deviations_of_global_are_stored():
     one = run_of("one", {"q1": {"a": 3.0, "b": 1.0}, "q2": {"a": 5.0, "b": 3.0}})
     other = run_of("other", {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 0.0, "b": 9.0}})
     same = run_of("same", {"q1": {"a": 1.0, "b": 1.0}})

@@ -39,7 +39,7 @@ BM25 = run_of("bm25", {"q": {"a": 4.0, "b": 2.0}})
 TILDE = run_of("tilde", {"q": {"b": -1.0, "a": -3.0}})
 
 
-def test_the_file_brings_back_what_was_saved(tmp_path):
+def test_a_saved_fusion_is_read_unchanged(tmp_path):
     path = tmp_path / "fusion.json"
     for fusion in (FUSION, Fusion(["a"], [1.0], missing="drop")):
         fusion.save(path)
@@ -51,7 +51,7 @@ def test_the_file_brings_back_what_was_saved(tmp_path):
     assert FUSION.to_dict()["learned"]["alone"] == [0.25, 1 / 3]
 
 
-def test_it_is_applied_as_it_says():
+def test_apply_uses_the_rules_of_the_fusion():
     fusion = Fusion(["bm25", "tilde"], [0.2, 0.8], missing="drop", scaling="minmax")
     expected = fuse([BM25, TILDE], [0.2, 0.8], missing="drop", scaling="minmax", name="mine")
     assert fusion.apply([BM25, TILDE], name="mine") == expected
@@ -95,7 +95,7 @@ def test_a_run_in_the_place_of_another_is_refused(names):
     assert dict(caught.value.facts) == {"given": ", ".join(names), "expected": "bm25, tilde"}
 
 
-def test_what_a_fusion_is_made_of_is_checked():
+def test_arguments_of_a_fusion_are_checked():
     with pytest.raises(UnknownNameError, match="missing"):
         Fusion(["a"], [1.0], missing="skip")
     with pytest.raises(UnknownNameError, match="documents"):
@@ -194,7 +194,7 @@ LEARNED_BODY = json.loads(FUSION.to_bytes())["learned"]
     ],
     ids=str,
 )
-def test_sealed_nonsense(tmp_path, changes):
+def test_values_that_the_format_does_not_allow(tmp_path, changes):
     path = tmp_path / "fusion.json"
     path.write_bytes(resealed(**changes))
     with pytest.raises(DataError, match="is damaged"):
