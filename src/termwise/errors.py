@@ -207,7 +207,7 @@ class IndexExistsError(UsageError):
 
 
 class ForeignFolderError(UsageError):
-    """The output folder holds files that are not an index of ours."""
+    """The output folder holds files that do not belong to the output."""
 
     slug = "foreign-folder"
 

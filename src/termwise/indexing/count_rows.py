@@ -21,8 +21,7 @@ from termwise.errors import ParameterError
 from termwise.index import Manifest
 from termwise.index.spill import RowSpill
 from termwise.indexing.context import BuildContext, empty_collection
-from termwise.kernels.counting import count_rows
-from termwise.kernels.rows import renumber_rows
+from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
 from termwise.parallel import Workers
 from termwise.records import Document

@@ -1,4 +1,4 @@
-"""Look-up of strings in a sorted table."""
+"""Look-up of strings in a sorted table, and a set of 64-bit hashes of strings."""
 
 from __future__ import annotations
 
@@ -107,3 +107,30 @@ def first_disorder(data: Array, offsets: Array, by_bytes: Array) -> int:
             if order >= 0:
                 return position
     return -1
+
+
+@compiled
+def insert_hashes(table: Array, hashes: Array) -> int:
+    """Insert hashes into an open-addressing table, up to the first that the table contains already.
+
+    Parameters
+    ----------
+    table : ndarray of shape (a power of two,), uint64
+        8 bytes per slot, 0 for a free one; there must be more free slots than hashes.
+    hashes : ndarray of shape (n,), uint64
+        Hashes to insert, not 0.
+
+    Returns
+    -------
+    int
+        Position of the first hash that the table contained already (earlier ones are inserted), or n.
+    """
+    mask = np.uint64(len(table) - 1)
+    for i in range(len(hashes)):
+        slot = hashes[i] & mask
+        while table[slot] != 0:
+            if table[slot] == hashes[i]:
+                return i
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = hashes[i]
+    return len(hashes)

@@ -104,8 +104,7 @@ class CountWeigher:
 
     def _count(self, texts: Sequence[str]) -> Iterator[Row]:
         """Yield the term counts of each text, over the numbering of this object."""
-        from termwise.kernels.counting import count_rows
-        from termwise.kernels.rows import renumber_rows
+        from termwise.kernels.counting import count_rows, renumber_rows
 
         numbered = number_texts(self._analyzer, texts)
         with self._lock:

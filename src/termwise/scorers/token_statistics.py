@@ -64,8 +64,7 @@ class TokenStatistics:
         EmptyCollectionError
             If there is no document.
         """
-        from termwise.kernels.counting import count_rows
-        from termwise.kernels.rows import renumber_rows
+        from termwise.kernels.counting import count_rows, renumber_rows
 
         vocabulary = analyzer.vocabulary
         numbers = (

@@ -30,6 +30,9 @@ class Translations(CountModel):
     name: ClassVar[str] = "translations"
     expands: ClassVar[bool] = True
 
+    def __post_init__(self):
+        """Skip the check of parameters: the fields have other types."""
+
     def parameters(self):
         return {"words": self.words}
 
@@ -51,6 +54,9 @@ class Numbered(CountModel):
     vocabulary: object
 
     name: ClassVar[str] = "translations"
+
+    def __post_init__(self):
+        """Skip the check of parameters: the fields have other types."""
 
     def weigh(self, counts, statistics):
         self.seen.append((self.vocabulary, statistics))
