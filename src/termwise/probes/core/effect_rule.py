@@ -16,7 +16,6 @@ The threshold depends on the scale of a scorer:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -249,7 +248,7 @@ def _effects(first: Scores, second: Scores, deltas: Scores) -> Effects:
 
 
 def _check_delta(delta: object) -> None:
-    if not is_finite_number(delta) or delta < 0 or math.isnan(delta):
+    if not is_finite_number(delta) or delta < 0:
         raise ParameterError(
             "a probe needs a threshold below which scores count as equal",
             facts=[("delta", delta), ("expected", "a number of 0 or more")],
