@@ -260,9 +260,8 @@ def _next_commands(systems: Sequence[_System], question: str, best: str) -> list
     """Return commands to try next."""
     folders = {system.name: shlex.quote(str(system.folder)) for system in systems}
     last = list(folders.values())[-1]
-    asking = f"{quoted('random choice with weights')} --explain"
-    asked = dict.fromkeys([folders.get("model1", last), last])
-    lines = [f"search {folder} {asking}" for folder in asked]
+    query = f"{quoted('random choice with weights')} --explain"
+    lines = [f"search {folder} {query}" for folder in dict.fromkeys([folders.get("model1", last), last])]
     lines.append(f"explain {folders['bm25']} {quoted(question)} {best} --html explanation.html")
     if "model1" in folders:
         pieces, mixed = (
@@ -271,7 +270,7 @@ def _next_commands(systems: Sequence[_System], question: str, best: str) -> list
         lines += [
             f"index python:stdlib --analyzer wordpiece-clean --store-text --out {pieces}",
             f"fuse-indexes {pieces} {folders['model1']} --alpha 0.7 --normalise raw --out {mixed}",
-            f"search {mixed} {asking}",
+            f"search {mixed} {query}",
         ]
     return [*lines, f"inspect {last}"]
 

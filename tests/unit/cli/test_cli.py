@@ -117,7 +117,7 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
         (["explain", "i.tw", "x", "a", "--json", "--html", "x.html"], "exclude"),
     ],
 )
-def test_wrong_usage_exits_with_2_and_says_what_helps(index, capsys, arguments, said):
+def test_wrong_usage_exits_with_2_and_a_fix(index, capsys, arguments, said):
     run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "run.trec"])
     capsys.readouterr()
     assert run(arguments) == 2
@@ -128,7 +128,7 @@ def test_wrong_usage_exits_with_2_and_says_what_helps(index, capsys, arguments, 
 
 
 @pytest.mark.parametrize("k", ["0", "-3"])
-def test_k_of_nothing_is_wrong_usage(index, capsys, k):
+def test_k_below_1_is_wrong_usage(index, capsys, k):
     capsys.readouterr()
     assert run(["search", "i.tw", "lists", "-k", k]) == 2
     assert "1 or more" in capsys.readouterr().err
@@ -160,7 +160,7 @@ def test_k_of_nothing_is_wrong_usage(index, capsys, k):
         (["rerank", "i.tw", "--run", "foreign.trec", "--queries", "queries.jsonl", "--output", "o"], "zzz"),
     ],
 )
-def test_bad_data_exits_with_3_and_names_it(index, capsys, arguments, said):
+def test_bad_data_exits_with_3_and_its_place(index, capsys, arguments, said):
     (index.parent / "empty.jsonl").write_text("")
     (index.parent / "bad.jsonl").write_bytes(b'{"_id": "a", "text": "\xff"}\n')
     (index.parent / "packed.gz").write_bytes(gzip.compress(b"words"))
@@ -175,7 +175,7 @@ def test_bad_data_exits_with_3_and_names_it(index, capsys, arguments, said):
     assert not (index.parent / "n").exists()
 
 
-def test_index_reports_what_it_built(place, capsys):
+def test_index_prints_a_summary(place, capsys):
     assert run(["index", "docs.jsonl", "--out", "i.tw", "--json"]) == 0
     (report,) = lines(capsys)
     assert report["documents"] == 3
@@ -210,7 +210,7 @@ def test_search_as_json(index, capsys):
 MORE = "the model of this index matches exact terms only; model1, tilde and tildev2 add related terms"
 
 
-def test_a_question_that_is_the_name_of_a_file(index, capsys):
+def test_a_query_with_the_name_of_a_file_is_noted(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "queries.jsonl"]) == 0
     said = capsys.readouterr().err
@@ -243,7 +243,7 @@ def test_spellings_are_looked_for_of_a_few_words(index, capsys):
         ),
     ],
 )
-def test_nothing_found_is_said_once_and_why(index, capsys, query, said):
+def test_an_empty_result_has_one_reason(index, capsys, query, said):
     capsys.readouterr()
     assert run(["search", "i.tw", query]) == 0
     streams = capsys.readouterr()
@@ -315,7 +315,7 @@ def test_ties_and_a_page_of_an_evaluation(place, capsys):
     assert run([*usual, "--html", "one.qrels"]) == 2
 
 
-def test_what_a_comparison_decides_by_can_be_chosen(place, capsys):
+def test_options_of_the_paired_test(place, capsys):
     for name, ranked in (("a", "ba"), ("b", "ab")):
         write_run(Run([Ranking(ranked, [2.0, 1.0], f"q{i}") for i in range(1, 7)]), f"{name}.trec")
     (place / "six.qrels").write_text("".join(f"q{i} 0 a 1\n" for i in range(1, 7)))
@@ -346,7 +346,7 @@ def test_what_a_comparison_decides_by_can_be_chosen(place, capsys):
 
 
 @pytest.mark.parametrize("first", ["id\ttitle\ttext", "a\ttext"])
-def test_a_header_that_is_left_out_is_named(place, capsys, first):
+def test_a_skipped_header_is_noted(place, capsys, first):
     (place / "docs.tsv").write_text(f"{first}\nb\tmerge\n")
     assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
     streams = capsys.readouterr()
@@ -355,7 +355,7 @@ def test_a_header_that_is_left_out_is_named(place, capsys, first):
     assert json.loads(streams.out)["documents"] == (1 if first.startswith("id") else 2)
 
 
-def test_a_header_in_another_order_is_a_document_and_that_is_said(place, capsys):
+def test_a_header_in_another_order_is_a_document_and_noted(place, capsys):
     (place / "docs.tsv").write_text("text\tid\nmerge\tb\n")
     assert run(["index", "docs.tsv", "--out", "t.tw", "--json"]) == 0
     streams = capsys.readouterr()
@@ -366,7 +366,7 @@ def test_a_header_in_another_order_is_a_document_and_that_is_said(place, capsys)
     assert json.loads(streams.out)["documents"] == 2
 
 
-def test_a_header_in_a_pipe_is_named_too(place, capsys):
+def test_a_header_in_a_pipe_is_noted(place, capsys):
     os.mkfifo(place / "docs.tsv")
     writer = threading.Thread(target=(place / "docs.tsv").write_text, args=("id\ttext\nb\tmerge\n",))
     writer.start()
@@ -386,7 +386,7 @@ def test_a_header_in_a_pipe_is_named_too(place, capsys):
         ["fuse", "r.trec", "empty.trec", "--rrf", "--output", "o.trec"],
     ],
 )
-def test_an_empty_run_is_named(place, capsys, arguments):
+def test_an_empty_run_is_noted(place, capsys, arguments):
     (place / "r.trec").write_text("q1 Q0 a 1 2.0 x\n")
     (place / "empty.trec").write_text("")
     assert run(arguments) == 0
@@ -395,7 +395,7 @@ def test_an_empty_run_is_named(place, capsys, arguments):
     assert not any("r.trec: the run is empty" in line for line in said[1:])
 
 
-def test_time_is_measured_on_request(index, capsys):
+def test_measure_time_prints_latencies(index, capsys):
     capsys.readouterr()
     arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "r.trec", "--measure-time"]
     assert run(arguments) == 0
@@ -510,7 +510,7 @@ def test_an_index_from_elsewhere_sends_nothing_to_the_terminal(tmp_path, capsys)
     assert "�[2Jbm25 fake row" in shown
 
 
-def test_a_results_file_that_cannot_be_written(index, capsys):
+def test_an_unwritable_output_is_refused(index, capsys):
     capsys.readouterr()
     arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "docs.jsonl/run.trec"]
     assert run(arguments) == 3
@@ -532,7 +532,7 @@ def test_bugs_are_owned(monkeypatch, capsys, index):
     ("arguments", "terminal", "told"),
     [(["tune"], True, True), (["tune"], False, False), (["tune", "--json"], True, False)],
 )
-def test_that_kernels_are_compiled_is_said_on_a_terminal(
+def test_compilation_of_kernels_is_noted_on_a_terminal(
     monkeypatch, tmp_path, capsys, arguments, terminal, told
 ):
     def kernel(number):
@@ -555,7 +555,7 @@ def test_interruption_exits_with_130(monkeypatch, index):
     assert run(["search", "i.tw", "x"]) == 130
 
 
-def test_a_reader_that_leaves_early(index):
+def test_a_closed_pipe_ends_the_program(index):
     program = "from termwise.cli.main import script; script()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "search", str(index), "list", "--json"],
@@ -599,7 +599,7 @@ def test_outputs_never_replace_inputs(index, capsys):
     assert "q1" in (index.parent / "qrels.tsv").read_text()
 
 
-def test_an_output_below_a_folder_that_is_no_index_is_no_input(index, capsys):
+def test_an_output_may_be_in_a_folder_without_an_index(index, capsys):
     (index.parent / "r.trec").write_text("q1 Q0 a 1 2.0 x\n")
     reranked = ["--run", "r.trec", "--queries", "queries.jsonl", "--output", "o.trec"]
     for folder in (".", ""):
@@ -631,14 +631,14 @@ def test_an_output_below_a_folder_that_is_no_index_is_no_input(index, capsys):
         (["compare", "--qrels", "qrels.tsv", "r.trec", "s.trec", "--confidence", "2"], "--confidence 0.95"),
     ],
 )
-def test_what_is_given_twice_or_out_of_range_is_told_with_a_way_out(index, capsys, arguments, said):
+def test_values_given_twice_or_out_of_range_are_refused_with_a_fix(index, capsys, arguments, said):
     for name in ("r.trec", "s.trec"):
         (index.parent / name).write_text("q1 Q0 a 1 2.0 x\n")
     assert run(arguments) in (2, 3)
     assert said in capsys.readouterr().err
 
 
-def test_queries_that_are_none(index, capsys):
+def test_an_empty_file_of_queries_is_refused(index, capsys):
     (index.parent / "none.jsonl").write_text("")
     os.mkfifo(index.parent / "pipe")
     for name in ("none.jsonl", "pipe", "/dev/null"):
@@ -668,7 +668,7 @@ def test_names_are_not_markup(place, capsys, name):
     assert capsys.readouterr().out.count(name) >= 3
 
 
-def test_weights_that_are_all_zero_are_refused(place, capsys):
+def test_weights_of_0_only_are_refused(place, capsys):
     (place / "v.jsonl").write_text('{"id": "a", "vector": {"x": 0}}\n')
     assert run(["index", "v.jsonl", "--model", "vectors", "--out", "v.tw"]) == 3
     assert "all weights are 0" in capsys.readouterr().err
@@ -686,7 +686,7 @@ def test_weights_that_are_all_zero_are_refused(place, capsys):
         (OSError("odd"), 3, "refuses: odd"),
     ],
 )
-def test_how_a_run_ends(raised, status, said, monkeypatch, capsys):
+def test_exit_status_and_message_of_exceptions(raised, status, said, monkeypatch, capsys):
     def ends(**_):
         raise raised
 

@@ -98,7 +98,7 @@ def test_the_method_follows_the_number_of_runs(place, capsys):
         assert json.loads(capsys.readouterr().out)["fusion"]["learned"]["method"] == method
 
 
-def test_runs_that_stand_for_others_are_named(place, capsys):
+def test_runs_with_other_names_than_the_weights_are_noted(place, capsys):
     Fusion(["dev-bm25", "tilde"], [0.2, 0.8], missing="drop").save("w.json")
     assert run([*TWO, "--weights", "w.json", "--output", "out.trec"]) == 0
     assert capsys.readouterr().err == "w.json: bm25 takes the weight of dev-bm25\nout.trec: 2 queries\n"
@@ -107,7 +107,7 @@ def test_runs_that_stand_for_others_are_named(place, capsys):
     assert not (place / "o").exists()
 
 
-def test_a_link_that_leads_to_itself(place, capsys):
+def test_a_link_to_itself_is_refused_as_output(place, capsys):
     (place / "loop").symlink_to("loop")
     assert run([*TWO, *ALPHA, "--output", "loop"]) == 3
     assert "the link leads back to itself" in capsys.readouterr().err
@@ -160,7 +160,7 @@ def test_learning_alone_prints(place, capsys):
         (None, "no other"),
     ],
 )
-def test_other_places_are_counted_in_words(ties, said):
+def test_other_intervals_of_equal_value_are_counted_in_words(ties, said):
     fusion = learn([BM25, TILDE], QRELS, method="sweep", missing="minimum")
     assert said in learned_text(replace(fusion, learned=replace(fusion.learned, ties=ties)))
 
@@ -355,7 +355,7 @@ def test_indexes_of_other_documents(folders, capsys):
     assert not (folders / "o").exists()
 
 
-def test_what_only_other_runs_rank_is_left_out_and_that_is_said(place, capsys):
+def test_documents_of_later_runs_only_are_left_out_and_noted(place, capsys):
     mixed = ["--alpha", "0.5", "--missing", "minimum", "--output", "out.trec"]
     assert run(["fuse", "third.trec", "bm25.trec", *mixed]) == 0
     said = "left out: 1 documents that third does not rank for their query; --documents union fuses them too"

@@ -72,7 +72,7 @@ def test_index_search_rerank_and_explain(place, capsys):
     assert run(["verify", "i.tw"]) == 0
 
 
-def test_inspect_says_which_network_ran_how(place, capsys):
+def test_inspect_shows_the_network(place, capsys):
     assert index("--precision", "int8", "--set", "keep=3") == 0
     capsys.readouterr()
     assert run(["inspect", "i.tw"]) == 0
@@ -87,7 +87,7 @@ def test_inspect_says_which_network_ran_how(place, capsys):
     assert facts["encoder"]["network"]["network"]["processor"]
 
 
-def test_inspect_says_that_weights_are_multiplied_by_the_idf(place, capsys):
+def test_inspect_shows_the_power_of_idf(place, capsys):
     tiny.make_folder(place / "weighing", "tildev2", np.ones(len(tiny.PIECES)), positions=64, length=64)
     for power, said in (("0", False), ("0.5", True)):
         assert index("--set", f"idf_power={power}", "--overwrite", model="weighing") == 0
@@ -110,7 +110,7 @@ def test_documents_as_queries(place, capsys):
     assert lines(capsys)[0]["score"] == pytest.approx(-0.0181, abs=0.01)  # ln sigmoid(4), the marker's
 
 
-def test_a_header_that_is_left_out_is_named(place, capsys):
+def test_a_skipped_header_is_noted(place, capsys):
     (place / "docs.tsv").write_text("ID\ttext\nb\tdog\n")
     assert run(["encode", "docs.tsv", "--model", "encoder", "--encoding", "rows", "--json"]) == 0
     streams = capsys.readouterr()
@@ -146,7 +146,7 @@ def test_encode_shares_then_index(place, capsys):
     assert (place / "i.tw" / "manifest.json").read_bytes() == (place / "j.tw" / "manifest.json").read_bytes()
 
 
-def test_blocks_that_are_of_no_use_are_not_counted(place, capsys):
+def test_unusable_blocks_are_not_counted(place, capsys):
     encode = ["encode", "docs.jsonl", "--model", "encoder", "--threads", "1"]
     assert run([*encode, "--encoding", "rows"]) == 0
     assert run([*encode, "--encoding", "others", "--set", "keep=2"]) == 0
@@ -184,7 +184,7 @@ def test_no_encoded_documents_in_the_folder_of_an_index(place, capsys):
     assert sorted((place / "i.tw").rglob("*")) == before
 
 
-def test_what_is_said_where_nothing_is_found_holds_for_every_model(place, capsys):
+def test_the_reason_of_an_empty_result_holds_for_every_model(place, capsys):
     assert index() == 0
     capsys.readouterr()
     assert run(["search", "i.tw", "dog"]) == 0
@@ -214,7 +214,7 @@ def test_queries_without_candidates_are_counted(place, capsys):
 
 
 @pytest.mark.parametrize("verb", ["index", "encode"])
-def test_what_is_interrupted_goes_on(place, capsys, monkeypatch, verb):
+def test_an_interrupted_run_resumes(place, capsys, monkeypatch, verb):
     encode = TildeDocumentEncoder.encode_documents
     calls = []
 

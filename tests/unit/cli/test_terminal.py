@@ -18,7 +18,7 @@ def clock(monkeypatch):
     return now
 
 
-def test_in_a_pipe_progress_is_a_line_a_minute(clock, capsys):
+def test_progress_in_a_pipe_is_a_line_a_minute(clock, capsys):
     with terminal.progress_bar() as report:
         for seconds, stage, done, total in [
             (0, "encode documents", 0, 40),
@@ -37,7 +37,7 @@ def test_in_a_pipe_progress_is_a_line_a_minute(clock, capsys):
     ]
 
 
-def test_short_work_says_nothing_in_a_pipe(clock, capsys):
+def test_short_work_prints_no_progress_in_a_pipe(clock, capsys):
     with terminal.progress_bar() as report:
         for done in range(50):
             clock[0] += 1
@@ -45,7 +45,7 @@ def test_short_work_says_nothing_in_a_pipe(clock, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_stage_that_begins_again_is_timed_anew(clock, capsys):
+def test_a_restarted_stage_restarts_its_timing(clock, capsys):
     """One ranker after the other: what the first took says nothing of the second."""
     with terminal.progress_bar() as report:
         for seconds, stage, done in [
@@ -91,7 +91,7 @@ def test_bars_begin_again_too(monkeypatch):
 
 
 @pytest.mark.parametrize("character", ["\x7f", "\x9b", "\u202e", "\u2066", "\u2028"])
-def test_json_escapes_what_steers_a_terminal(capsys, character):
+def test_json_escapes_control_characters(capsys, character):
     terminal.print_json({"title": f"a{character}b"})
     printed = capsys.readouterr().out
     assert character not in printed

@@ -57,7 +57,7 @@ def test_lines_for_a_pipe(train, base, tmp_path, capsys):  # noqa: F811
     assert str(tmp_path) not in (tmp_path / "made" / "config.json").read_text()
 
 
-def test_what_is_gone_on_with_and_json(train, capsys, tmp_path):
+def test_a_run_is_resumed_and_printed_as_json(train, capsys, tmp_path):
     assert train() == 0
     capsys.readouterr()
     last = tmp_path / "made" / "training" / "checkpoints" / "checkpoint-4"
@@ -82,7 +82,7 @@ def test_what_is_gone_on_with_and_json(train, capsys, tmp_path):
         (["--set", "prior_bias=true"], "prior_bias does not go with the kind of network"),
     ],
 )
-def test_what_cannot_be_leaves_nothing_behind(train, options, said, tmp_path, capsys):
+def test_bad_options_leave_no_folder(train, options, said, tmp_path, capsys):
     assert train(*options) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
@@ -97,6 +97,6 @@ def test_lines_stand_above_the_bar_of_a_terminal(train, capsys, monkeypatch):
     assert re.search(r"\nstep 2 of 4: loss |\x1b\[2Kstep 2 of 4: loss ", shown)
 
 
-def test_nothing_that_is_said_steers_the_terminal(capsys):
+def test_control_characters_of_notes_are_replaced(capsys):
     note_line("a\x1b[31mb\n")
     assert capsys.readouterr().err == "a [31mb \n"

@@ -96,7 +96,7 @@ def test_a_tilde_without_floors(checkpoints, convert, capsys):
     assert all(f'"{name}"' in found for name in TEXTS)
 
 
-def test_the_compact_form_of_a_tilde_without_floors_tells_how_to_get_them(converted, convert, capsys):
+def test_the_error_for_a_tilde_without_floors_has_the_command_that_adds_them(converted, convert, capsys):
     assert run(["index", "docs.jsonl", "--model", str(converted), "--out", "a.tw"]) != 0
     (fix,) = [line for line in capsys.readouterr().err.splitlines() if "train convert" in line]
     words = shlex.split(fix.partition("termwise ")[2])
@@ -112,7 +112,7 @@ def test_the_compact_form_of_a_tilde_without_floors_tells_how_to_get_them(conver
     index_and_search(said, capsys)
 
 
-def test_a_tildev2_as_it_is_in_a_folder_named_like_a_model(checkpoints, convert, capsys):
+def test_a_tildev2_in_a_folder_with_the_name_of_a_model(checkpoints, convert, capsys):
     code, out, said = convert(checkpoints / "TILDEv2", "--out", "tildev2")
     assert (code, out) == (0, "tildev2: an encoder of kind tildev2\n")
     assert "documents are not expanded" in said
@@ -122,7 +122,7 @@ def test_a_tildev2_as_it_is_in_a_folder_named_like_a_model(checkpoints, convert,
 
 
 @pytest.mark.parametrize("place", [".", "else where"])
-def test_a_tildev2_with_the_tilde_that_expands(checkpoints, converted, convert, capsys, place):
+def test_a_tildev2_with_its_expanding_tilde(checkpoints, converted, convert, capsys, place):
     expander = f"{place}/expander"
     shutil.copytree(converted, expander)
     code, _, said = convert(
@@ -166,7 +166,7 @@ def test_a_sparse_encoder_with_static_weights(checkpoints, convert, capsys, fold
         (["--expand-with", "x", "--counting", "old"], "--counting is new or raw"),
     ],
 )
-def test_options_that_do_not_go_together(checkpoints, convert, options, expected):
+def test_options_of_the_expansion_need_the_expansion(checkpoints, convert, options, expected):
     code, _, said = convert(checkpoints / "TILDEv2", *options, "--out", "made")
     assert code != 0
     assert expected in said

@@ -125,7 +125,7 @@ def test_other_settings_of_the_table_are_kept(place):
     assert fusion.scaling == ("idf", "query-length")
 
 
-def test_what_was_tuned_is_indexed_reranked_and_fused(place):
+def test_tuned_settings_are_used_by_index_rerank_and_fuse(place):
     assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
     tuned = Fusion.open("t.json")
     again = ["--queries", "q.tsv", "--run", "bm25.trec"]
@@ -155,7 +155,7 @@ def test_reranking_by_a_table_takes_settings(place):
     assert read_run("out.trec") == timed.run
 
 
-def test_files_are_not_replaced_unless_asked(place, capsys):
+def test_files_are_replaced_with_overwrite_only(place, capsys):
     (place / "t.json").write_text("mine")
     assert run([*TUNE, *GRID, "--output", "t.json"]) == 2
     assert "the file exists" in capsys.readouterr().err
@@ -185,7 +185,7 @@ def test_mistakes(place, capsys, options, code):
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_what_is_not_there(place, capsys):
+def test_missing_inputs_are_refused(place, capsys):
     (place / "none.rel").write_text("q9 0 a 1\n")
     assert run([*TUNE[:-1], "none.rel"]) == 3
     assert "no query in common" in capsys.readouterr().err
@@ -225,7 +225,7 @@ def test_settings_are_not_given_twice_nor_without_use(place, capsys):
         ("keep", 3, "this setting is not tuned"),
     ],
 )
-def test_bad_settings_of_a_file_are_named_with_it(place, capsys, name, value, said):
+def test_bad_settings_of_a_file_are_refused(place, capsys, name, value, said):
     Fusion(["bm25", "model1"], [0.5, 0.5], missing="drop", settings=[{}, {name: value}]).save("t.json")
     capsys.readouterr()
     again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
@@ -248,7 +248,7 @@ def tuned_for_another(place):
     return {name: read_manifest(name).id[:19] for name in ("table", "other")}
 
 
-def test_settings_that_were_tuned_for_another_table_are_refused(place, capsys):
+def test_settings_tuned_for_another_table_are_refused(place, capsys):
     digests = tuned_for_another(place)
     again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
     for name, code in (("other", 2), ("table", 0)):
@@ -269,7 +269,7 @@ def test_settings_that_were_tuned_for_another_table_are_refused(place, capsys):
     assert run(["rerank", "said.tw", *again, "--table", str(kept), "--settings", "t.json"]) == 0
 
 
-def test_a_file_that_does_not_say_which_table_it_is_for_goes_with_any(place):
+def test_settings_without_a_table_apply_to_any_table(place):
     tuned_for_another(place)
     old = replace(Fusion.open("t.json"), tables=None)
     old.save("old.json")
