@@ -166,10 +166,7 @@ class TildeV2DocumentEncoder(NetworkDocumentEncoder):
         trained = self.folder.manifest.expansion
         session = self._expander.session
         network = session.encoder_description(self._expander.fingerprint, self._expander.settings)
-        return {
-            **super().description,
-            "expansion": {**network, "trained_with": trained and asdict(trained)},
-        }
+        return {**super().description, "expansion": {**network, "trained_with": trained and asdict(trained)}}
 
     def load(self) -> None:
         """Load the networks, see `OnnxSession.load`."""

@@ -105,8 +105,7 @@ def _usable(weight: float) -> bool:
 
 def _malformed(path: Path, facts: list[tuple[str, object]]) -> DataError:
     return DataError(
-        "the file of token weights is malformed",
-        facts=[("file", path), *facts, ("expected", _FORM)],
+        "the file of token weights is malformed", facts=[("file", path), *facts, ("expected", _FORM)]
     )
 
 

@@ -36,9 +36,6 @@ from termwise.storage.model_folder import kind_of
 
 _ADDRESS_WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
 
-_NETWORK = ("device", "length", "batch")
-"""Settings of every network."""
-
 
 @dataclass(frozen=True)
 class ScorerContext:
@@ -216,35 +213,28 @@ def _open_expanded(spec: ScorerSpecification, context: ScorerContext) -> TextSco
 def _open_mono_t5(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     with _extra("cross-encoder", "monoT5"):
         from termwise.yardsticks.mono_t5 import MonoT5Scorer
-    spec.check_settings((*_NETWORK, "tokenizer"))
-    return MonoT5Scorer.open(
-        spec.target, **_network_options(spec, context), tokenizer=spec.settings.get("tokenizer")
-    )
+    options = _network_options(spec, context, "tokenizer")
+    return MonoT5Scorer.open(spec.target, **options, tokenizer=spec.settings.get("tokenizer"))
 
 
 def _open_colbert(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     with _extra("cross-encoder", "ColBERT"):
         from termwise.yardsticks.colbert import ColbertScorer
-    spec.check_settings((*_NETWORK, "mask_punctuation"))
-    return ColbertScorer.open(
-        spec.target, **_network_options(spec, context), mask_punctuation=spec.flag("mask_punctuation")
-    )
+    options = _network_options(spec, context, "mask_punctuation")
+    return ColbertScorer.open(spec.target, **options, mask_punctuation=spec.flag("mask_punctuation"))
 
 
 def _open_epic(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     with _extra("cross-encoder", "EPIC"):
         from termwise.yardsticks.epic import EpicScorer
-    spec.check_settings(_NETWORK)
     return EpicScorer.open(spec.target, **_network_options(spec, context))
 
 
 def _open_ance(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     with _extra("cross-encoder", "ANCE"):
         from termwise.yardsticks.ance import AnceScorer
-    spec.check_settings((*_NETWORK, "lower_case"))
-    return AnceScorer.open(
-        spec.target, **_network_options(spec, context), lower_case=spec.flag("lower_case") is not False
-    )
+    options = _network_options(spec, context, "lower_case")
+    return AnceScorer.open(spec.target, **options, lower_case=spec.flag("lower_case") is not False)
 
 
 def _open_index(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
@@ -275,14 +265,12 @@ def _open_transformer(spec: ScorerSpecification, context: ScorerContext) -> Text
     if _is_cross_encoder(Path(spec.target) / "config.json"):
         with _extra("cross-encoder", "a cross-encoder"):
             from termwise.yardsticks.cross_encoder import CrossEncoderScorer
-        spec.check_settings(_NETWORK)
         return CrossEncoderScorer.open(spec.target, **_network_options(spec, context))
     with _extra("cross-encoder", "a bi-encoder"):
         from termwise.yardsticks.bi_encoder import BiEncoderScorer, Similarity
-    spec.check_settings((*_NETWORK, "similarity", "query_prompt", "text_prompt"))
     return BiEncoderScorer.open(
         spec.target,
-        **_network_options(spec, context),
+        **_network_options(spec, context, "similarity", "query_prompt", "text_prompt"),
         similarity=cast("Similarity", spec.settings.get("similarity", "cosine")),
         query_prompt=spec.settings.get("query_prompt", ""),
         text_prompt=spec.settings.get("text_prompt", ""),
@@ -331,7 +319,9 @@ def _open_model(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
         raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
 
 
-def _network_options(spec: ScorerSpecification, context: ScorerContext) -> dict[str, Any]:
+def _network_options(spec: ScorerSpecification, context: ScorerContext, *others: str) -> dict[str, Any]:
+    """Return the options of every network; refuse settings that are neither these nor `others`."""
+    spec.check_settings(("device", "length", "batch", *others))
     return {
         "name": spec.name,
         "device": _device(spec, context),

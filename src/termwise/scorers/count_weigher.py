@@ -53,12 +53,7 @@ class CountWeigher:
     """
 
     def __init__(
-        self,
-        model: CountModel,
-        analyzer: Analyzer,
-        statistics: TokenStatistics,
-        *,
-        name: str | None = None,
+        self, model: CountModel, analyzer: Analyzer, statistics: TokenStatistics, *, name: str | None = None
     ) -> None:
         _check_analyzer(model, analyzer, statistics)
         self.name = model.name if name is None else name

@@ -112,11 +112,7 @@ class FunctionScorer(BasePairScorer):
     """
 
     def __init__(
-        self,
-        function: Callable[[list[str], list[str]], Any],
-        *,
-        name: str,
-        fingerprint: str | None = None,
+        self, function: Callable[[list[str], list[str]], Any], *, name: str, fingerprint: str | None = None
     ) -> None:
         check("function", function, callable(function), "a function of queries and texts")
         check("name", name, isinstance(name, str) and bool(name), "a name")

@@ -257,56 +257,41 @@ class HttpScorer(BasePairScorer):
         raise AssertionError("unreachable")
 
     def _unavailable(self, why: str, attempts: int, body: str = "") -> DataError:
-        return DataError(
-            "the service does not respond",
-            facts=[
-                ("address", self._url),
-                ("attempts", attempts),
-                ("reason", why),
-                *([("response", body)] if body else []),
-            ],
-            fixes=[
-                "check that the service runs" + _CACHE_NOTES[self.fingerprint is not None],
-                *([_TIMEOUT_FIX] if "timed out" in why or why == _TOO_SLOW else []),
-                *([_TLS_FIX] if "SSL" in why and "CERTIFICATE" not in why else []),
-            ],
-        )
+        fixes = ["check that the service runs" + _CACHE_NOTES[self.fingerprint is not None]]
+        if "timed out" in why or why == _TOO_SLOW:
+            fixes.append(_TIMEOUT_FIX)
+        if "SSL" in why and "CERTIFICATE" not in why:
+            fixes.append(_TLS_FIX)
+        facts = [("attempts", attempts), ("reason", why), *_response_facts(body)]
+        return self._error("the service does not respond", facts, *fixes)
 
     def _refused(self, error: HTTPError) -> DataError:
-        body = _body(error)
-        return DataError(
-            "the service refuses the request",
-            facts=[
-                ("address", self._url),
-                ("status", _status(error)),
-                *([("response", body)] if body else []),
-                ("request", '{"pairs": [{"query": "...", "text": "..."}, ...]}, as JSON by POST'),
-            ],
-            fixes=[_REFUSAL_FIXES.get(error.code, "check that this is the address that takes pairs")],
-        )
+        request = '{"pairs": [{"query": "...", "text": "..."}, ...]}, as JSON by POST'
+        facts = [("status", _status(error)), *_response_facts(_body(error)), ("request", request)]
+        fix = _REFUSAL_FIXES.get(error.code, "check that this is the address that takes pairs")
+        return self._error("the service refuses the request", facts, fix)
 
     def _redirected(self, error: HTTPError) -> DataError:
         location = error.headers.get("Location")
-        return DataError(
+        return self._error(
             "the service redirects the request, and a redirected request lacks the pairs",
-            facts=[
-                ("address", self._url),
-                ("status", f"HTTP {error.code}"),
-                ("location", location or "none"),
-            ],
-            fixes=[_redirect_fix(self._url, location)],
+            [("status", f"HTTP {error.code}"), ("location", location or "none")],
+            _redirect_fix(self._url, location),
         )
 
     def _invalid_response(self, response: str) -> DataError:
-        return DataError(
+        return self._error(
             "the service did not return a score for each pair",
-            facts=[
-                ("address", self._url),
-                ("response", response),
-                ("expected", '{"scores": [number, ...]}'),
-            ],
-            fixes=["check that the service returns one number for each pair, in order"],
+            [("response", response), ("expected", '{"scores": [number, ...]}')],
+            "check that the service returns one number for each pair, in order",
         )
+
+    def _error(self, message: str, facts: Sequence[tuple[str, object]], *fixes: str) -> DataError:
+        return DataError(message, facts=[("address", self._url), *facts], fixes=fixes)
+
+
+def _response_facts(body: str) -> list[tuple[str, object]]:
+    return [("response", body)] if body else []
 
 
 def _redirect_fix(url: str, location: str | None) -> str:

@@ -14,13 +14,7 @@ from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError, UsageError
 from termwise.index import Index
 from termwise.indexing.model_choice import chosen_model
-from termwise.models import (
-    CountModel,
-    Model,
-    Model1,
-    NetworkModel,
-    model_from_parameters,
-)
+from termwise.models import CountModel, Model, Model1, NetworkModel, model_from_parameters
 from termwise.records import Document
 from termwise.scorers.count_weigher import CountWeigher
 from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
@@ -99,11 +93,7 @@ def model_scorer(
 
 
 def index_scorer(
-    index: Index,
-    *,
-    background: Background | None = None,
-    name: str | None = None,
-    threads: int = 1,
+    index: Index, *, background: Background | None = None, name: str | None = None, threads: int = 1
 ) -> RowScorer:
     """Return the model of an index as a scorer of any text, with the statistics of its collection.
 

@@ -108,12 +108,7 @@ def _valid_scores(scorer: TextScorer, pairs: Sequence[Pair], returned: object) -
         query, text = pairs[int(undefined[0])]
         raise WeightError(
             "the scorer returned NaN",
-            facts=[
-                ("scorer", scorer.name),
-                ("query", shown(query)),
-                ("text", shown(text)),
-                ("score", "NaN"),
-            ],
+            facts=[("scorer", scorer.name), ("query", shown(query)), ("text", shown(text)), ("score", "NaN")],
             fixes=["return a number for every text: the lowest possible score or -inf if nothing matches"],
         )
     return scores

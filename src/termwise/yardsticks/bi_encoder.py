@@ -107,7 +107,7 @@ class BiEncoderScorer(NetworkScorer):
                 facts=[("folder", folder), ("missing", "modules.json")],
                 fixes=[_FIX],
             )
-        with load_errors("bi-encoder", folder, "sentence-transformers", [_FIX]):
+        with load_errors("bi-encoder", folder, [_FIX]):
             loaded = SentenceTransformer(str(folder), device=str(torch_place), local_files_only=True)
         network = getattr(loaded[0], "auto_model", None)  # absent from static embeddings
         if network is not None:

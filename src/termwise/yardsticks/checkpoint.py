@@ -18,7 +18,7 @@ from termwise.scorers.fingerprint import text_fingerprint
 from termwise.storage.file_record import digest_of, folder_fingerprint
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
-from termwise.train.messages import first_line
+from termwise.train.messages import errors_as, first_line
 from termwise.yardsticks.compatibility import check_complete, check_vocabulary, load_errors
 from termwise.yardsticks.locate import default_name, locate_model
 
@@ -95,13 +95,8 @@ class Checkpoint:
                 f"this is not a checkpoint of {self.kind}",
                 facts=[file, ("model_type", model_type), ("expected", kind.model_type)],
             )
-        try:
+        with errors_as(ModelFormatError, "the configuration of the network cannot be used", facts=[file]):
             return kind.from_dict(settings)
-        except Exception as error:  # transformers documents no type
-            raise ModelFormatError(
-                "the configuration of the network cannot be used",
-                facts=[file, ("transformers error", first_line(error))],
-            ) from error
 
     def json(self, name: str) -> dict[str, Any]:
         """Return the JSON object in a file beside the weights; empty if there is no such file.
@@ -254,18 +249,14 @@ def read_checkpoint(
                 fixes=fixes,
             )
         file = files[0]
-    try:
-        content = (
-            load_file(file)
-            if file.suffix == ".safetensors"
-            else torch.load(file, map_location="cpu", weights_only=True)
-        )
-    except Exception as error:  # neither library documents a type
-        raise ModelFormatError(
-            f"the weights of {kind} cannot be read",
-            facts=[("file", file), ("reason", first_line(error))],
-            fixes=["name a file of tensors; files that run code when they are read are refused"],
-        ) from error
+    fix = "name a file of tensors; files that run code when they are read are refused"
+    message = f"the weights of {kind} cannot be read"
+    with errors_as(ModelFormatError, message, facts=[("file", file)], fixes=[fix]):
+        content: Any
+        if file.suffix == ".safetensors":
+            content = load_file(file)
+        else:
+            content = torch.load(file, map_location="cpu", weights_only=True)
     metadata = {}
     if isinstance(content, dict) and isinstance(content.get(_STATE), dict):
         metadata = {name: value for name, value in content.items() if name != _STATE}
@@ -321,7 +312,7 @@ def open_tokenizer(
             facts=[("folder", folder), ("looked for", ", ".join(_TOKENIZERS))],
             fixes=fixes,
         )
-    with load_errors(f"tokenizer of {kind}", folder, "transformers", fixes):
+    with load_errors(f"tokenizer of {kind}", folder, fixes):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     check_vocabulary(kind, folder, len(tokenizer), vocabulary)
     return cast(PreTrainedTokenizerBase, tokenizer)

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 from transformers import PretrainedConfig
 
-from termwise.errors import ModelFormatError, ParameterError, TermwiseError
-from termwise.train.messages import first_line
+from termwise.errors import ModelFormatError, ParameterError
+from termwise.train.messages import errors_as, first_line
 from termwise.train.pretrained import quiet
 
 SPARE = 1024
@@ -43,25 +43,11 @@ def torch_device(name: str) -> torch.device:
 
 
 @contextmanager
-def load_errors(noun: str, folder: Path, library: str, fixes: Sequence[str]) -> Iterator[None]:
-    """Hide the progress bars of a library while it loads a network, and translate its errors.
-
-    Raises
-    ------
-    ModelFormatError
-        For any error that is not one of termwise; the libraries document no types.
-    """
-    try:
-        with quiet(bars=False):
-            yield
-    except TermwiseError:
-        raise
-    except Exception as error:
-        raise ModelFormatError(
-            f"the {noun} cannot be loaded",
-            facts=[("folder", folder), (f"{library} error", first_line(error))],
-            fixes=fixes,
-        ) from error
+def load_errors(noun: str, folder: Path, fixes: Sequence[str]) -> Iterator[None]:
+    """Hide the progress bars of a library while it loads a network, and turn its errors into `ModelFormatError`."""
+    message = f"the {noun} cannot be loaded"
+    with errors_as(ModelFormatError, message, facts=[("folder", folder)], fixes=fixes), quiet(bars=False):
+        yield
 
 
 def check_complete(noun: str, checkpoint: Path, missing: Collection[str], fixes: Sequence[str]) -> None:

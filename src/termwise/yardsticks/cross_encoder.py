@@ -104,7 +104,7 @@ class CrossEncoderScorer(NetworkScorer):
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a cross-encoder") from None
         torch_place = torch_device(device)
         folder = locate_model("cross-encoder", place, (_FIX,))
-        with load_errors("cross-encoder", folder, "sentence-transformers", [_FIX]):
+        with load_errors("cross-encoder", folder, [_FIX]):
             _check(folder)
             loaded = CrossEncoder(
                 str(folder),

@@ -152,7 +152,7 @@ class MonoT5Scorer(NetworkScorer):
 
 def _load(folder: Path, device: torch.device) -> T5ForConditionalGeneration:
     noun = f"checkpoint of {_KIND}"
-    with load_errors(noun, folder, "transformers", _FIXES):
+    with load_errors(noun, folder, _FIXES):
         model_type = AutoConfig.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
         ).model_type

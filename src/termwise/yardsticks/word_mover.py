@@ -148,10 +148,7 @@ class WordMoverScorer(BasePairScorer):
         )
 
     def _distance(
-        self,
-        source: npt.NDArray[np.float64],
-        target: npt.NDArray[np.float64],
-        costs: npt.NDArray[np.float64],
+        self, source: npt.NDArray[np.float64], target: npt.NDArray[np.float64], costs: npt.NDArray[np.float64]
     ) -> float:
         if min(costs.shape) == 1:  # there is only one transport plan
             return float(source @ costs @ target)
