@@ -1,39 +1,39 @@
-"""Every error termwise raises on purpose.
+"""Errors of termwise.
 
 ::
 
     TermwiseError
-    ├── UsageError                 2   the call cannot be carried out as asked
+    ├── UsageError                 2   the call is not possible
     │   ├── UnknownNameError           a model, analyzer, parameter or measure that does not exist
     │   ├── ParameterError             a known parameter with a value outside its range
     │   ├── IndexExistsError           the output folder already holds an index
-    │   ├── ForeignFolderError         the output folder holds something that is not ours
-    │   └── InferenceRequiredError     only a network could give the answer, and none was handed in
-    ├── DataError                  3   something that was read is not what it should be
+    │   ├── ForeignFolderError         the output folder has files of other programs
+    │   └── InferenceRequiredError     the call needs a network, and there is none
+    ├── DataError                  3   input data are not as expected
     │   ├── MissingFileError           a path that does not exist or cannot be read
     │   ├── MalformedRecordError       a line of a collection, query, run or judgment file
-    │   ├── DuplicateIdError           one identifier given to two records
+    │   ├── DuplicateIdError           two records with one identifier
     │   ├── EmptyCollectionError       a collection without a single document
     │   ├── UnknownIdError             a query or document identifier that is not there
     │   ├── WeightError                term weights that are negative, not finite or out of order
-    │   ├── VocabularyMismatchError    two parts that speak of different terms
-    │   ├── ModelFormatError           a trained network that is not what it should be
+    │   ├── VocabularyMismatchError    two parts with different numberings of terms
+    │   ├── ModelFormatError           a trained network that is not as expected
     │   │   └── CorruptModelError          truncated or changed
     │   └── IndexFormatError           a file of an index
     │       ├── NotAnIndexError            not a termwise index at all
     │       ├── NewerFormatError           written by a later version
     │       └── CorruptIndexError          truncated or damaged
-    ├── StorageError               3   the disk is full, read-only or refuses
+    ├── StorageError               3   the disk is full, read-only or fails
     ├── IndexLockedError           3   another process is writing this index
-    ├── DivergedError              3   training came to numbers that are not finite
+    ├── DivergedError              3   training reached numbers that are not finite
     ├── MissingExtraError          4   an optional dependency is not installed
-    └── CheckFailedError           5   a check the user asked for did not hold
+    └── CheckFailedError           5   a requested check failed
 
-The number is the exit status of the command line. Each error carries the same facts in Python as on the
-terminal: ``slug`` (a stable name), ``facts`` (label and value pairs) and ``fixes`` (sentences).
+The number is the exit status of the command line. An error has a ``slug`` (a stable name), ``facts`` (pairs of label
+and value) and ``fixes`` (sentences).
 
-A fix names arguments and functions of the Python interface in backticks: ```store_text=True```, or
-```build_index(model="tilde")```. The command line shows the same places as options and commands.
+Fixes write Python arguments and calls in backticks: ```store_text=True```, or ```build_index(model="tilde")```. The
+command line replaces them by options and commands.
 """
 
 from __future__ import annotations
@@ -48,25 +48,22 @@ from termwise.display.safe_text import legible
 _CODE = re.compile("`([^`]*)`")
 
 MOST_NAMES = 40
-"""Known names that an error lists; of more it lists some."""
+"""Largest number of known names that an error lists in full."""
 
 
 def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> list[str]:
-    """Return the known names that are spelt most like another one, whatever is upper or lower case.
+    """Return the known names closest in spelling to an unknown one, nearest first, without regard to case.
+
+    Names that differ only in case are returned alone.
 
     Parameters
     ----------
     name : str
-        The name that was given.
+        The unknown name.
     known : iterable of str
-        All names that exist.
+        All names.
     likeness : float, optional
-        From 0 to 1, as `difflib.get_close_matches` takes it.
-
-    Returns
-    -------
-    list of str
-        Nearest first. Names that differ in nothing but upper and lower case stand alone.
+        Cutoff of `difflib.get_close_matches`, from 0 to 1.
 
     Examples
     --------
@@ -84,16 +81,16 @@ def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> lis
 
 
 class TermwiseError(Exception):
-    """Base of all errors raised on purpose.
+    """Base class of all errors of termwise.
 
     Parameters
     ----------
     message : str
-        What is wrong, in one sentence without a full stop.
+        One sentence without a full stop.
     facts : iterable of (str, object), optional
-        Label and value pairs: what was seen, what was expected, where.
+        Pairs of label and value: the value seen, the expected value, the place.
     fixes : iterable of str, optional
-        What to do next, best first. Arguments and calls stand in backticks, see the module.
+        Ways out, best first, with arguments and calls in backticks.
 
     Examples
     --------
@@ -123,16 +120,16 @@ class TermwiseError(Exception):
         return self.render()
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions cross process borders; keyword-only arguments need to be told how.
+        # By default pickle would not pass the keyword-only arguments on to another process.
         return (_rebuild, (type(self), self.message, self.facts, self.fixes))
 
     def render(self, spell: Callable[[str], str] | None = None) -> str:
-        """Return message, facts and fixes as lines of text; control characters are replaced by U+FFFD.
+        """Return message, facts and fixes as lines of text, with U+FFFD for control characters.
 
         Parameters
         ----------
         spell : callable, optional
-            Translates what stands in backticks in a fix, for an interface other than Python; the backticks go.
+            Translates the text in backticks of a fix, for an interface other than Python, and replaces the backticks.
         """
         fixes = self.fixes
         if spell is not None:
@@ -161,7 +158,7 @@ def _rebuild(
 
 
 class UsageError(TermwiseError):
-    """The call cannot be carried out as asked."""
+    """The call is not possible."""
 
     slug = "usage"
     exit_code = 2
@@ -174,28 +171,18 @@ class UnknownNameError(UsageError):
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-        """Build the error for a misspelt name, with the nearest known ones first.
-
-        Parameters
-        ----------
-        kind : str
-            What was looked up: ``"model"``, ``"analyzer"``, ``"parameter"``.
-        name : str
-            The name that was given.
-        known : iterable of str
-            All names that exist.
-        """
+        """Build the error for an unknown name of a `kind`, such as ``"model"``; `known` are all names."""
         names = sorted(known)
         near = near_names(name, names)
         fixes = [f"did you mean {' or '.join(near)}?"] if near else []
-        told = ", ".join(names) or "none"
+        listed = ", ".join(names) or "none"
         if len(names) > MOST_NAMES:
-            told = f"{len(names)} names, such as {', '.join((near + names)[:5])}"
-        return cls(f"unknown {kind} {name!r}", facts=[("given", name), ("known", told)], fixes=fixes)
+            listed = f"{len(names)} names, such as {', '.join((near + names)[:5])}"
+        return cls(f"unknown {kind} {name!r}", facts=[("given", name), ("known", listed)], fixes=fixes)
 
 
 class ParameterError(UsageError):
-    """A known parameter with a value it cannot take."""
+    """A known parameter with a wrong value."""
 
     slug = "parameter"
 
@@ -213,13 +200,13 @@ class ForeignFolderError(UsageError):
 
 
 class InferenceRequiredError(UsageError):
-    """Only a pass of a network could give the answer, and the caller handed in none."""
+    """The call needs a network, and there is none."""
 
     slug = "inference-required"
 
 
 class DataError(TermwiseError):
-    """Something that was read is not what it should be."""
+    """Input data are not as expected."""
 
     slug = "data"
     exit_code = 3
@@ -232,10 +219,7 @@ class MissingFileError(DataError):
 
 
 class MalformedRecordError(DataError):
-    """A record of a text file that does not have the expected form.
-
-    Use :meth:`at` to build one: it names the file, the line, what was expected and what was seen.
-    """
+    """A record of a text file in an unexpected form; `at` builds the error for a line."""
 
     slug = "malformed-record"
 
@@ -260,7 +244,7 @@ class MalformedRecordError(DataError):
 
 
 class DuplicateIdError(DataError):
-    """One identifier given to two records."""
+    """Two records with one identifier."""
 
     slug = "duplicate-id"
 
@@ -290,23 +274,22 @@ class VocabularyMismatchError(DataError):
 
 
 class ModelFormatError(DataError):
-    """A trained network, or its folder, is not what it should be.
+    """A trained network that is not as expected.
 
-    No folder of an encoder, one of another kind, without the head or the vocabulary it needs, or one whose
-    outputs are not finite numbers.
+    Its folder is missing, of another kind, or without the required head or vocabulary, or outputs are not finite.
     """
 
     slug = "model-format"
 
 
 class CorruptModelError(ModelFormatError):
-    """A file of an encoder is truncated or is not the one its folder was made with; the facts name it."""
+    """A truncated or changed file of an encoder; the facts name it."""
 
     slug = "corrupt-model"
 
 
 class IndexFormatError(DataError):
-    """A file of an index is not as the format says."""
+    """A file of an index that is not in the index format."""
 
     slug = "index-format"
 
@@ -318,19 +301,19 @@ class NotAnIndexError(IndexFormatError):
 
 
 class NewerFormatError(IndexFormatError):
-    """The index was written by a later version of termwise."""
+    """An index written by a later version of termwise."""
 
     slug = "newer-format"
 
 
 class CorruptIndexError(IndexFormatError):
-    """A file of the index is truncated or damaged; the facts name file and offset."""
+    """A truncated or damaged file of an index; the facts name file and offset."""
 
     slug = "corrupt-index"
 
 
 class StorageError(TermwiseError):
-    """The disk is full, read-only, or refuses for another reason."""
+    """The disk is full, read-only, or fails for another reason."""
 
     slug = "storage"
     exit_code = 3
@@ -344,7 +327,7 @@ class IndexLockedError(TermwiseError):
 
 
 class DivergedError(TermwiseError):
-    """Training came to a loss or to weights that are not finite numbers."""
+    """Training reached a loss or weights that are not finite numbers."""
 
     slug = "diverged"
     exit_code = 3
@@ -358,7 +341,7 @@ class MissingExtraError(TermwiseError):
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """Build the error for a missing `package` that the extra `extra` would bring."""
+        """Build the error for a missing `package`, which `extra` installs."""
         return cls(
             f"{purpose} needs the package {package}, which is not installed",
             facts=[("package", package), ("extra", extra)],
@@ -367,7 +350,7 @@ class MissingExtraError(TermwiseError):
 
 
 class CheckFailedError(TermwiseError):
-    """A check the user asked for did not hold."""
+    """A requested check failed."""
 
     slug = "check-failed"
     exit_code = 5

@@ -1,4 +1,4 @@
-"""One function applied to many things in further processes, with results in the order of what they were made from."""
+"""A function applied to many items by several processes, with the results in the order of the items."""
 
 from __future__ import annotations
 
@@ -19,32 +19,31 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 WORTH_PROCESSES = 2.0
-"""Seconds of work after which further processes are started: by then they would have paid for their start."""
+"""Seconds of work after which more processes start, about the cost of starting them."""
 
 _WAITING = 4
-"""Results that may wait for their turn, for each process."""
+"""Largest number of waiting results for each process."""
 
 
 class Workers(Generic[Item, Result]):
-    """Applies one function: in this process at first, in further ones once there proves to be much to do.
+    """Applies a function: first in this process, and in others as well after some seconds of work.
 
-    What comes out does not depend on where it was computed, if the function depends on its argument alone. Memory is
-    bounded: a few items a process are under way. Errors of the function arrive as they were raised. Interrupting this
-    process ends the others, however it ends.
+    Results do not depend on the process if the function depends only on its argument. Memory is bounded: each process
+    has a few items at a time. Errors of the function are raised here. The other processes end with this one.
 
     Parameters
     ----------
     function : callable of one argument
-        Can be pickled if `threads` is more than 1. Each process gets it once, and keeps what it remembers.
+        If `threads` is more than 1, it can be pickled. Each process receives it once and keeps its caches.
     threads : int
-        Processes at most, no more than there are processors. 1 for this process alone.
+        Largest number of processes, also limited by the number of processors. 1 means this process only.
     patience : float, optional
-        Seconds of work done here before others are started.
+        Seconds of work before other processes start.
 
     Raises
     ------
     UsageError
-        If a process ends before its work is done.
+        If a process ends too early.
 
     Examples
     --------
@@ -71,10 +70,7 @@ class Workers(Generic[Item, Result]):
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
-        """Yield what the function makes of each item, in the order of the items.
-
-        May be called again; not while an earlier call is still going on.
-        """
+        """Yield the result of each item, in order; calls cannot overlap."""
         waiting: list[Future[Result]] = []
         for item in items:
             if self._here():
@@ -101,8 +97,8 @@ class Workers(Generic[Item, Result]):
                 initializer=_begin,
                 initargs=(self._function,),
             )
-        # Interrupting a terminal interrupts every process in it. A process that is started here inherits what is
-        # blocked, so that it is for this one alone to say what happens.
+        # Ctrl-C in a terminal interrupts all its processes. Child processes inherit the blocked signal, so that only
+        # this process handles it.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return self._pool.submit(_apply, item)
@@ -121,8 +117,8 @@ def _result(future: Future[Result]) -> Result:
 
 def _ended() -> UsageError:
     return UsageError(
-        "a process that shared the work ended before it was done",
-        facts=[("likely", "a script that calls this at its top level, or too little memory")],
+        "a process ended before its work was done",
+        facts=[("likely", "a script with this call at its top level, or too little memory")],
         fixes=['in a script, put the call below: if __name__ == "__main__":', "threads=1"],
     )
 
@@ -131,7 +127,7 @@ _function: Callable[[Any], Any]
 
 
 def _begin(function: Callable[[Any], Any]) -> None:
-    """Keep the function, and let the process end when the one that started it does, however that ends."""
+    """Store the function, and start a thread that ends this process with its parent."""
     global _function
     _function = function
 

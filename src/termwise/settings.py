@@ -1,4 +1,4 @@
-"""Settings: frozen records whose fields are checked by type and range, and read from text."""
+"""Settings: frozen records with checks of types and ranges, and a parser."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
 
 MOST = 10**15
-"""The largest number that a setting can be, whatever its range."""
+"""Upper bound of all numeric settings."""
 
 MOST_EPOCHS = 10**6
-"""The most epochs that can be set: what counts their steps, and foretells their end, goes no further."""
+"""Upper bound of epochs, which the counters of steps and the estimate of the remaining time allow."""
 
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TypedSettings:
-    """Base of records of settings, such as those of a training run.
+    """Base class of settings, such as those of a training run.
 
-    Fields are of the types bool, int, float, str, or Literal of names. A subclass gives the range of its numbers in
-    `ranges`; any number from 0 to `MOST` may stand for one that has none. `called` is what errors call a setting.
+    Fields have the types bool, int, float, str, or Literal of names. `ranges` has the ranges of numbers; without one,
+    the range is 0 to `MOST`. `called` is the term for a setting in errors.
 
     Raises
     ------
     ParameterError
         If a value is not of the type of its field, or out of range.
     UnknownNameError
-        If a name is none of the choices.
+        If a name is not one of the choices.
     """
 
     called: ClassVar[str] = "training setting"
@@ -56,14 +56,14 @@ class TypedSettings:
 
     @classmethod
     def parse(cls, given: Mapping[str, str], *, defaults: Mapping[str, Any] = {}) -> Self:
-        """Return the defaults, changed by what the command line gives.
+        """Return settings with values parsed from text.
 
         Parameters
         ----------
         given : mapping of str to str
-            Settings by name.
+            Text of settings by name.
         defaults : mapping, optional
-            Values that stand in place of those of the class.
+            Values of other settings, instead of the defaults of the class.
 
         Raises
         ------
@@ -82,7 +82,6 @@ class TypedSettings:
 
 
 def _hints(kind: type[TypedSettings]) -> dict[str, Any]:
-    """Return the type of each field, in order."""
     hints = get_type_hints(kind)
     return {one.name: hints[one.name] for one in dataclasses.fields(kind)}
 

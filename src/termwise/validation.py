@@ -1,4 +1,4 @@
-"""Checks of what callers hand in: a wrong type is refused by name, before anything is opened or written."""
+"""Checks of arguments of public functions, before files are opened or written."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from termwise.errors import ParameterError
 from termwise.records import Document
 
 MOST_THREADS = 1024
-"""Threads that a call may ask for: more than any machine has a use for, and few enough to be started."""
+"""Upper bound for numbers of threads, which a system can still start."""
 
 MOST_MEMORY = 2**62
-"""Bytes of memory that a call may ask for: more than any machine has, and few enough to be reckoned with in 64 bits."""
+"""Upper bound for bytes of memory, for computations in 64 bits."""
 
 
 def wrong(name: str, value: object, expected: str) -> ParameterError:
-    """Build the error for an argument that is not what it has to be.
+    """Build the error for an argument with a wrong value.
 
     Examples
     --------
@@ -36,24 +36,24 @@ def wrong(name: str, value: object, expected: str) -> ParameterError:
 
 
 def check(name: str, value: object, holds: bool, expected: str) -> None:
-    """Refuse an argument of which what has to hold does not."""
+    """Raise `ParameterError` for an argument unless `holds`."""
     if not holds:
         raise wrong(name, value, expected)
 
 
 def check_path(name: str, value: object) -> None:
-    """Refuse what is not a path, or one that no system can take."""
+    """Check that an argument is a path without a null character."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     check(name, value, isinstance(path, str) and "\0" not in path, "a path")
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Tell whether something is an integer of Python or numpy; truth values and spans of time are none."""
+    """Return whether a value is an integer of Python or numpy, not a bool or timedelta."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def is_finite_number(value: object) -> TypeGuard[float]:
-    """Tell whether something is a finite number that a float can hold; truth values are none."""
+    """Return whether a value is a finite number, not a bool, that a float can represent."""
     if not is_integer(value) and not isinstance(value, float | np.floating):
         return False
     try:
@@ -63,45 +63,35 @@ def is_finite_number(value: object) -> TypeGuard[float]:
 
 
 def is_whole_number(value: object, *, least: int, most: float = math.inf) -> bool:
-    """Tell whether a value is an integer, not a bool, from `least` to `most`."""
+    """Return whether a value is an integer, not a bool, from `least` to `most`."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def check_count(name: str, value: object, *, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least `least`."""
+    """Check that an argument is a whole number of at least `least`."""
     check(name, value, is_whole_number(value, least=least), f"a whole number of at least {least}")
 
 
 def check_threads(value: object) -> None:
-    """Refuse what is not a number of threads, from 1 to `MOST_THREADS`."""
+    """Check that a number of threads is from 1 to `MOST_THREADS`."""
     holds = is_whole_number(value, least=1, most=MOST_THREADS)
     check("threads", value, holds, f"a whole number from 1 to {MOST_THREADS}")
 
 
 def check_memory(value: object) -> None:
-    """Refuse what is not a number of bytes, from 1 to `MOST_MEMORY`."""
+    """Check that a number of bytes is from 1 to `MOST_MEMORY`."""
     holds = is_whole_number(value, least=1, most=MOST_MEMORY)
     check("memory", value, holds, f"a number of bytes, from 1 to {MOST_MEMORY:,}")
 
 
-def check_flag(name: str, value: object) -> None:
-    """Refuse what is neither true nor false."""
-    check(name, value, isinstance(value, bool), "True or False")
-
-
-def check_callable(name: str, value: object, expected: str = "a function") -> None:
-    """Refuse what cannot be called."""
-    check(name, value, callable(value), expected)
-
-
 def check_names(name: str, value: object) -> None:
-    """Refuse what is not several strings; one string is not several."""
+    """Check that an argument is a sequence of strings, not one string."""
     several = _several(value) and all(isinstance(one, str) for one in value)  # type: ignore[attr-defined]
     check(name, value, several, "a sequence of strings, such as ('a', 'b')")
 
 
 def check_texts(value: object) -> None:
-    """Refuse what is not several texts; one text is not several."""
+    """Check that an argument is a sequence of strings, not one string."""
     check("texts", value, _several(value), "a sequence of strings, also for one text: [text]")
     for place, text in enumerate(value):  # type: ignore[var-annotated, arg-type]
         if not isinstance(text, str):
@@ -113,34 +103,28 @@ def _several(value: object) -> bool:
 
 
 def check_documents(value: object) -> None:
-    """Refuse what cannot be a collection; its documents are checked when they are read."""
+    """Check that an argument is iterable; its documents are checked when they are read."""
     documents = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
     check("documents", value, documents, "documents, such as [termwise.Document('id', 'text')]")
 
 
 def check_document(value: object) -> None:
-    """Refuse what is not a document."""
+    """Check that a value is a `Document` of two strings."""
     if not isinstance(value, Document) or not all(isinstance(part, str) for part in value):
         raise ParameterError(
-            "a collection is made of documents, each with two strings: doc_id and text",
+            "a collection consists of documents, each with two strings: doc_id and text",
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
         )
 
 
 def check_pairs(queries: Sequence[str], texts: Sequence[str]) -> None:
-    """Refuse what are not as many queries as texts.
-
-    Raises
-    ------
-    ParameterError
-        If the lengths differ, or one is no string.
-    """
+    """Check that there are as many queries as texts, all of them strings."""
     check("queries", queries, not isinstance(queries, str), "a list of texts")
     check_texts(texts)
     if len(queries) != len(texts):
         raise ParameterError(
-            "a pair has a query and a text", facts=[("queries", len(queries)), ("texts", len(texts))]
+            "there must be as many queries as texts", facts=[("queries", len(queries)), ("texts", len(texts))]
         )
     for query in queries:
         check("query", query, isinstance(query, str), "a text")

@@ -1,4 +1,4 @@
-"""`TermWeights`, the one value that crosses every border between models and index."""
+"""`TermWeights`: the values that models and index exchange."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from termwise.validation import is_finite_number, is_integer
 class TermWeights:
     """Sparse rows of term weights over one vocabulary: documents or queries.
 
-    Row *i* holds the terms ``terms[indptr[i]:indptr[i + 1]]`` with the weights at the same positions. Terms
-    that a row does not hold contribute what the encoder says an absent term contributes; nothing here assumes
-    that this is zero. Empty rows are kept. The arrays are checked once, here, and are read-only afterwards.
+    Row *i* has the terms ``terms[indptr[i]:indptr[i + 1]]`` with the weights at the same positions. The encoder defines
+    the contribution of absent terms, which can differ from 0. Rows can be empty. The arrays are checked here and are
+    read-only.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ class TermWeights:
     terms : array-like of shape (nnz,), int32
         Term numbers, strictly increasing within a row, 0 or larger.
     weights : array-like of shape (nnz,), float32
-        Finite weights; they may be negative (an index refuses those, see `IndexWriter`).
+        Finite weights. An index does not accept negative ones, see `IndexWriter`.
     vocabulary : str
-        The `Vocabulary.id` that numbers the terms.
+        `Vocabulary.id` of the numbering of the terms.
 
     Raises
     ------
     WeightError
-        If the arrays do not have this form. The message names the row.
+        If the arrays do not have this form; names the row.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class TermWeights:
         Raises
         ------
         WeightError
-            If a term is not a whole number, a weight not a finite one, or a number too large for its array.
+            If a term is not a whole number, a weight is not finite, or a number is too large.
 
         Examples
         --------
@@ -146,12 +146,12 @@ class TermWeights:
 
     @classmethod
     def concatenate(cls, parts: Sequence[TermWeights]) -> TermWeights:
-        """Put the rows of several parts over one vocabulary below each other.
+        """Concatenate the rows of parts over one vocabulary.
 
         Raises
         ------
         VocabularyMismatchError
-            If the parts do not share one vocabulary.
+            If the parts have different vocabularies.
         """
         vocabularies = {part.vocabulary for part in parts}
         if len(vocabularies) != 1:
@@ -201,7 +201,7 @@ class TermWeights:
         return (self.row(position) for position in range(len(self)))
 
     def slice(self, start: int, stop: int) -> TermWeights:
-        """Return the rows from `start` up to, not including, `stop`."""
+        """Return the rows from `start` to `stop`, without `stop`."""
         start, stop, _ = slice(start, stop).indices(len(self))
         stop = max(start, stop)
         first, last = int(self.indptr[start]), int(self.indptr[stop])
@@ -251,7 +251,7 @@ def _unfit(message: str, array: npt.NDArray[np.generic], fits: Callable[[object]
 
 
 def _frozen(array: npt.NDArray[np.generic], dtype: type[np.generic]) -> npt.NDArray[np.generic]:
-    """Return `array` as a contiguous read-only array of `dtype`, without a copy where it already is one."""
+    """Return a contiguous read-only array of `dtype`, without a copy if the array is one already."""
     if np.issubdtype(dtype, np.integer) and array.size:
         bounds = np.iinfo(dtype)  # type: ignore[type-var]
         if int(array.max()) > bounds.max or int(array.min()) < bounds.min:

@@ -87,7 +87,7 @@ def test_an_error_arrives_as_it_was_raised() -> None:
 def test_a_process_that_ends_early() -> None:
     with (
         Workers(dies, threads=2, patience=0) as workers,
-        pytest.raises(UsageError, match="ended before it was done") as caught,
+        pytest.raises(UsageError, match="ended before its work was done") as caught,
     ):
         list(workers.map(range(100)))
     assert "threads=1" in caught.value.fixes

@@ -10,11 +10,9 @@ from termwise import Document
 from termwise.errors import ParameterError
 from termwise.validation import (
     check,
-    check_callable,
     check_count,
     check_document,
     check_documents,
-    check_flag,
     check_memory,
     check_names,
     check_path,
@@ -33,8 +31,6 @@ from termwise.validation import (
         (lambda value: check_count("x", value, least=0), [0], [-1, False]),
         (check_threads, [1, 1024], [0, 1025, 1 << 31, True, 2.0, "2", None]),
         (check_memory, [1, 2**62], [0, 2**62 + 1, 10**400, 10**5000, True, 2e9, "2GB", None]),
-        (lambda value: check_flag("x", value), [True, False], [0, 1, None, "true"]),
-        (lambda value: check_callable("x", value), [print, lambda: None], [None, "print"]),
         (lambda value: check_names("x", value), [(), ("a",), ["a", "b"]], ["ab", b"ab", (1,), None, 3]),
         (check_texts, [[], ["a"], ("a", "b")], ["a", [3], None, iter(["a"])]),
         (check_documents, [[], iter(())], ["a", Path("a"), b"a", None, 3]),

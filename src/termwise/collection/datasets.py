@@ -1,4 +1,4 @@
-"""What ir_datasets offers, under the prefix ``ir_datasets:``; the package is imported only when asked for."""
+"""Data sets of the package ir_datasets, with the prefix ``ir_datasets:``; it is imported on use."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PREFIX = "ir_datasets:"
 
 
 def load(spec: str, part: str) -> Any:
-    """Return the dataset that ``ir_datasets:ID`` names.
+    """Return the dataset ``ir_datasets:ID``.
 
     Parameters
     ----------
     spec : str
-        With the prefix.
+        Name with the prefix.
     part : {"docs", "queries", "qrels"}
-        What the dataset must have.
+        Required part.
 
     Raises
     ------
@@ -55,28 +55,28 @@ def load(spec: str, part: str) -> Any:
 
 
 def _supplied(spec: str, records: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """Yield what ir_datasets supplies; what goes wrong inside, mostly downloads, becomes a typed error."""
+    """Yield records of ir_datasets; errors of the package, mostly of downloads, become `DataError`."""
     try:
         yield from records()
     except (OSError, RuntimeError, ValueError, KeyError) as error:
         raise DataError(
             "ir_datasets could not supply a dataset",
             facts=[("dataset", spec.removeprefix(PREFIX)), ("reason", f"{type(error).__name__}: {error}")],
-            fixes=["fetch the files by hand and name the folder or file instead"],
+            fixes=["download the files and name their folder or file instead"],
         ) from error
 
 
 @dataclass(frozen=True)
 class DatasetCollection:
-    """The documents of a dataset of ir_datasets.
+    """Documents of a dataset of ir_datasets.
 
     Attributes
     ----------
     name : str
         ``ir_datasets:ID``.
     fields : tuple of str, or None
-        The fields that make up the text. None for what the dataset itself calls its default text; where it
-        does not say, for title and body (see `termwise.collection.fields`).
+        Fields of the text; None for the default text of the dataset or, if it has none, title and body (see
+        `termwise.collection.fields`).
     """
 
     name: str
@@ -90,7 +90,7 @@ class DatasetCollection:
 
     @property
     def length(self) -> int | None:
-        """Number of documents where the dataset knows it without reading them."""
+        """Number of documents, or None if the dataset has no record of it."""
         try:
             count = load(self.name, "docs").docs_count()
         except (NotImplementedError, OSError):
@@ -112,7 +112,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
         fields = (*(["title"] if hasattr(record, "title") else []), *bodies)
         if not fields:
             raise ParameterError(
-                "it is not known which fields of a dataset hold its text",
+                "the text fields of a dataset are unknown",
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
                 fixes=["name them: `fields=(NAME, NAME)`"],
             )
@@ -120,7 +120,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
     for name, value in zip(fields, values, strict=True):
         if not isinstance(value, str | None):
             raise ParameterError(
-                "a field of a dataset does not hold text",
+                "a field of a dataset is not text",
                 facts=[
                     ("dataset", spec.removeprefix(PREFIX)),
                     ("field", name),
@@ -131,7 +131,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
 
 
 def dataset_queries(spec: str, fields: tuple[str, ...] | None) -> Iterator[Query]:
-    """Return the queries of ``ir_datasets:ID``; the text is chosen as for documents, or is the title."""
+    """Return the queries of ``ir_datasets:ID``; their text is that of documents, or the title."""
     dataset = load(spec, "queries")
 
     def chosen(record: Any) -> tuple[str, ...] | None:

@@ -1,12 +1,12 @@
-"""Which parts of a record make up the text that is searched.
+"""Fields of records that make up the text of a document.
 
 The rules, in order:
 
-1. ``fields=("abstract", "title")`` chooses fields and their order.
-2. Otherwise the text is the title followed by the body, the first of `BODY_FIELDS` that the record has.
-3. A record with neither is refused: what its text is would be a guess.
+1. ``fields=("abstract", "title")`` selects fields and their order.
+2. By default the text is the title and the first of `BODY_FIELDS` that the record has.
+3. A record with neither is an error.
 
-Parts are joined with one space; empty parts are left out. A field that is absent or ``null`` is empty.
+One space joins the parts that are not empty. A field that is absent or ``null`` is empty.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
 
 ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
-"""Names under which a record may carry its identifier; the first that is there counts."""
+"""Names of the identifier; the first one in a record counts."""
 
 BODY_FIELDS = ("text", "contents", "content", "body", "document_text", "abstract")
-"""Names under which a record may carry its main text; the first that is there counts."""
+"""Names of the main text; the first one in a record counts."""
 
 
 def join(parts: Iterable[str]) -> str:
-    """Join texts with one space, leaving out those that are empty or all white space.
+    """Join texts with one space, without blank ones.
 
     Examples
     --------
@@ -36,13 +36,7 @@ def join(parts: Iterable[str]) -> str:
 
 
 def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return a choice of fields as a tuple, or None where nothing was chosen.
-
-    Raises
-    ------
-    ParameterError
-        If the choice is empty, or one string instead of a sequence of names.
-    """
+    """Return `fields` as a tuple; raise `ParameterError` unless it is a sequence of names, or None."""
     if fields is None:
         return None
     if isinstance(fields, str) or not fields or not all(isinstance(name, str) and name for name in fields):
@@ -55,18 +49,18 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 class RecordReader:
-    """Takes identifier and text out of the records of one file and remembers which fields were seen.
+    """Extracts identifiers and texts from the records of a file, and reports selected fields that no record has.
 
     Parameters
     ----------
     path : Path
-        For error messages.
+        File, for errors.
     id_fields : sequence of str
-        Names under which the identifier may be found.
+        Names of the identifier.
     body_fields : sequence of str
-        Names under which the main text may be found, where `fields` is None.
+        Names of the main text, if `fields` is None.
     fields : tuple of str, or None
-        The fields that make up the text.
+        Fields of the text.
     """
 
     def __init__(
@@ -90,8 +84,8 @@ class RecordReader:
         Raises
         ------
         MalformedRecordError
-            If there is no identifier, it is empty or neither a string nor a whole number; if a field of the
-            text is not a string; or if no field of the text is known.
+            If the identifier is missing, empty, or neither a string nor a whole number, if a field of the text is not
+            a string, or if the record has no known text field.
         """
         if self._missing:
             self._missing.difference_update(record)
@@ -102,13 +96,7 @@ class RecordReader:
         )
 
     def finish(self) -> None:
-        """Tell, after the last record, of fields that were asked for and that no record had.
-
-        Raises
-        ------
-        UnknownNameError
-            Names the missing field and the fields that were seen.
-        """
+        """Raise `UnknownNameError`, after the last record, for a selected field that no record has."""
         for name in self._fields or ():
             if name in self._missing and self._seen:
                 error = UnknownNameError.of("field", name, self._seen)
@@ -129,7 +117,7 @@ class RecordReader:
                     number,
                     expected=f"{name}: a string that is not empty, or a whole number",
                     seen=f"{name}: {value!r}",
-                    message="an identifier is not usable",
+                    message="an identifier is not valid",
                 )
         raise MalformedRecordError.at(
             self._path,

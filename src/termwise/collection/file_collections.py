@@ -1,4 +1,4 @@
-"""Collections that are files: one record a line, as JSON or as tab-separated columns."""
+"""Collections in files with one record a line: JSON or tab-separated columns."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from termwise.errors import MalformedRecordError
 from termwise.records import Document
 
 HEADER_IDS = frozenset((*ID_FIELDS, "pid"))
-"""What the first column of a header is called, in a file of tab-separated documents."""
+"""Names of the first column in a header of tab-separated documents."""
 
 HEADER_TEXTS = frozenset(("title", *BODY_FIELDS, "passage"))
-"""What at least one further column of such a header is called."""
+"""Names of further columns in such a header, of which it has at least one."""
 
 
 @dataclass(frozen=True)
 class JsonLinesCollection:
-    """A file with one JSON object a line, such as the ``corpus.jsonl`` of a BEIR folder.
+    """File with one JSON object a line, such as the ``corpus.jsonl`` of a BEIR folder.
 
     Attributes
     ----------
     name : str
-        What the collection is called.
+        Name of the collection.
     path : Path
-        The file, plain or gzip-compressed.
+        File, plain or gzip-compressed.
     fields : tuple of str, or None
-        The fields that make up the text; None for title and body (see `termwise.collection.fields`).
+        Fields of the text; None for title and body (see `termwise.collection.fields`).
     length : None
-        Not known without reading the file.
+        Unknown without reading the file.
     """
 
     name: str
@@ -47,9 +47,9 @@ class JsonLinesCollection:
         Raises
         ------
         MalformedRecordError
-            At the first record that cannot be read, with its line.
+            At the first invalid record; names its line.
         UnknownNameError
-            After the last record, if a chosen field is in none of them.
+            After the last record, if no record has a selected field.
         """
         reader = RecordReader(self.path, id_fields=ID_FIELDS, body_fields=BODY_FIELDS, fields=self.fields)
         for number, record in read_json_lines(self.path):
@@ -58,14 +58,14 @@ class JsonLinesCollection:
 
 
 class Header(NamedTuple):
-    """A first line that names columns, in a file of tab-separated documents.
+    """First line with names of columns in a file of tab-separated documents.
 
     Attributes
     ----------
     line : str
-        As it is written, without its line end.
+        Line without its end.
     left_out : bool
-        Whether it is left out. If not it is read as a document, because the identifier is not its first column.
+        False if the identifier is not the first column; the line is then a document.
     """
 
     line: str
@@ -74,21 +74,21 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True)
 class TabSeparatedCollection:
-    """A file with an identifier, a tab and the text on each line; further columns are joined to the text.
+    """File with an identifier, a tab and the text on each line; further columns belong to the text.
 
-    There is no quoting: a tab always separates. A first line that names the columns (one of `HEADER_IDS`, and one of
-    `HEADER_TEXTS` after it) is a header and left out; every other line is a document.
+    There is no quoting. A first line with names of columns (one of `HEADER_IDS`, then one of `HEADER_TEXTS`) is a
+    header and is skipped; every other line is a document.
 
     Attributes
     ----------
     name : str
-        What the collection is called.
+        Name of the collection.
     path : Path
-        The file, plain or gzip-compressed.
+        File, plain or gzip-compressed.
     length : None
-        Not known without reading the file.
+        Unknown without reading the file.
     on_header : callable of Header to None, or None
-        Called where the documents are read and the first line names columns.
+        Called during reading, if the first line names columns.
     """
 
     name: str
@@ -97,7 +97,7 @@ class TabSeparatedCollection:
     on_header: Callable[[Header], None] | None = None
 
     def header(self) -> Header | None:
-        """Return the first line where it names columns."""
+        """Return the first line if it names columns."""
         return next((_header(line) for _, line in read_lines(self.path)), None)
 
     def documents(self) -> Iterator[Document]:
@@ -106,7 +106,7 @@ class TabSeparatedCollection:
         Raises
         ------
         MalformedRecordError
-            At the first line without a tab or without an identifier.
+            At the first line without a tab or an identifier.
         """
         first = True
         for number, line in read_lines(self.path):

@@ -1,4 +1,4 @@
-"""Training pairs: queries and the passages they belong to, source by source."""
+"""Training pairs of queries and relevant passages, by source."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_A_WORD = re.compile(r"\W+")
 
 @dataclass(frozen=True)
 class PairSource:
-    """The pairs of one source.
+    """Pairs of one source.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class PairSource:
     queries : sequence of str of length Q
         Texts.
     passages : sequence of str of length P
-        Texts. Where the source is a collection, those that some pair names; see `read_sources`.
+        Texts; of a collection, only those in pairs.
     pairs : ndarray of shape (n, 2), int32
-        Position of the query and of a passage relevant to it.
+        Positions of a query and of a relevant passage.
     """
 
     name: str
@@ -49,7 +49,7 @@ class PairSource:
         return len(self.pairs)
 
     def digest(self) -> str:
-        """Return ``sha256:`` and the digest of all pairs, by their texts."""
+        """Return ``sha256:`` and a digest of the texts of all pairs."""
         digest = hashlib.sha256()
         for query, passage in self.pairs.tolist():
             for text in (self.queries[query], self.passages[passage]):
@@ -58,7 +58,7 @@ class PairSource:
         return f"sha256:{digest.hexdigest()}"
 
     def without(self, *, queries: npt.NDArray[np.bool_], passages: npt.NDArray[np.bool_]) -> PairSource:
-        """Return the source without the pairs of marked queries and passages; texts keep their positions."""
+        """Return the source without the pairs of marked queries or passages; the texts stay."""
         dropped = queries[self.pairs[:, 0]] | passages[self.pairs[:, 1]]
         return PairSource(self.name, self.queries, self.passages, self.pairs[~dropped])
 
@@ -74,21 +74,21 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
         - a folder of such folders or files: one source each, by name;
         - ``ir_datasets:ID``, such as ``ir_datasets:msmarco-passage/train``.
     split : str, optional
-        Which judgments of a BEIR folder.
+        Judgments of a BEIR folder.
 
     Returns
     -------
     list of PairSource
-        Judgments of 1 and more count as relevant. Of a collection only the judged passages are kept.
+        Judgments of at least 1 are relevant. Of a collection, only passages in pairs are kept.
 
     Raises
     ------
     MissingFileError
-        If there is nothing to read.
+        If there are no data.
     UnknownIdError
-        If a judgment names a query or passage that is not there.
+        If the query or passage of a judgment is missing.
     MalformedRecordError
-        If a query or passage of a pair is empty; the message names it.
+        If a query or passage of a pair is empty; names it.
     EmptyCollectionError
         If there are no pairs.
     """
@@ -124,7 +124,7 @@ def _places(path: Path, split: str) -> list[Path]:
 
 def _read(path: Path, split: str) -> PairSource:
     if path.is_file():
-        return _listed(path)
+        return _pair_file(path)
     qrels = read_qrels(path, split=split)
     return _judged(path.resolve().name, open_collection(path).documents(), read_queries(path), qrels)
 
@@ -133,10 +133,10 @@ def _judged(
     name: str, documents: Iterator[Document], queries: Iterator[Query], qrels: list[Qrel]
 ) -> PairSource:
     relevant = [qrel for qrel in qrels if qrel.relevance > 0]
-    wanted = {qrel.doc_id for qrel in relevant}
-    asked = {qrel.query_id for qrel in relevant}
-    passages = {document.doc_id: document.text for document in documents if document.doc_id in wanted}
-    texts = {query.query_id: query.text for query in queries if query.query_id in asked}
+    doc_ids = {qrel.doc_id for qrel in relevant}
+    query_ids = {qrel.query_id for qrel in relevant}
+    passages = {document.doc_id: document.text for document in documents if document.doc_id in doc_ids}
+    texts = {query.query_id: query.text for query in queries if query.query_id in query_ids}
     query_number = {query_id: number for number, query_id in enumerate(texts)}
     passage_number = {doc_id: number for number, doc_id in enumerate(passages)}
     pairs = np.empty((len(relevant), 2), dtype=np.int32)
@@ -147,9 +147,9 @@ def _judged(
         ):
             if key not in numbers:
                 raise UnknownIdError(
-                    f"a judgment names a {kind} that is not there",
+                    f"the {kind} of a judgment is missing",
                     facts=[("source", name), (kind, key)],
-                    fixes=["complete the collection, or take the judgment out"],
+                    fixes=["complete the collection, or remove the judgment"],
                 )
         pairs[position] = query_number[qrel.query_id], passage_number[qrel.doc_id]
     for kind, given in (("query", texts), ("passage", passages)):
@@ -161,31 +161,31 @@ def _judged(
     return PairSource(name, list(texts.values()), list(passages.values()), pairs)
 
 
-def _listed(path: Path) -> PairSource:
+def _pair_file(path: Path) -> PairSource:
     queries: dict[str, int] = {}
     passages: dict[str, int] = {}
     pairs = []
     for number, record in read_json_lines(path):
-        query, passage = (_given(record.get(field)) for field in ("query", "passage"))
+        query, passage = (_text(record.get(field)) for field in ("query", "passage"))
         if not query or not passage:
             raise MalformedRecordError.at(
                 path,
                 number,
                 expected='{"query": text, "passage": text}, neither empty',
                 seen=str(record),
-                message="a training pair is not usable",
+                message="a training pair is not valid",
             )
         pairs.append((queries.setdefault(query, len(queries)), passages.setdefault(passage, len(passages))))
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     return PairSource(name, list(queries), list(passages), np.array(pairs, dtype=np.int32).reshape(-1, 2))
 
 
-def _given(value: object) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) and value.strip() else ""
 
 
 def normalised(text: str) -> str:
-    """Return a text in the form in which texts are compared: lower case, words joined with single spaces.
+    """Return a text in lower case with single spaces between words, for comparisons.
 
     Examples
     --------
@@ -198,18 +198,14 @@ def normalised(text: str) -> str:
 def drop_known(
     source: PairSource, *, queries: frozenset[str] = frozenset(), passages: frozenset[str] = frozenset()
 ) -> PairSource:
-    """Drop the pairs whose texts a judged collection has too, so that results on it are zero-shot.
+    """Drop pairs with texts of judged collections, so that results on these are zero-shot.
 
     Parameters
     ----------
     source : PairSource
     queries, passages : frozenset of str
-        Normalised texts (`normalised`) of the queries and of the documents of the collections. A query that is
-        the text of a document, and a passage that is a query, are dropped as well.
-
-    Returns
-    -------
-    PairSource
+        Texts of the queries and documents of the collections, from `normalised`. Queries are also compared with
+        documents, and passages with queries.
     """
     known = queries | passages
     return source.without(

@@ -1,8 +1,8 @@
-"""``python:stdlib``: the documentation that every Python carries, as a collection.
+"""``python:stdlib``: the documentation of Python's standard library as a collection.
 
-One document a module, class, function, method or property. Its identifier is the public qualified name
-(``heapq.merge``, ``collections.Counter.most_common``, ``builtins.str.split``); its text is that name with the
-signature, and the docstring where there is one.
+Each module, class, function, method and property is a document. The identifier is the public qualified name
+(``heapq.merge``, ``collections.Counter.most_common``, ``builtins.str.split``); the text is this name with the
+signature, and the docstring.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ IMPORTED = (
     "sys", "syslog", "tarfile", "termios", "threading", "time", "timeit", "tracemalloc", "types",
     "unicodedata", "weakref", "xml.parsers.expat", "zlib", "zoneinfo",
 )
-"""Modules that are imported, because source does not show what they hold; importing them changes nothing but
-`sys.modules`."""
+"""Modules whose source does not show their contents. They are imported, which only changes `sys.modules`."""
 
 SKIPPED = frozenset({
     "antigravity", "encodings", "genericpath", "idlelib", "lib2to3", "nturl2path", "ntpath", "posixpath",
     "pydoc_data", "sre_compile", "sre_constants", "sre_parse", "this", "turtledemo",
 })
-"""Modules that are not read: jokes, applications, tables, and what implements ``os.path`` and ``re``."""
+"""Modules that are not read: jokes, applications, tables, and implementations of ``os.path`` and ``re``."""
 # fmt: on
 
 IMPLEMENTATIONS = frozenset({"posix", "nt", "posixpath", "ntpath", "genericpath", "pyexpat"})
-"""Public-looking modules whose contents are documented under another name."""
+"""Modules with public names whose contents are documented under other names."""
 
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
@@ -53,7 +52,7 @@ def standard_library() -> tuple[Document, ...]:
     Returns
     -------
     tuple of Document
-        Sorted by module, then by name; no identifier twice; the same in every process of one Python.
+        Sorted by module, then by name, with distinct identifiers; equal in all processes of one Python.
     """
     imported = ImportedDocumentation.read(IMPORTED, hidden=IMPLEMENTATIONS)
     root = Path(sysconfig.get_path("stdlib"))
@@ -75,11 +74,11 @@ def _text(entry: Entry) -> str:
 
 @dataclass(frozen=True)
 class PythonDocumentation:
-    """The documentation of Python's standard library, read from the Python that runs.
+    """Documentation of the standard library of the running Python.
 
-    Built-in modules and extensions come from a list of modules that are safe to import; everything else is
-    read from source and never executed. Private modules, tests and what has side effects are left out.
-    The collection is read once a process and kept (a few MB).
+    Built-in modules and extensions are imported, from a list of safe ones. Other modules are read as source and never
+    executed. Private modules, tests and modules with side effects are not read. The collection is read once in a
+    process (a few MB).
 
     Attributes
     ----------
@@ -97,7 +96,7 @@ class PythonDocumentation:
 
     @property
     def length(self) -> int:
-        """Number of documents; reading them all takes a few seconds, once."""
+        """Number of documents; the first call takes a few seconds."""
         return len(standard_library())
 
     def documents(self) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""The judged set that ships: questions about the standard library, and the names that answer them."""
+"""Shipped questions about the standard library, with judgments."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from termwise.records import Qrel, Query
 
 @dataclass(frozen=True)
 class PythonQuestions:
-    """Questions, and the judgments that apply to a given collection.
+    """Questions, and their judgments for a collection.
 
     Attributes
     ----------
     queries : tuple of Query
-        All questions that ship, also those whose judgments were all dropped.
+        All shipped questions, also those without remaining judgments.
     qrels : tuple of Qrel
-        Judgments of names that the collection has; relevance 1 or 2.
+        Judgments of documents of the collection; relevance 1 or 2.
     dropped : tuple of Qrel
-        Judgments of names that the collection lacks, because this Python has not got them. Figures on sets
-        with different drops are not exactly comparable.
+        Judgments of documents that this version of Python lacks. Results with different dropped judgments are not
+        exactly comparable.
     """
 
     queries: tuple[Query, ...]
@@ -37,7 +37,7 @@ class PythonQuestions:
         Parameters
         ----------
         doc_ids : container of str
-            The document identifiers of ``python:stdlib`` as the running Python gives it.
+            Document identifiers of ``python:stdlib`` in the running Python.
 
         Examples
         --------
@@ -60,6 +60,6 @@ class PythonQuestions:
 
     @property
     def unanswered(self) -> tuple[Query, ...]:
-        """Questions that have judgments, all of which were dropped."""
+        """Questions without remaining judgments."""
         left = {qrel.query_id for qrel in self.qrels}
         return tuple(query for query in self.queries if query.query_id not in left)

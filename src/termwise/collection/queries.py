@@ -1,4 +1,4 @@
-"""Reads queries, whatever form they come in."""
+"""Reader of queries in all formats."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterErr
 from termwise.records import Query
 
 ID_FIELDS = ("_id", "id", "query_id", "qid")
-"""Names under which a JSON record may carry its query identifier; the first that is there counts."""
+"""Names of the identifier in a JSON record; the first one in a record counts."""
 
 HEADER_IDS = (*ID_FIELDS, "query-id")
-"""What the first column of a header is called, in a file of tab-separated queries."""
+"""Names of the first column in a header of tab-separated queries."""
 
 TEXT_FIELDS = ("text", "query", "title", "question")
-"""Names under which a JSON record may carry the text of a query; the first that is there counts."""
+"""Names of the text in a JSON record; the first one in a record counts."""
 
 
 def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> Iterator[Query]:
@@ -31,37 +31,37 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
     Parameters
     ----------
     path : str or Path
-        A file, plain or gzip-compressed, in one of four forms:
+        A file, plain or gzip-compressed, in one of four formats:
 
         - one JSON object a line, as ``queries.jsonl`` in BEIR: an identifier (``_id``, ``id``, ``query_id``,
           ``qid``) and a text (``text``, ``query``, ``title``, ``question``);
-        - identifier, tab and text on each line; a first line that names these columns is left out;
+        - identifier, tab and text on each line; a header line is skipped;
         - classic TREC topics, ``<top> <num> Number: 301 <title> ...``;
         - XML topics, ``<topic number="1"> <query> ...``.
 
-        Endings ``.jsonl`` and ``.tsv`` say which; otherwise the first character does (``{``, ``<``, or
-        another). A folder in BEIR layout stands for its ``queries.jsonl``, and ``"ir_datasets:ID"`` for the
-        queries of a dataset (needs the extra ``datasets``).
+        The endings ``.jsonl`` and ``.tsv`` determine the format, otherwise the first character (``{``, ``<``, or
+        another). Or a folder in BEIR layout, with ``queries.jsonl``, or ``"ir_datasets:ID"`` (needs the extra
+        ``datasets``).
     fields : sequence of str, optional
-        Which fields make up the text, in this order: ``("title", "desc")`` for classic topics.
+        Fields of the text, in this order, such as ``("title", "desc")`` for classic topics.
 
     Returns
     -------
     iterator of Query
-        In the order of the file. A query may be empty: what that means is for the search to say.
+        In the order of the file. Queries can be empty.
 
     Raises
     ------
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        At the first record that cannot be used, with its line.
+        At the first invalid record; names its line.
     DuplicateIdError
         If two queries share an identifier.
     UnknownNameError
-        If a chosen field is in none of the records.
+        If no record has a selected field.
     ParameterError
-        If fields are chosen where there are none.
+        If fields are selected for a format without fields.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Counts over a whole collection, gathered in one pass."""
+"""Statistics of a collection, counted in one pass."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from termwise.weights import TermWeights
 
 @dataclass(frozen=True)
 class CollectionStatistics:
-    """How often terms occur in a collection.
+    """Counts of documents, tokens and terms in a collection.
 
     Parameters
     ----------
     n_documents : int
-        N: number of documents, empty ones included; at least 1.
+        N: number of documents, with empty ones; at least 1.
     n_tokens : int
         Sum of all document lengths in tokens.
     document_frequencies : array-like of shape (V,), int64
@@ -28,16 +28,15 @@ class CollectionStatistics:
     collection_frequencies : array-like of shape (V,), int64
         cf: number of occurrences of term *t* in all documents.
     longest : int
-        Tokens of the longest document.
+        Number of tokens in the longest document.
 
     Raises
     ------
     EmptyCollectionError
         If there is no document.
     WeightError
-        If the counts contradict each other: negative numbers, ``df > N``, ``df > cf``, occurrences in no
-        document, ``cf`` that do not add up to `n_tokens`, or a longest document shorter than the mean or
-        longer than all together.
+        If counts are inconsistent: negative numbers, ``df > N``, ``df > cf``, ``df == 0 < cf``, ``cf`` that do not add
+        up to `n_tokens`, or a longest document shorter than the mean or longer than all documents together.
 
     Examples
     --------
@@ -102,13 +101,13 @@ class CollectionStatistics:
             )
         if self.longest * self.n_documents < self.n_tokens or not 0 <= self.longest <= self.n_tokens:
             raise WeightError(
-                "the longest document must not be shorter than the mean nor longer than all together",
+                "the longest document must not be shorter than the mean or longer than all documents together",
                 facts=[("longest", self.longest), ("mean", self.avgdl), ("tokens", self.n_tokens)],
             )
 
     @property
     def closed(self) -> bool:
-        """Whether rows that are weighed with these statistics have to be of the collection itself."""
+        """Whether these statistics only apply to rows of the collection itself."""
         return True
 
     @property
@@ -124,28 +123,28 @@ class CollectionStatistics:
 
     @property
     def n_terms(self) -> int:
-        """V: number of terms counted for, those that occur nowhere included."""
+        """V: number of terms, with those that do not occur."""
         return len(self.document_frequencies)
 
     @classmethod
     def from_counts(cls, parts: Iterable[TermWeights], *, n_terms: int | None = None) -> CollectionStatistics:
-        """Add up the statistics of documents given as rows of term counts, in one pass.
+        """Count the statistics of documents, given as rows of term counts, in one pass.
 
         Parameters
         ----------
         parts : iterable of TermWeights
-            One row a document, its weights the term frequencies: whole numbers from 1; one vocabulary.
+            One row a document over one vocabulary; weights are term frequencies, whole numbers from 1.
         n_terms : int, optional
-            V: length of the arrays; by default the largest term number that occurs, plus 1.
+            V: length of the arrays; by default the largest term number plus 1.
 
         Raises
         ------
         WeightError
             If a weight is not a whole number from 1, or a term number is not below `n_terms`.
         VocabularyMismatchError
-            If two parts do not share a vocabulary.
+            If parts have different vocabularies.
         EmptyCollectionError
-            If there is no row at all.
+            If there is no row.
 
         Examples
         --------

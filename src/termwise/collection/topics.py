@@ -1,6 +1,6 @@
-"""Reads TREC topics, in the classic form with ``<top>`` and in XML with ``<topic>``.
+"""Reader of TREC topics, in the classic format with ``<top>`` and in XML with ``<topic>``.
 
-Classic topics look like SGML, but mostly leave out the closing tags::
+Classic topics look like SGML, mostly without closing tags::
 
     <top>
     <num> Number: 301
@@ -9,7 +9,7 @@ Classic topics look like SGML, but mostly leave out the closing tags::
     Identify organizations ...
     </top>
 
-XML topics carry the number as an attribute and the fields as elements, or the text directly::
+XML topics have the number as an attribute, and fields as elements or a text::
 
     <topic number="1"><query>coronavirus origin</query><question>...</question></topic>
 """
@@ -36,10 +36,10 @@ LABELS = {
     "smry": "Summary",
     "con": "Concept(s)",
 }
-"""What classic topics print at the start of a field; it is not part of the text."""
+"""Labels at the start of fields in classic topics, which are not part of the text."""
 
 DEFAULT_FIELDS = ("query", "title")
-"""Where no field is chosen, the text is the first of these that a topic has."""
+"""Fields of the default text; the first one in a topic counts."""
 
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
 _ENTITY = re.compile(r"&(amp|lt|gt|quot|apos);")
@@ -47,7 +47,7 @@ _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 def looks_classic(path: Path) -> bool | None:
-    """Tell the form of a topics file: True for ``<top>``, False for ``<topic>``, None if neither is found."""
+    """Return True for a file with ``<top>``, False for ``<topic>``, None for neither."""
     for _, line in read_lines(path):
         for tag in _TAG.finditer(line):
             if tag.group(2).lower() in ("top", "topic"):
@@ -56,22 +56,22 @@ def looks_classic(path: Path) -> bool | None:
 
 
 def read_topics(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[int, Query]]:
-    """Yield the topics of a file with the lines they start in (0 in XML).
+    """Yield the topics of a file with their first lines (0 in XML).
 
     Parameters
     ----------
     path : Path
         Plain or gzip-compressed.
     fields : tuple of str, or None
-        Names of tags that make up the text (``title``, ``desc``), in this order and any case; None for
-        ``query`` or, where a topic has none, ``title``, or else the text of the topic itself.
+        Tags of the text (``title``, ``desc``) in this order, in any case; None for ``query``, or else ``title``, or
+        else the text of the topic itself.
 
     Raises
     ------
     MalformedRecordError
-        If a topic is not closed, has no number or no text, or XML is not well-formed.
+        If a topic is not closed, has no number or no text, or XML is not well-formed or too long.
     UnknownNameError
-        If a chosen field is in none of the topics.
+        If no topic has a selected field.
     """
     classic = looks_classic(path)
     if classic is None:
@@ -121,7 +121,7 @@ def _text(topic: Mapping[str, str], fields: tuple[str, ...] | None, path: Path, 
 
 
 def _classic(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield classic topics: the fields by lower-case tag, white space runs made one space."""
+    """Yield the fields of classic topics by lower-case tag, with single spaces."""
     start, lines, line_number = 0, [], 0
     for line_number, line in read_lines(path):
         if start == 0 and re.match(r"\s*<top\b", line, re.IGNORECASE):
@@ -160,7 +160,7 @@ def _classic_fields(text: str) -> dict[str, str]:
 
 
 def _xml(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield XML topics: the fields by lower-case element, the text outside elements under ``""``."""
+    """Yield the fields of XML topics by lower-case element; ``""`` is the text outside elements."""
     try:
         for _, element in ET.iterparse(BytesIO(read_bytes(path))):
             if element.tag.lower() == "topic":

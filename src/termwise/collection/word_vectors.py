@@ -1,4 +1,4 @@
-"""Vectors of words, as GloVe and word2vec write them, or as an array of numpy with a list of words."""
+"""Word vectors in the formats of GloVe, word2vec and numpy."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _WORDS = ".txt"
 
 
 class WordTable(Mapping[str, npt.NDArray[np.float32]]):
-    """A vector for each of some words, in order.
+    """Vectors by word, in order.
 
     Parameters
     ----------
     words : sequence of str of length n
-        Of a word that comes twice the first counts.
+        The first of equal words counts.
     vectors : ndarray of shape (n, d)
 
     Raises
     ------
     DataError
-        If there is no word, there are not as many vectors as words, or they are no real, finite numbers.
+        If there are no words, another number of vectors, or numbers that are not real and finite.
 
     Examples
     --------
@@ -41,13 +41,11 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
     def __init__(self, words: Sequence[str], vectors: npt.ArrayLike) -> None:
         given = np.asarray(vectors)
         if given.dtype.kind not in "fiu":
-            raise DataError(
-                "vectors of words are made of real numbers", facts=[("numbers", given.dtype.name)]
-            )
+            raise DataError("word vectors must be real numbers", facts=[("numbers", given.dtype.name)])
         found = np.ascontiguousarray(given, dtype=np.float32)
         if found.ndim != 2 or not found.size or len(found) != len(words) or not np.isfinite(found).all():
             raise DataError(
-                "words and their vectors do not go together",
+                "words and vectors do not match",
                 facts=[
                     ("words", f"{len(words):,}"),
                     ("vectors", " x ".join(map(str, found.shape))),
@@ -74,7 +72,7 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
         return len(self._places)
 
     def place(self, word: str) -> int | None:
-        """Return the row of a word in `vectors`; None where it has none."""
+        """Return the row of a word in `vectors`, or None."""
         return self._places.get(word)
 
     @cached_property
@@ -87,12 +85,12 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
 
 
 def read_word_vectors(path: str | Path) -> WordTable:
-    r"""Read vectors of words from a file.
+    r"""Read word vectors from a file.
 
     =======================  =====================================================================================
-    text, plain or gzip      a line has a word and its numbers, with blanks between them; a first line may have two
-                             whole numbers, as word2vec writes them: words, and numbers of each
-    ``NAME.npy``             an array of numpy with a row for each line of ``NAME.txt``, a word each
+    text, plain or gzip      lines of a word and its numbers, separated by spaces; a first line of word2vec has two
+                             whole numbers: the number of words and the dimension
+    ``NAME.npy``             an array of numpy with a row for each line of ``NAME.txt``, which has one word a line
     =======================  =====================================================================================
 
     Raises
@@ -100,9 +98,9 @@ def read_word_vectors(path: str | Path) -> WordTable:
     MissingFileError
         If a file cannot be read.
     MalformedRecordError
-        If a line has no numbers, or another number of them than the lines before.
+        If a line has no numbers, or another number of them than earlier lines.
     DataError
-        If there is no vector, words and vectors do not go together, or lines are missing.
+        If there is no vector, words and vectors do not match, or lines are missing.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def _of_lines(path: Path) -> WordTable:
         raise DataError(
             "a file of word vectors has fewer words than its first line says",
             facts=[("file", path), ("first line", f"{announced:,}"), ("words", f"{len(words):,}")],
-            fixes=["get the file again: it seems to be cut off"],
+            fixes=["download the file again: it seems to be cut off"],
         )
     return WordTable(words, np.stack(vectors))
 
@@ -155,8 +153,8 @@ def _of_array(path: Path) -> WordTable:
             "a file cannot be read", facts=[("file", path), ("reason", error.strerror or error)]
         ) from error
     except (ValueError, EOFError, MemoryError) as error:
-        why = str(error).partition(". ")[0]  # numpy goes on with how to run what a file brings along
-        raise DataError("this is no array of numpy", facts=[("file", path), ("reason", why)]) from error
+        why = str(error).partition(". ")[0]  # the rest explains how to load pickled objects
+        raise DataError("a file is not an array of numpy", facts=[("file", path), ("reason", why)]) from error
     listed = path.with_suffix(_WORDS)
     words = [line for _, line in read_lines(listed)]
     try:
@@ -164,7 +162,7 @@ def _of_array(path: Path) -> WordTable:
     except (DataError, TypeError, ValueError) as error:
         facts = error.facts if isinstance(error, DataError) else [("reason", error)]
         raise DataError(
-            "words and their vectors do not go together",
+            "words and vectors do not match",
             facts=[("vectors in", path), ("words in", listed), *facts],
             fixes=[f"a word a line in {listed.name}, in the order of the rows"],
         ) from error

@@ -44,7 +44,7 @@ from termwise.models.tildev2 import Counting
 from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.analyzer_files import read_analyzer
-from termwise.text.vocabulary_cleaning import clean_vocabulary
+from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.validation import check_path
 
 FLOORS, QUERY_WEIGHTS = "floors.npy", "query_weights.npy"

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from termwise.kernels.likelihood import log_sigmoid
 from termwise.models.checks import UNIT, check_parameter
 from termwise.models.tildev2 import Counting
+from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.text.vocabulary import Vocabulary
-from termwise.text.vocabulary_cleaning import clean_vocabulary
 from termwise.validation import check, check_count
 
 

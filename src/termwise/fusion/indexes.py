@@ -30,7 +30,7 @@ from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.search.searcher import Searcher
 from termwise.text import AnalyzerSpec, Numbering, Vocabulary
-from termwise.validation import check, check_callable, check_path
+from termwise.validation import check, check_path
 from termwise.weights import TermWeights
 
 BATCH = 1 << 12
@@ -105,7 +105,6 @@ def fuse_indexes(
     """
     _check_several(indexes)
     check_path("path", path)
-    check_callable("progress", progress, "a callable with a stage, finished items, and their number")
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
     _check_apart([index.path for index in opened], Path(path))

@@ -12,7 +12,7 @@ from termwise.index import IndexWriter
 from termwise.models import Model
 from termwise.progress import Progress
 from termwise.records import Document
-from termwise.validation import check, check_callable, check_documents, check_names, check_threads
+from termwise.validation import check, check_documents, check_names, check_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,6 @@ def check_arguments(
     if fields is not None:
         check_names("fields", fields)
     check_threads(threads)
-    check_callable("progress", progress, "a function of a stage, the number of items done, and the total")
 
 
 def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]) -> None:

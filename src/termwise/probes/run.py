@@ -21,7 +21,6 @@ from termwise.scorers.protocol import TextScorer
 from termwise.scorers.score_pairs import score_pairs
 from termwise.validation import (
     check,
-    check_callable,
     check_count,
     check_names,
     check_path,
@@ -85,7 +84,6 @@ def run_probe(
             facts=[("given", shown(rule))],
             fixes=["take the median gap of the scorer, `Constant(median_gap(rankings))`"],
         )
-    check_callable("progress", progress)
     samples = check_samples(probe.samples(seed) if samples is None else samples)
     pairs = (pair for sample in samples for pair in sample.pairs)
     scores = score_pairs(scorer, pairs, cache=cache, progress=progress)
@@ -182,7 +180,6 @@ def probe_rankers(
             check_path(name, path)
     for name, text in (("language", language), ("device", device)):
         check(name, text, isinstance(text, str | None), "a string")
-    check_callable("progress", progress)
     check_count("depth", depth, least=2)
     if limit is not None:
         check_count("limit", limit)

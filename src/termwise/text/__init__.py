@@ -1,8 +1,8 @@
-"""Text: analyzers that cut it into tokens with their places, and the vocabularies that number them."""
+"""Analyzers, which split text into tokens with character spans, and vocabularies, which number tokens."""
 
 from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
-from termwise.text.cleaned_analyzer import CleanedAnalyzer
+from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
 from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
 from termwise.text.standard_words import StandardWords
@@ -18,10 +18,8 @@ from termwise.text.token_filters import (
     WordStep,
 )
 from termwise.text.token_numbering import NumberedTexts, Numbering, number_texts
-from termwise.text.tokenizer import WhitespaceWords, WordTokenizer
-from termwise.text.unicode_words import UnicodeWords
+from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
-from termwise.text.vocabulary_cleaning import CleanMode, clean_vocabulary
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 

@@ -1,4 +1,4 @@
-"""The contract of an analyzer: text in, tokens and the places they came from out."""
+"""Protocol and specification of analyzers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Analysis:
     tokens : tuple of str of length n
         In the order of the text.
     spans : ndarray of shape (n, 2), int32
-        Half-open character range of each token in the text that was analysed, counted in code points.
+        Half-open character range of each token in the analyzed text, in code points.
     """
 
     tokens: tuple[str, ...]
@@ -33,17 +33,16 @@ class Analysis:
 
 @dataclass(frozen=True)
 class AnalyzerSpec:
-    """Everything needed to make the same analyzer again.
+    """Specification from which an equal analyzer can be made.
 
     Attributes
     ----------
     name : str
-        A registered analyzer name.
+        Name of a registered analyzer.
     options : mapping
-        JSON-like settings; two analyzers with equal name, options and files give equal output, for ever.
+        JSON values. Analyzers with equal name, options and files give equal output in all versions.
     files : mapping of str to bytes
-        Contents of files the analyzer was made from (a ``tokenizer.json``), kept with an index so that it
-        stays whole when the original moves.
+        Contents of the files of the analyzer, such as a ``tokenizer.json``. An index keeps a copy.
     """
 
     name: str
@@ -52,7 +51,7 @@ class AnalyzerSpec:
 
     @property
     def fingerprint(self) -> str:
-        """``sha256:`` and the digest of name, options and file contents."""
+        """``sha256:`` and a digest of name, options and file contents."""
         digest = hashlib.sha256()
         head = {
             "name": self.name,
@@ -63,7 +62,7 @@ class AnalyzerSpec:
         return f"sha256:{digest.hexdigest()}"
 
     def beside(self, other: AnalyzerSpec) -> tuple[str, str]:
-        """Name this recipe and another one, with what tells them apart where the names do not.
+        """Return the names of this specification and another one, with the differences if the names are equal.
 
         Examples
         --------
@@ -84,22 +83,22 @@ class AnalyzerSpec:
 
 @runtime_checkable
 class Analyzer(Protocol):
-    """Cuts text into tokens. Stateless: the same text always gives the same tokens."""
+    """Splits text into tokens, without state: equal texts give equal tokens."""
 
     @property
     def spec(self) -> AnalyzerSpec:
-        """The recipe this analyzer can be made from again."""
+        """Specification of this analyzer."""
         ...
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The closed vocabulary all tokens come from, or None where tokens are open."""
+        """Closed vocabulary of all tokens, or None if any token is possible."""
         ...
 
     def analyze(self, text: str) -> Analysis:
-        """Cut `text` into tokens with their character spans."""
+        """Return the tokens of a text with their character spans."""
         ...
 
     def tokens(self, text: str) -> list[str]:
-        """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
+        """Return ``analyze(text).tokens`` as a list, without computing spans."""
         ...

@@ -1,4 +1,4 @@
-"""Analyzers of trained models: their record in a manifest, and how they are read from the folder of the model."""
+"""Analyzers of trained models: their record in a manifest and their files in the model folder."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class AnalyzerRecord:
     Attributes
     ----------
     name : str
-        Its registered name, such as ``wordpiece``.
+        Registered name, such as ``wordpiece``.
     options : mapping
-        Its settings, such as the shipped vocabulary it uses.
+        Settings, such as the name of a shipped vocabulary.
     files : tuple of str
-        Files of the folder that it is made from, or none.
+        Its files in the folder.
     fingerprint : str
         `AnalyzerSpec.fingerprint`.
     """
@@ -54,7 +54,7 @@ class AnalyzerRecord:
 
     @classmethod
     def of(cls, spec: AnalyzerSpec) -> AnalyzerRecord:
-        """Describe an analyzer whose files are kept in the folder under the same names."""
+        """Describe an analyzer whose files have the same names in the folder."""
         return cls(spec.name, dict(spec.options), tuple(sorted(spec.files)), spec.fingerprint)
 
     @classmethod

@@ -1,8 +1,8 @@
-"""Character properties and lower-casing, frozen at one version of Unicode.
+"""Character properties and lower case of a fixed version of Unicode.
 
-Python's own tables move on with every release, and an analyzer must give the same tokens for ever. So the
-properties that decide where a word ends, and the lower-case mappings, are read from a file of ours:
-``unicode-17.0.0.txt``, generated from the Unicode Character Database [1]_.
+Python's own tables change with its releases, and an analyzer gives the same tokens in all versions. The properties
+that define words and the lower-case mappings are therefore in the file ``unicode-17.0.0.txt``, generated from the
+Unicode Character Database [1]_.
 
 References
 ----------
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 UNICODE_VERSION = "17.0.0"
-"""The version all tables of this package are taken from."""
+"""Version of all character tables of this package."""
 
 _CODE_POINTS = 0x110000
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -33,23 +33,23 @@ _SINGLED_OUT = {
     "Tag": range(0xE0020, 0xE007F),
     "Tag_End": range(0xE007F, 0xE0080),
 }
-"""What emoji sequences [2]_ name character by character: a property of this name, and so a class, each."""
+"""Single characters that emoji sequences [2]_ need; each gets a property of this name and so a class."""
 
 
 @dataclass(frozen=True)
 class CharacterTable:
-    """Which characters share their properties, and how each is lower-cased.
+    """Properties and lower case of all characters.
 
     Attributes
     ----------
     classes : ndarray of shape (1114112,), uint8
-        The class of each code point: characters are in one class if no word rule tells them apart.
+        Class of each code point; all word rules treat the characters of a class alike.
     kinds : tuple of str
-        For each class ``"L"`` (letter), ``"M"`` (mark), ``"N"`` (number) or ``"-"`` (anything else).
+        ``"L"`` (letter), ``"M"`` (mark), ``"N"`` (number) or ``"-"`` (anything else) for each class.
     properties : tuple of frozenset of str
-        For each class its property names as in the Unicode Character Database.
+        Property names of each class, as in the Unicode Character Database.
     lower : ndarray of shape (1114112,), uint32
-        The simple lower-case mapping of each code point.
+        Simple lower-case mapping of each code point.
     """
 
     classes: npt.NDArray[np.uint8]
@@ -58,13 +58,7 @@ class CharacterTable:
     lower: npt.NDArray[np.uint32]
 
     def where(self, holds: Callable[[str, frozenset[str]], bool]) -> str:
-        """Return, as the inside of a regular-expression bracket, the classes for which `holds` is true.
-
-        Parameters
-        ----------
-        holds : callable of (kind, properties) to bool
-            Which classes are wanted.
-        """
+        """Return the classes for which `holds(kind, properties)` is true, as the inside of a regular-expression set."""
         chosen = [
             number
             for number, (kind, properties) in enumerate(zip(self.kinds, self.properties, strict=True))
@@ -75,7 +69,7 @@ class CharacterTable:
 
 @cache
 def character_table() -> CharacterTable:
-    """Read the table; the first call takes a few milliseconds, later ones nothing.
+    """Read the table once.
 
     Examples
     --------
@@ -113,22 +107,22 @@ def character_table() -> CharacterTable:
 
 
 def classify(text: str) -> str:
-    """Replace each character by its class, so that word rules can be regular expressions over classes.
+    """Replace each character by its class, for word rules as regular expressions over classes.
 
     Returns
     -------
     str of the length of `text`
-        The character at position *i* has the number of the class of ``text[i]`` as its code point.
+        The code point at position *i* is the class of ``text[i]``.
     """
     return character_table().classes[_code_points(text)].tobytes().decode("latin-1")
 
 
 def lower_case(text: str) -> str:
-    """Lower-case each character by itself.
+    """Convert each character to lower case.
 
-    This is ``str.lower()`` without its dependence on context (a Greek Σ always becomes σ, never ς) and on the
-    Python version, so that lower-casing a text and lower-casing its words come to the same. Only İ (U+0130)
-    becomes two characters: i and a combining dot.
+    Unlike ``str.lower()``, the result does not depend on the context (a Greek Σ always becomes σ, never ς) or on the
+    Python version, so it is equal for a text and for its words. Only İ (U+0130) becomes two characters: i and a
+    combining dot.
 
     Examples
     --------
@@ -142,7 +136,7 @@ def lower_case(text: str) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    r"""Replace each lone surrogate by U+FFFD, as it has no place in UTF-8; lengths stay the same.
+    r"""Replace each lone surrogate, which UTF-8 cannot encode, by U+FFFD; the length stays the same.
 
     Examples
     --------

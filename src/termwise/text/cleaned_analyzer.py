@@ -1,47 +1,109 @@
-"""Word pieces without those that a vocabulary cleaning leaves out: the query side of the TILDE models."""
+"""Word pieces without stop words and symbols, for queries of the TILDE models."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.text.analyzer import Analysis, AnalyzerSpec
+from termwise.text.stop_lists import stop_list
 from termwise.text.vocabulary import Vocabulary
-from termwise.text.vocabulary_cleaning import CleanMode, clean_vocabulary
 from termwise.text.wordpiece import WordPieceAnalyzer
 
 NAME = "wordpiece-clean"
-"""What the analyzer is called in a specification."""
+"""Name of the analyzer in a specification."""
 
+CleanMode = Literal["paper", "repo", "none"]
+
+_MODES = ("paper", "repo", "none")
+_QUESTION_WORDS = frozenset({"how", "what", "when", "which", "why", "who", "where"})
+_PLAIN = re.compile("[A-Za-z0-9_-]*")
+_POSSESSIVE = "##s"
 _OPTION = "cleaning"
 _RAW = "wordpiece"
 
 
+def clean_vocabulary(vocabulary: Vocabulary, mode: CleanMode) -> npt.NDArray[np.bool_]:
+    """Mark the tokens that are no stop words and no symbols.
+
+    The rule is that of TILDE [1]_ and of its code [2]_. It removes the words of the NLTK stop list except the question
+    words (how, what, when, which, why, who, where), and each token with a character other than an ASCII letter, a
+    digit, ``_`` or ``-``, unless it begins with ``#`` and is longer. This keeps all pieces that continue a word
+    (``##ing``) and removes special and unknown tokens.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary of n tokens
+        A reserved background term does not count.
+    mode : {"paper", "repo", "none"}
+        ``paper``: the rule above, which keeps 28,403 of 30,522 tokens, as in the paper. ``repo``: the rule also
+        removes the piece ``##s``, as the published code does now (28,402). ``none``: keep all tokens.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+        True for tokens to keep.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such mode.
+
+    References
+    ----------
+    .. [1] S. Zhuang and G. Zuccon, *TILDE: Term Independent Likelihood moDEl for Passage Re-ranking*,
+       SIGIR 2021.
+    .. [2] https://github.com/ielab/TILDE, commit 9751709.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(["[UNK]", "the", "how", "merge", "##s", "##é", "#", "é"])
+    >>> clean_vocabulary(vocabulary, "paper").tolist()
+    [False, False, True, True, True, True, False, False]
+    >>> clean_vocabulary(vocabulary, "repo").tolist()
+    [False, False, True, True, False, True, False, False]
+    """
+    if mode not in _MODES:
+        raise UnknownNameError.of("cleaning mode", mode, _MODES)
+    kept = np.ones(len(vocabulary), dtype=np.bool_)
+    if mode == "none":
+        return kept
+    dropped = stop_list("nltk-english") - _QUESTION_WORDS
+    if mode == "repo":
+        dropped |= {_POSSESSIVE}
+    for number, token in enumerate(vocabulary):
+        symbol = _PLAIN.fullmatch(token) is None and (token == "#" or not token.startswith("#"))
+        kept[number] = not symbol and token not in dropped
+    return kept
+
+
 @dataclass(frozen=True, eq=False)
 class CleanedAnalyzer:
-    """Cuts text into word pieces and leaves out those that a cleaning drops: stop words, symbols, ``[UNK]``.
+    """Splits text into word pieces and removes stop words, symbols and ``[UNK]``.
 
-    The vocabulary stays that of the word pieces, whole, so that a piece has the number a network knows it by.
-    Repeated pieces stay repeated, and spans are those of the text.
+    The vocabulary is still that of all word pieces, so that the numbers are those of the network. Repeated pieces are
+    kept, and spans refer to the text.
 
     Use `of`, `shipped` or `make_analyzer` to make one.
 
     Parameters
     ----------
     spec : AnalyzerSpec
-        That of a `WordPieceAnalyzer`, with the `CleanMode` as the option ``cleaning``.
+        Specification of a `WordPieceAnalyzer`, with the `CleanMode` as the option ``cleaning``.
 
     Raises
     ------
     ParameterError
-        If the specification names no cleaning, or no vocabulary.
+        If the specification has no cleaning, or no vocabulary.
     UnknownNameError
         If there is no such cleaning.
     MalformedRecordError
-        If the file it carries is not a WordPiece tokenizer or vocabulary.
+        If its file is not a WordPiece tokenizer or vocabulary.
 
     Examples
     --------
@@ -79,12 +141,12 @@ class CleanedAnalyzer:
 
     @classmethod
     def of(cls, pieces: WordPieceAnalyzer, *, cleaning: CleanMode = "repo") -> CleanedAnalyzer:
-        """Clean what an analyzer gives.
+        """Clean the pieces of an analyzer.
 
         Parameters
         ----------
         pieces : WordPieceAnalyzer
-            Cuts the text; what it is called does not matter.
+            Its name has no effect.
         cleaning : {"paper", "repo", "none"}, optional
             See `clean_vocabulary`.
 
@@ -106,11 +168,11 @@ class CleanedAnalyzer:
         return cls.of(WordPieceAnalyzer.shipped(), cleaning=cleaning)
 
     def analyze(self, text: str) -> Analysis:
-        """Cut `text` into the kept pieces with their character spans."""
+        """Return the kept pieces of a text with their character spans."""
         analysis = self._pieces.analyze(text)
         chosen = [place for place, token in enumerate(analysis.tokens) if token in self.kept]
         return Analysis(tuple(analysis.tokens[place] for place in chosen), analysis.spans[chosen])
 
     def tokens(self, text: str) -> list[str]:
-        """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
+        """Return ``analyze(text).tokens`` as a list, without computing spans."""
         return list(filter(self.kept.__contains__, self._pieces.tokens(text)))

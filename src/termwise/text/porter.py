@@ -1,8 +1,8 @@
-"""Porter's stemmer, as in his own program and in Lucene's ``PorterStemFilter``.
+"""Porter's stemmer, as in his program and in Lucene's ``PorterStemFilter``.
 
-The algorithm is that of the paper of 1980 [1]_ with the three points in which Porter's program departs from it
-[2]_: words of one or two letters are left alone, the ending ``bli`` becomes ``ble`` (in the paper: ``abli``
-becomes ``able``), and the ending ``logi`` becomes ``log``.
+The algorithm is that of the paper of 1980 [1]_ with the three differences of Porter's program [2]_: words of one or two
+letters do not change, the ending ``bli`` becomes ``ble`` (in the paper: ``abli`` becomes ``able``), and the ending
+``logi`` becomes ``log``.
 
 References
 ----------
@@ -55,12 +55,7 @@ _STEP_4 = (
 def porter_stem(word: str) -> str:
     """Return the stem of a lower-case English word.
 
-    Any character other than a, e, i, o, u and a y that follows a consonant counts as a consonant.
-
-    Parameters
-    ----------
-    word : str
-        A word in lower case.
+    Vowels are a, e, i, o, u, and y after a consonant; all other characters are consonants.
 
     Examples
     --------
@@ -93,12 +88,12 @@ def _shape(stem: str) -> str:
 
 
 def _measure(stem: str) -> int:
-    """Count how often a vowel is followed by a consonant: Porter's m."""
+    """Count the consonants after a vowel: Porter's m."""
     return _shape(stem).count("vc")
 
 
 def _ends_short(stem: str) -> bool:
-    """Whether the stem ends consonant, vowel, consonant, the last not w, x or y: Porter's *o."""
+    """Return whether a stem ends in consonant, vowel, consonant other than w, x, y: Porter's *o."""
     return stem[-1:] not in ("w", "x", "y") and _shape(stem).endswith("cvc")
 
 
@@ -123,7 +118,7 @@ def _without_past_or_progressive(word: str) -> str:
 
 
 def _replaced(word: str, rules: Sequence[tuple[str, str]]) -> str:
-    """Apply the first rule whose suffix the word has, if what precedes it has a measure above 0."""
+    """Apply the first rule with a suffix of the word, if the stem before it has a measure above 0."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)

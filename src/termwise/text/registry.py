@@ -1,4 +1,4 @@
-"""Analyzers by name."""
+"""Registry of analyzers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from termwise.text.token_filters import (
     WordStep,
     step_named,
 )
-from termwise.text.tokenizer import WhitespaceWords, WordTokenizer
-from termwise.text.unicode_words import UnicodeWords
+from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
 
@@ -75,29 +74,29 @@ def make_analyzer(name: str) -> Analyzer:
         ``standard``
             Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
         ``whitespace``
-            What stands between white space, unchanged.
+            Text between white space, unchanged.
         ``lemmas``
             English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``
-            Words as in ``standard``, without 179 stop words; their lemmas out of a dictionary, see `SimpleLemma`.
-            Needs the extra ``simplemma``.
+            Words as in ``standard``, without 179 stop words; lemmas of a dictionary, see `SimpleLemma`. Needs the
+            extra ``simplemma``.
         ``wordpiece``, ``wordpiece:FILE``
-            Word pieces of the uncased BERT vocabulary, or of that in a ``tokenizer.json`` or ``vocab.txt``.
+            Word pieces of the uncased BERT vocabulary, or of a ``tokenizer.json`` or ``vocab.txt``.
         ``wordpiece-clean``, ``wordpiece-clean:FILE``
-            The same without stop words and symbols, as queries for the TILDE models are cut; see
-            `clean_vocabulary`, mode ``repo``.
+            The same without stop words and symbols, as in queries for the TILDE models; see `clean_vocabulary`, mode
+            ``repo``.
         ``sa``, ``stm1``, ``stm2``, ``bert-token``, ``bert-token:FILE``, ``scibert-token:FILE``
-            The set-ups of the query-by-example experiments [1]_: the Elasticsearch standard analyzer; white
-            space, lower case and Porter stems; standard tokenizer, lower case and Porter stems; the pieces of
-            BERT and of SciBERT (whose vocabulary does not ship with the package).
+            Analyzers of the query-by-example experiments [1]_: the Elasticsearch standard analyzer; white space,
+            lower case and Porter stems; standard tokenizer, lower case and Porter stems; the pieces of BERT and of
+            SciBERT (whose vocabulary does not ship with the package).
 
-        To a name of the word analyzers further steps can be added, in order: ``standard+stop+porter``,
-        ``whitespace+lower``. Steps are ``lower``, ``stop`` (the 33 words), ``porter`` and ``snowball``.
+        A word analyzer can have further steps, in order: ``standard+stop+porter``, ``whitespace+lower``. Steps are
+        ``lower``, ``stop`` (the 33 words), ``porter`` and ``snowball``.
 
     Returns
     -------
     Analyzer
-        Can be pickled and used by several threads at once.
+        Can be pickled and shared by threads.
 
     Raises
     ------
@@ -106,9 +105,9 @@ def make_analyzer(name: str) -> Analyzer:
     MissingFileError, MalformedRecordError
         If FILE cannot be read or is not a WordPiece tokenizer.
     ParameterError
-        If the analyzer needs a FILE and none is given.
+        If the analyzer needs a FILE.
     MissingExtraError
-        If it needs an extra that is not installed.
+        If an extra is not installed.
 
     References
     ----------
@@ -147,30 +146,18 @@ def make_analyzer(name: str) -> Analyzer:
 
 
 def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
-    """Make the analyzer again that `spec` was taken from.
-
-    Files are read from the specification, never from the path they once had.
-
-    Parameters
-    ----------
-    spec : AnalyzerSpec
-        As given by ``analyzer.spec``.
-
-    Returns
-    -------
-    Analyzer
-        With the same fingerprint, and so the same output.
+    """Make an analyzer from its specification, which contains its files.
 
     Raises
     ------
     UnknownNameError
-        If it names a tokenizer or step that this version does not have.
+        If this version has no such tokenizer or step.
     VocabularyMismatchError
-        If it was made for another version of Unicode, or with another one of spaCy.
+        If the analyzer belongs to another version of Unicode or spaCy.
     MissingExtraError
-        If it needs an extra that is not installed.
+        If an extra is not installed.
     MalformedRecordError
-        If a file in it is damaged.
+        If a file is damaged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The word boundaries of Unicode, as Lucene's StandardTokenizer draws them."""
+"""Words by the Unicode word boundaries, as in Lucene's StandardTokenizer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import ClassVar, NamedTuple
 from termwise.text.characters import character_table, classify
 
 _LONGEST = 255
-"""Longest word, in UTF-16 code units as Lucene counts them."""
+"""Longest word in UTF-16 code units, as in Lucene."""
 
 _STRETCH = 1024
 
 _MANY = 32
-"""Underscores in a row that are looked at before a text is searched for words."""
+"""Number of consecutive underscores from which far ones are removed before the search for words."""
 
 _ASCII_WORD = re.compile(
     r"(?:(?<!_)_+)?[A-Za-z0-9](?:[A-Za-z0-9_]+|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*"
@@ -24,17 +24,17 @@ _ASCII_WORD = re.compile(
 
 @dataclass(frozen=True)
 class StandardWords:
-    """Words as in Unicode Standard Annex #29 [1]_, the way Lucene's StandardTokenizer makes words of it [2]_.
+    """Words by Unicode Standard Annex #29 [1]_, as in Lucene's StandardTokenizer [2]_.
 
-    - letters, digits and Katakana run together by rules WB5 to WB13b: ``can't``, ``3,14`` and ``a.b`` are one
-      word each, ``e-mail`` is two, and a word may contain or end in underscores;
-    - Han and Hiragana are words character by character; runs of Southeast Asian letters are not cut;
+    - letters, digits and Katakana form words by the rules WB5 to WB13b: ``can't``, ``3,14`` and ``a.b`` are one word
+      each, ``e-mail`` is two, and a word can contain or end in underscores;
+    - each character of Han and Hiragana is a word; runs of Southeast Asian letters are one word;
     - emoji sequences (joined, flags, keycaps, skin tones, tags) [3]_ are one word each;
-    - everything else separates; combining marks and format characters go with what they follow (WB4);
-    - what is longer than 255 UTF-16 code units is cut at 255.
+    - other characters separate words; combining marks and format characters belong to the character before (WB4);
+    - words longer than 255 UTF-16 code units are cut at 255.
 
-    One departure: the properties are those of Unicode 17.0.0, Lucene's those of an older version. So newer
-    letters, ideographs and emoji are words, and symbols that are no emoji any more (★) are not.
+    Departure: the properties are those of Unicode 17.0.0; Lucene uses an older version. Newer letters, ideographs and
+    emoji are therefore words, and former emoji (★) are not.
 
     References
     ----------
@@ -62,7 +62,7 @@ class StandardWords:
         return _cut(text) if any(end - start > _LONGEST // 2 for start, end in spans) else spans
 
     def words(self, text: str) -> list[str]:
-        """Return all words as they are written."""
+        """Return all words."""
         if text.isascii():
             words = _ASCII_WORD.findall(text)
             if not words or len(max(words, key=len)) <= _LONGEST:
@@ -71,7 +71,7 @@ class StandardWords:
 
 
 class _Rules(NamedTuple):
-    """Regular expressions over character classes; those of words and emoji look at nothing behind what they match."""
+    """Regular expressions over character classes; those of words and emoji have no lookahead past the match."""
 
     word: re.Pattern[str]
     emoji: re.Pattern[str]
@@ -83,13 +83,13 @@ class _Rules(NamedTuple):
 
 @cache
 def _rules() -> _Rules:
-    """Write the rules down.
+    """Compile the rules.
 
-    Greedy repetitions only: what follows each cannot begin with what it repeats, so nothing is ever given back, and
-    possessive ones, which would say so, leak memory in Python before 3.11.5.
+    Repetitions are greedy. The part after a repetition cannot begin with the repeated part, so there is no
+    backtracking. Possessive repetitions would state this, but leak memory in Python before 3.11.5.
 
-    Wherever two rules could go on, they are told apart by the next character, so the first match is the
-    longest. The one exception is a character that is both a letter and an emoji (ℹ, Ⓜ, 🅰): see `_cut`.
+    The next character decides between two rules, so the first match is the longest. The exception is a character that
+    is both a letter and an emoji (ℹ, Ⓜ, 🅰): see `_cut`.
     """
 
     def has(*names: str, without: tuple[str, ...] = ()) -> str:
@@ -157,10 +157,10 @@ def _rules() -> _Rules:
 
 
 def _classes(text: str) -> str:
-    """Return the classes of a text's characters, without the underscores that are too far from a word to be in it.
+    """Return the classes of the characters of a text, with spaces for underscores too far from a word to belong to it.
 
-    A search for words that begins at an underscore passes over up to 255 of them before it sees that none follows, and
-    in a text of nothing but underscores one begins at each.
+    A search that starts at an underscore reads up to 255 of them before it finds that no word follows. Without the
+    replacement, a text of underscores would take 255 steps for each.
     """
     classes, rules = classify(text), _rules()
     if rules.many_underscores.search(classes) is None:
@@ -177,9 +177,9 @@ def _classes(text: str) -> str:
 
 
 def _cut(text: str) -> list[tuple[int, int]]:
-    """Find the words of any text: the longest match of any rule that fits into 255 UTF-16 code units.
+    """Find the words of any text: the longest match of any rule within 255 UTF-16 code units.
 
-    The search looks at one stretch at a time, so that a text that is one endless word takes linear time.
+    The search reads one stretch at a time, so that a text that is one long word takes linear time.
     """
     classes, rules = _classes(text), _rules()
     spans = []

@@ -1,4 +1,4 @@
-"""Lists of words that are left out, each kept as a data file with its source."""
+"""Stop lists that ship with the package, each in a data file with its source."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NAMES = ("lucene-english", "nltk-english")
 
 @cache
 def stop_list(name: str) -> frozenset[str]:
-    """Read one of the stop lists that ship with the package.
+    """Read a stop list that ships with the package.
 
     Parameters
     ----------
     name : {"lucene-english", "nltk-english"}
-        ``lucene-english``: the 33 words of Lucene's ``EnglishAnalyzer``. ``nltk-english``: 179 words of the
-        NLTK stop word corpus, frozen here because its releases differ.
+        ``lucene-english``: the 33 words of Lucene's ``EnglishAnalyzer``. ``nltk-english``: 179 words of one release
+        of the NLTK stop word corpus.
 
     Returns
     -------
@@ -37,7 +37,5 @@ def stop_list(name: str) -> frozenset[str]:
     """
     if name not in _NAMES:
         raise UnknownNameError.of("stop list", name, _NAMES)
-    lines = (
-        resources.files("termwise.text").joinpath(f"stop-{name}.txt").read_text(encoding="ascii").splitlines()
-    )
-    return frozenset(line for line in lines if line and not line.startswith("#"))
+    text = resources.files("termwise.text").joinpath(f"stop-{name}.txt").read_text(encoding="ascii")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

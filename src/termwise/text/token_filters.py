@@ -1,7 +1,7 @@
-"""What is done to each word after it was found: lower-casing, stop lists, stems and lemmas.
+"""Steps of word analyzers: lower case, stop lists, stems and lemmas.
 
-A step is a pure function of one word. It returns the word's new form, or None where the word is left out, and
-never looks at the words around it: so forms can be remembered, and spans stay those of the original text.
+A step is a pure function of one word, without its context. It returns the new form of the word, or None to remove it.
+Results can therefore be cached, and spans refer to the original text.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from termwise.text.stop_lists import stop_list
 
 
 class WordStep(Protocol):
-    """One pure function of a word."""
+    """Pure function of a word."""
 
     @property
     def name(self) -> str:
-        """How the step is called in an `AnalyzerSpec`; the name says everything the step depends on."""
+        """Name in an `AnalyzerSpec`, which determines the function."""
         ...
 
     def __call__(self, word: str) -> str | None:
-        """Return the form `word` takes, never empty, or None to leave it out."""
+        """Return the form of a word, which is not empty, or None to remove it."""
         ...
 
 
 @dataclass(frozen=True)
 class LowerCase:
-    """Lower-case each character by itself, as `lower_case` does.
+    """Lower case of each character, see `lower_case`.
 
     Examples
     --------
@@ -46,13 +46,13 @@ class LowerCase:
     name: ClassVar[str] = "lower-case"
 
     def __call__(self, word: str) -> str:
-        """Return the lower-cased word."""
+        """Return the word in lower case."""
         return lower_case(word)
 
 
 @dataclass(frozen=True)
 class StraightApostrophes:
-    """Write ’ (U+2019) as ', which is what stemmers know.
+    """Replaces ’ (U+2019) by ', which stemmers expect.
 
     Examples
     --------
@@ -69,12 +69,12 @@ class StraightApostrophes:
 
 @dataclass(frozen=True)
 class StopWords:
-    """Leave out the words of a stop list.
+    """Removes the words of a stop list.
 
     Parameters
     ----------
     list_name : {"lucene-english", "nltk-english"}
-        Which list, see `stop_list`.
+        See `stop_list`.
 
     Examples
     --------
@@ -87,11 +87,11 @@ class StopWords:
 
     @property
     def name(self) -> str:
-        """The kind of step and the list."""
+        """``stop:`` and the list."""
         return f"stop:{self.list_name}"
 
     def __call__(self, word: str) -> str | None:
-        """Return the word, or None if the list has it."""
+        """Return None for a word of the list."""
         return None if word in stop_list(self.list_name) else word
 
 
@@ -102,8 +102,8 @@ class SnowballEnglish:
     Raises
     ------
     MissingExtraError
-        When a word is stemmed and the installed PyStemmer stems otherwise than Snowball 3.1: earlier releases
-        turn ``university`` into ``univers``, and an index would silently not match its queries.
+        In a call, if the installed PyStemmer gives other stems than Snowball 3.1: with ``univers``, the stem of
+        ``university`` in earlier releases, queries would not match an index.
 
     References
     ----------
@@ -142,7 +142,7 @@ class Porter:
 
 @dataclass(frozen=True)
 class EnglishClitics:
-    """Cut off what English writes on to a word after an apostrophe: ``'s 'd 'll 'm 're 've``.
+    """Removes the English clitics ``'s 'd 'll 'm 're 've`` from the end of a word.
 
     Examples
     --------
@@ -153,21 +153,21 @@ class EnglishClitics:
     name: ClassVar[str] = "clitics:english"
 
     def __call__(self, word: str) -> str:
-        """Return the word without it."""
+        """Return the word without a clitic."""
         bare, apostrophe, ending = word.rpartition("'")
         return bare if bare and apostrophe and ending in ("s", "d", "ll", "m", "re", "ve") else word
 
 
 @dataclass(frozen=True)
 class SimpleLemma:
-    """The lemma of an English word in the dictionary of simplemma 2.0.0 [1]_, lower-cased.
+    """Lower-case lemma of an English word in the dictionary of simplemma 2.0.0 [1]_.
 
-    Needs the extra ``simplemma``. A word has one lemma, whatever it means where it stands.
+    Needs the extra ``simplemma``. A word has one lemma in all contexts.
 
     Raises
     ------
     MissingExtraError
-        When a word is looked up and simplemma is not installed, or another release is: its dictionary differs.
+        In a call, if simplemma is not installed, or another release with another dictionary.
 
     References
     ----------
@@ -182,26 +182,13 @@ class SimpleLemma:
     name: ClassVar[str] = "lemma:simplemma-2.0.0-english"
 
     def __call__(self, word: str) -> str:
-        """Return the lemma; the word where the dictionary has none."""
+        """Return the lemma, or the word if the dictionary does not have it."""
         return lower_case(_lemmatizer()(word, lang="en")) or word
 
 
 def step_named(name: str) -> WordStep:
-    """Return the step an `AnalyzerSpec` calls `name`.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such step.
-    """
-    steps = {step.name: step for step in _known_steps()}
-    if name not in steps:
-        raise UnknownNameError.of("analyzer step", name, steps)
-    return steps[name]
-
-
-def _known_steps() -> tuple[WordStep, ...]:
-    return (
+    """Return the step with a name in an `AnalyzerSpec`; raise `UnknownNameError` if there is none."""
+    known: tuple[WordStep, ...] = (
         LowerCase(),
         StraightApostrophes(),
         StopWords("lucene-english"),
@@ -211,9 +198,13 @@ def _known_steps() -> tuple[WordStep, ...]:
         EnglishClitics(),
         SimpleLemma(),
     )
+    steps = {step.name: step for step in known}
+    if name not in steps:
+        raise UnknownNameError.of("analyzer step", name, steps)
+    return steps[name]
 
 
-_local = threading.local()  # a PyStemmer object must not be used by two threads at once
+_local = threading.local()  # threads cannot share a PyStemmer object
 
 
 def _stem(word: str) -> str:
@@ -237,7 +228,7 @@ _SNOWBALL_3_1 = {
     "skis": "ski",
     "university": "universiti",
 }
-"""Words that releases of Snowball stem differently, and what 3.1 makes of them."""
+"""Stems in Snowball 3.1 that differ from those of other releases."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Texts as numbers: tokens numbered in the order in which they are met."""
+"""Texts as numbers of tokens, in the order of first occurrence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from termwise.text.analyzer import Analyzer
 
 
 class Numbering(dict[str, int]):
-    """Numbers of tokens; looking up a new token gives it the next one.
+    """Numbers of tokens; a lookup gives a new token the next number.
 
     Examples
     --------
@@ -23,7 +23,6 @@ class Numbering(dict[str, int]):
     """
 
     def __missing__(self, token: str) -> int:
-        """Give `token` the next number."""
         number = self[token] = len(self)
         return number
 
@@ -34,16 +33,16 @@ class Numbering(dict[str, int]):
 
 @dataclass(frozen=True, eq=False)
 class NumberedTexts:
-    """The tokens of some texts, by numbers that hold for these texts alone.
+    """Tokens of texts, as numbers that hold only for these texts.
 
     Attributes
     ----------
     tokens : tuple of str
-        The distinct tokens, in the order in which they are first met.
+        Distinct tokens in the order of first occurrence.
     indptr : ndarray of shape (texts + 1,), int64
         Boundaries of the texts in `numbers`.
     numbers : ndarray, int32
-        Position in `tokens` of each token of the texts.
+        Position of each token of the texts in `tokens`.
     """
 
     tokens: tuple[str, ...]
@@ -52,7 +51,7 @@ class NumberedTexts:
 
 
 def number_texts(analyzer: Analyzer, texts: Sequence[str]) -> NumberedTexts:
-    """Cut texts into tokens, and number these.
+    """Analyze texts and number their tokens.
 
     Examples
     --------

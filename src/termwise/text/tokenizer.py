@@ -1,37 +1,41 @@
-"""The contract of a word tokenizer, and the simplest one."""
+"""Word tokenizers: the protocol, words between white space, and Unicode words."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Protocol
 
+from termwise.text.characters import character_table, classify
+
 _NOT_SPACE = re.compile("[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_ASCII_WORD = re.compile("[A-Za-z0-9]+(?:(?<=[A-Za-z])'[A-Za-z][A-Za-z0-9]*)*")
 
 
 class WordTokenizer(Protocol):
-    """Says where the words of a text are. Stateless, and the same in every version of Python."""
+    """Finds the words of a text: without state, and the same in every version of Python."""
 
     @property
     def name(self) -> str:
-        """How the tokenizer is called in an `AnalyzerSpec`."""
+        """Name in an `AnalyzerSpec`."""
         ...
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character ranges of all words, in order, none empty, none overlapping."""
+        """Return the half-open character ranges of all words, in order; they are not empty and do not overlap."""
         ...
 
     def words(self, text: str) -> list[str]:
-        """Return ``[text[start:end] for start, end in spans(text)]``, which may be quicker to get."""
+        """Return ``[text[start:end] for start, end in spans(text)]``, which can be faster."""
         ...
 
 
 @dataclass(frozen=True)
 class WhitespaceWords:
-    r"""Words are what stands between white space, punctuation included.
+    r"""Text between white space, with its punctuation.
 
-    White space is what ``str.split()`` takes for it. Lucene's whitespace tokenizer differs in two things: it
-    does not split at U+0085 and the no-break spaces (U+00A0, U+2007, U+202F), and cuts words longer than 255.
+    White space is that of ``str.split()``. Lucene's whitespace tokenizer differs: it does not split at U+0085 and the
+    no-break spaces (U+00A0, U+2007, U+202F), and cuts words longer than 255.
 
     Examples
     --------
@@ -48,3 +52,46 @@ class WhitespaceWords:
     def words(self, text: str) -> list[str]:
         """Return all words."""
         return text.split()
+
+
+@dataclass(frozen=True)
+class UnicodeWords:
+    """Maximal runs of letters, marks and numbers that do not begin with a mark.
+
+    An apostrophe (' or ’) between two letters, the first perhaps with marks, belongs to the word, so that a stemmer
+    gets ``world's``. All other punctuation, with the underscore, separates words. Letters, marks and numbers are the
+    general categories L, M and N of Unicode 17.0.0 in every version of Python.
+
+    Examples
+    --------
+    >>> UnicodeWords().words("the world’s snake_case, 3.14 and 'naïve'")
+    ['the', 'world’s', 'snake', 'case', '3', '14', 'and', 'naïve']
+    """
+
+    name: ClassVar[str] = "unicode-words"
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character ranges of all words."""
+        if text.isascii():
+            return [found.span() for found in _ASCII_WORD.finditer(text)]
+        return self._spans_by_class(text)
+
+    def words(self, text: str) -> list[str]:
+        """Return all words as they are written."""
+        if text.isascii():
+            return _ASCII_WORD.findall(text)
+        return [text[start:end] for start, end in self._spans_by_class(text)]
+
+    def _spans_by_class(self, text: str) -> list[tuple[int, int]]:
+        return [found.span() for found in _word().finditer(classify(text.replace("’", "'")))]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    where = character_table().where
+    letter = where(lambda kind, _: kind == "L")
+    mark = where(lambda kind, _: kind == "M")
+    number = where(lambda kind, _: kind == "N")
+    apostrophe = where(lambda _, properties: "Single_Quote" in properties)
+    rest = f"[{letter}{mark}{number}]*"
+    return re.compile(f"[{letter}{number}]{rest}(?:(?<=[{letter}{mark}])[{apostrophe}][{letter}]{rest})*")

@@ -1,4 +1,4 @@
-"""Vocabularies: the numbering of terms."""
+"""Vocabularies: numberings of terms."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Protocol
 from termwise.errors import DuplicateIdError
 
 BACKGROUND = "[background]"
-"""How the reserved term of a document bias is shown; it is never looked up by this name."""
+"""Output form of the reserved term of a document bias, which a lookup does not find."""
 
 
 class TermLookup(Protocol):
     """Vocabulary in memory (`Vocabulary`) or in the files of an index (`termwise.index.reader.MappedVocabulary`)."""
 
     def __len__(self) -> int:
-        """Number of tokens, the reserved background term not counted."""
+        """Return the number of tokens, without the reserved background term."""
         ...
 
     def number(self, token: str) -> int | None:
-        """Return the number of `token`, or None where it is unknown."""
+        """Return the number of a token, or None if it is unknown."""
         ...
 
     def token(self, number: int) -> str:
@@ -40,15 +40,15 @@ class TermLookup(Protocol):
 
 
 class Vocabulary:
-    """A frozen numbering of tokens: token *i* has the number *i*.
+    """Immutable numbering of tokens: token *i* has the number *i*.
 
     Parameters
     ----------
     tokens : iterable of str
         Distinct tokens in the order of their numbers.
     background : bool, optional
-        Whether one more term, numbered ``len(tokens)``, is reserved for the document bias: what a model adds
-        to every document whatever the query.
+        Reserve one more term, numbered ``len(tokens)``, for a document bias: a weight that does not depend on the
+        query.
 
     Raises
     ------
@@ -69,14 +69,13 @@ class Vocabulary:
         self._numbers = {token: number for number, token in enumerate(self._tokens)}
         self._background = background
         if len(self._numbers) != len(self._tokens):
-            seen: set[str] = set()
-            for token in self._tokens:
-                if token in seen:
-                    raise DuplicateIdError("a token is numbered twice", facts=[("token", repr(token))])
-                seen.add(token)
+            repeated = next(
+                token for number, token in enumerate(self._tokens) if self._numbers[token] != number
+            )
+            raise DuplicateIdError("a token is numbered twice", facts=[("token", repr(repeated))])
 
     def __len__(self) -> int:
-        """Number of tokens, the reserved background term not counted."""
+        """Return the number of tokens, without the reserved background term."""
         return len(self._tokens)
 
     def __iter__(self) -> Iterator[str]:
@@ -86,11 +85,11 @@ class Vocabulary:
         return token in self._numbers
 
     def number(self, token: str) -> int | None:
-        """Return the number of `token`, or None where it is unknown."""
+        """Return the number of a token, or None if it is unknown."""
         return self._numbers.get(token)
 
     def token(self, number: int) -> str:
-        """Return the token with this number (the background term as ``[background]``)."""
+        """Return the token with this number; ``[background]`` for the background term."""
         if self._background and number == len(self._tokens):
             return BACKGROUND
         return self._tokens[number]
@@ -106,7 +105,7 @@ class Vocabulary:
 
     @cached_property
     def id(self) -> str:
-        """``sha256:`` and a digest of the tokens in order: equal ids mean equal numberings."""
+        """``sha256:`` and a digest of the tokens in order; equal ids mean equal numberings."""
         digest = hashlib.sha256(b"background\n" if self._background else b"")
         for token in self._tokens:
             data = token.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Analyzers that cut text into words: a tokenizer and a row of steps."""
+"""Analyzers of words: a tokenizer and a sequence of steps."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from termwise.text.characters import UNICODE_VERSION, without_surrogates
 from termwise.text.token_filters import WordStep
 from termwise.text.tokenizer import WordTokenizer
 
-_REMEMBERED = 1 << 17
-_REMEMBERED_LENGTH = 64
+_MOST_CACHED = 1 << 17
+_LONGEST_CACHED = 64
 
 
 @dataclass(frozen=True)
 class WordAnalyzer:
-    """A tokenizer that finds the words, and steps that give each word its form.
+    """Analyzer of a tokenizer, which finds the words, and steps, which change or remove them.
 
-    Tokens are open: there is no vocabulary. Lone surrogates, which UTF-8 cannot hold, are read as U+FFFD.
-    Forms of up to 131,072 words are remembered to save time; what is returned does not depend on it.
+    There is no closed vocabulary. Lone surrogates, which UTF-8 cannot encode, become U+FFFD. A cache keeps the forms of
+    up to 131,072 words.
 
     Parameters
     ----------
     name : str
-        What the analyzer is called; it is part of the fingerprint.
+        Name of the analyzer, a part of the fingerprint.
     tokenizer : WordTokenizer
-        Finds the words.
     steps : sequence of WordStep, optional
-        Applied to each word in this order; a step may leave the word out.
+        Applied to each word in this order.
 
     Examples
     --------
@@ -55,12 +54,11 @@ class WordAnalyzer:
         object.__setattr__(self, "_forms", _Forms(self.steps))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What is remembered stays behind when an analyzer goes to another process.
         return (WordAnalyzer, (self.name, self.tokenizer, self.steps))
 
     @property
     def spec(self) -> AnalyzerSpec:
-        """The recipe: the names of tokenizer and steps, and the Unicode version they are written for."""
+        """Specification: names of tokenizer and steps, and their Unicode version."""
         options = {
             "tokenizer": self.tokenizer.name,
             "steps": [step.name for step in self.steps],
@@ -74,7 +72,7 @@ class WordAnalyzer:
         return None
 
     def analyze(self, text: str) -> Analysis:
-        """Cut `text` into tokens with their character spans."""
+        """Return the tokens of a text with their character spans."""
         text = without_surrogates(text)
         tokens, spans = [], []
         for start, end in self.tokenizer.spans(text):
@@ -85,7 +83,7 @@ class WordAnalyzer:
         return Analysis(tuple(tokens), np.array(spans, dtype=np.int32).reshape(-1, 2))
 
     def tokens(self, text: str) -> list[str]:
-        """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
+        """Return ``analyze(text).tokens`` as a list, without computing spans."""
         words = self.tokenizer.words(without_surrogates(text))
         if not self.steps:
             return words
@@ -93,7 +91,7 @@ class WordAnalyzer:
 
 
 class _Forms(dict[str, str | None]):
-    """The forms of words met so far; looking up a new word works its form out."""
+    """Cache of the forms of words."""
 
     def __init__(self, steps: tuple[WordStep, ...]) -> None:
         super().__init__()
@@ -105,8 +103,8 @@ class _Forms(dict[str, str | None]):
             if form is None:
                 break
             form = step(form)
-        if len(word) <= _REMEMBERED_LENGTH:
-            if len(self) >= _REMEMBERED:
+        if len(word) <= _LONGEST_CACHED:
+            if len(self) >= _MOST_CACHED:
                 self.clear()
             self[word] = form
         return form

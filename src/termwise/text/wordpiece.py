@@ -1,4 +1,4 @@
-"""WordPiece: words cut into pieces of a closed vocabulary, through the `tokenizers` library."""
+"""WordPiece: words as pieces of a closed vocabulary, with the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _VOCAB_TXT = "vocab.txt"
 _UNKNOWN = "[UNK]"
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _CASED_SHARE = 0.01
-_REMEMBERED = 1 << 17
-_REMEMBERED_LENGTH = 64
+_MOST_CACHED = 1 << 17
+_LONGEST_CACHED = 64
 
 _ASCII_UNIT = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
 _BETWEEN_SPACE = re.compile(r"[^ \t\n\r]+")
@@ -47,28 +47,28 @@ _ASCII_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, eq=False)
 class WordPieceAnalyzer:
-    """Cuts text into word pieces; a piece that continues a word begins with ``##``.
+    """Splits text into word pieces; a piece that continues a word begins with ``##``.
 
-    Truncation and padding that a tokenizer file asks for are switched off, and no special tokens are added.
-    Words the vocabulary cannot spell are kept as its unknown token (``[UNK]``); `clean_vocabulary` leaves it
-    out. A special token that is written out in the text (``[MASK]``) is that token, as in the library. Lone
-    surrogates are read as U+FFFD. Normalisation is the library's, and so is its version of Unicode.
+    There is no truncation and no padding, even if a tokenizer file sets them, and no special tokens are added. A word
+    without pieces becomes the unknown token (``[UNK]``), which `clean_vocabulary` removes. A special token in the text
+    (``[MASK]``) is that token, as in the library. Lone surrogates become U+FFFD. Normalisation and its version of
+    Unicode are those of the library.
 
-    Two pieces can come from one character (the letters of a Hangul syllable) and then have the same span.
+    Two pieces of one character (the letters of a Hangul syllable) have the same span.
 
     Use `from_file` or `shipped` to make one.
 
     Parameters
     ----------
     spec : AnalyzerSpec
-        Carries the file the analyzer is made from, or names the vocabulary that ships with the package.
+        Specification with the file of the analyzer, or the name of the shipped vocabulary.
 
     Raises
     ------
     MalformedRecordError
         If the file is not a WordPiece tokenizer or vocabulary.
     ParameterError
-        If the specification names neither.
+        If the specification has neither.
 
     Examples
     --------
@@ -99,34 +99,28 @@ class WordPieceAnalyzer:
 
     @classmethod
     def shipped(cls, *, name: str = "wordpiece") -> WordPieceAnalyzer:
-        """Make an analyzer over the uncased BERT vocabulary that ships with the package.
-
-        Parameters
-        ----------
-        name : str, optional
-            What the analyzer is called.
-        """
+        """Make an analyzer with the uncased BERT vocabulary that ships with the package."""
         return cls(AnalyzerSpec(name, {"vocabulary": _SHIPPED, "sha256": _SHIPPED_SHA256}))
 
     @classmethod
     def from_file(cls, path: str | Path, *, name: str = "wordpiece") -> WordPieceAnalyzer:
-        """Make an analyzer from a ``tokenizer.json`` or from a vocabulary with one piece a line.
+        """Make an analyzer from a ``tokenizer.json`` or a vocabulary with one piece a line.
 
         Parameters
         ----------
         path : str or Path
-            A name that ends in ``.json`` is read as a tokenizer of the `tokenizers` library with a WordPiece
-            model; any other as a vocabulary, for which text is normalised as for uncased BERT (control
-            characters removed, lower case, accents stripped, Chinese characters one by one).
+            A file ``.json`` is a tokenizer of the `tokenizers` library with a WordPiece model. Any other file is a
+            vocabulary, with the normalisation of uncased BERT (no control characters, lower case, no accents, single
+            Chinese characters).
         name : str, optional
-            What the analyzer is called.
+            Name of the analyzer.
 
         Raises
         ------
         MissingFileError
             If the file does not exist or cannot be read.
         MalformedRecordError
-            If it is not what its name says, or is the vocabulary of a cased model.
+            If it has another format, or is the vocabulary of a cased model.
         """
         path = Path(path)
         kind = _TOKENIZER_JSON if path.suffix == ".json" else _VOCAB_TXT
@@ -145,20 +139,20 @@ class WordPieceAnalyzer:
             raise type(error)(error.message, facts=facts, fixes=error.fixes) from error
 
     def analyze(self, text: str) -> Analysis:
-        """Cut `text` into pieces with their character spans."""
+        """Return the pieces of a text with their character spans."""
         encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
         spans = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
         return Analysis(tuple(encoding.tokens), spans)
 
     def tokens(self, text: str) -> list[str]:
-        """Return ``analyze(text).tokens`` as a list, without the cost of spans."""
+        """Return ``analyze(text).tokens`` as a list, without computing spans."""
         if self._tokens is not None and self._tokens.apply_to(text):
             return self._tokens.of(text)
         tokens: list[str] = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
         return tokens
 
     def numbers(self, text: str) -> npt.NDArray[np.int32]:
-        """Return the number of each of ``tokens(text)`` in the vocabulary, an array of shape (tokens,)."""
+        """Return the number of each of ``tokens(text)`` in the vocabulary: shape (tokens,)."""
         if self._numbers is not None and self._numbers.apply_to(text):
             return np.array(self._numbers.of(text), dtype=np.int32)
         encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
@@ -169,13 +163,12 @@ _Piece = TypeVar("_Piece")
 
 
 class _Pieces(dict[str, tuple[_Piece, ...]]):
-    """The pieces of units met so far, by name or by number; looking up a new unit cuts it.
+    """Cache of the pieces of units, as tokens or as numbers.
 
-    BERT's normaliser and pre-tokenizer treat what stands between white space by itself, and there each ASCII word and
-    each punctuation mark by itself. So the pieces of a text are those of its units one after the other: ASCII words and
-    marks, and whole where a character is not ASCII what stands between white space. Texts where that does not hold
-    go to the library: those with control characters (which are removed, joining what they separate), or with a
-    special token in them.
+    BERT's normaliser and pre-tokenizer process each text between white space separately, and in ASCII text each word
+    and each punctuation mark. The pieces of a text are therefore those of its units in sequence: ASCII words and marks,
+    and the texts between white space that are not ASCII. The library processes other texts: those with special tokens,
+    or with control characters, whose removal joins their neighbours.
     """
 
     def __init__(
@@ -187,7 +180,7 @@ class _Pieces(dict[str, tuple[_Piece, ...]]):
         self._pieces_of = pieces_of
 
     def apply_to(self, text: str) -> bool:
-        """Whether `text` can be cut unit by unit."""
+        """Return whether the units of a text can be processed separately."""
         return not any(token in text for token in self._special) and _ASCII_CONTROL.search(text) is None
 
     def of(self, text: str) -> list[_Piece]:
@@ -208,8 +201,8 @@ class _Pieces(dict[str, tuple[_Piece, ...]]):
 
     def __missing__(self, unit: str) -> tuple[_Piece, ...]:
         pieces = tuple(self._pieces_of(self._tokenizer.encode(unit, add_special_tokens=False)))
-        if len(unit) <= _REMEMBERED_LENGTH:
-            if len(self) >= _REMEMBERED:
+        if len(unit) <= _LONGEST_CACHED:
+            if len(self) >= _MOST_CACHED:
                 self.clear()
             self[unit] = pieces
         return pieces
@@ -224,7 +217,7 @@ class _Assembled:
 
 
 def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
-    """Return the kind and the contents of the file a specification speaks of."""
+    """Return the name and the contents of the file of a specification."""
     for kind in (_TOKENIZER_JSON, _VOCAB_TXT):
         if kind in spec.files:
             return kind, spec.files[kind]
@@ -280,7 +273,7 @@ def _assembled(kind: str, data: bytes) -> _Assembled:
 
 
 def _cuts_by_unit(tokenizer: Tokenizer) -> bool:
-    """Whether `_Pieces` gives what the library gives."""
+    """Return whether `_Pieces` gives the same result as the library."""
     return (
         isinstance(tokenizer.normalizer, normalizers.BertNormalizer)
         and tokenizer.normalizer.clean_text
@@ -340,7 +333,7 @@ def _read_vocabulary(data: bytes) -> Tokenizer:
     cased = [piece for piece in lines if piece not in _SPECIAL and re.match("(##)?[A-Z]", piece)]
     if len(cased) > _CASED_SHARE * len(lines):
         raise MalformedRecordError(
-            "a vocabulary with upper-case pieces does not say how its text is to be normalised",
+            "a vocabulary with upper-case pieces does not determine the normalisation",
             facts=[
                 ("file", _VOCAB_TXT),
                 ("upper-case pieces", f"{len(cased)} of {len(lines)}, first {cased[0]!r}"),

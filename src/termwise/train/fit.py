@@ -30,7 +30,7 @@ from termwise.train.messages import Say, silent
 from termwise.train.networks import TildeNetwork, TildeV2Network
 from termwise.train.requirements import is_first_process
 from termwise.train.settings import TrainSettings
-from termwise.validation import check, check_callable, check_flag, check_path, check_threads
+from termwise.validation import check, check_path, check_threads
 
 
 def train_encoder(
@@ -113,10 +113,7 @@ def train_encoder(
         ):
             check(name, value, value is None, "None without an expansion")
     check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
-    check_flag("resume", resume)
     check_threads(threads)
-    check_callable("progress", progress)
-    check_callable("say", say)
     settings.check_kind(kind)
     if expansion is not None and kind != TildeV2Network.kind:
         raise ParameterError(

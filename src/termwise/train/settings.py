@@ -12,7 +12,7 @@ from typing import Any, Literal
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.settings import MOST_EPOCHS, TypedSettings
-from termwise.text.vocabulary_cleaning import CleanMode
+from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.data.batches import Mixing
 
 Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]

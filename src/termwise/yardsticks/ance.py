@@ -25,7 +25,6 @@ import numpy.typing as npt
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaModel
 
-from termwise.validation import check_flag
 from termwise.yardsticks.checkpoint import open_tokenizer, read_checkpoint, readable_words
 from termwise.yardsticks.compatibility import check_length, max_length, torch_device
 from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
@@ -101,7 +100,6 @@ class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
             Whether to lower-case query and text, as in training.
         """
         torch_place = torch_device(device)
-        check_flag("lower_case", lower_case)
         checkpoint = read_checkpoint("ANCE", place, _WEIGHTS, fixes=_FIXES)
         config = checkpoint.config(RobertaConfig)
         tokenizer = open_tokenizer("ANCE", checkpoint.folder, config.vocab_size, _FIXES)

@@ -30,7 +30,7 @@ from termwise.scorers.fingerprint import json_fingerprint
 from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.row_scorer import distinct
 from termwise.text import Analyzer, make_analyzer
-from termwise.validation import check, check_flag
+from termwise.validation import check
 
 DEFAULT_ANALYZER = "standard"
 
@@ -81,7 +81,6 @@ class WordMoverScorer(BasePairScorer):
         self, words: WordTable, analyzer: Analyzer | None = None, *, unit: bool = False, name: str = "wmd"
     ) -> None:
         check("words", words, isinstance(words, WordTable), "a WordTable")
-        check_flag("unit", unit)
         check("name", name, isinstance(name, str) and bool(name), "a name")
         self._solve = _solver()
         self._words = words

@@ -679,7 +679,6 @@ def test_a_setting_equal_to_the_encoder_is_accepted(tmp_path):
         ({"memory": 0}, "memory"),
         ({"encoder": "tilde"}, "not an encoder"),
         ({"encoding": 3}, "encoding"),
-        ({"progress": None}, "progress"),
     ],
 )
 def test_arguments_of_the_wrong_type(tmp_path, encoder, options, named):

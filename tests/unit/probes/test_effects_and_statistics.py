@@ -318,7 +318,7 @@ def test_invalid_probes_scorers_samples_and_rules_are_refused():
             run_probe(*arguments)
     with pytest.raises(ParameterError, match="yields samples"):
         run_probe(Words(), Fixed(), Constant(0), samples=[None])
-    for odd in ({"seed": "1"}, {"seed": 1.5}, {"samples": 5}, {"progress": 5}):
+    for odd in ({"seed": "1"}, {"seed": 1.5}, {"samples": 5}):
         with pytest.raises(ParameterError, match=f"{next(iter(odd))} cannot have this value"):
             run_probe(Words(), Fixed(), Constant(0), **odd)
 

@@ -149,7 +149,6 @@ def test_progress_is_reported(judged):
         ({"language": 5}, ParameterError, "language"),
         ({"collection": 5}, ParameterError, "collection"),
         ({"device": 5}, ParameterError, "device"),
-        ({"progress": 5}, ParameterError, "progress"),
         ({"limit": 0}, ParameterError, "limit"),
         ({"scorers": [Unnamed()]}, ParameterError, "name of a ranker"),
         ({"scorers": [Infinite()], "delta": "median"}, DataError, "scorer  infinite"),

@@ -51,8 +51,8 @@ def test_no_tokens_have_no_spans():
 
 
 def test_what_is_remembered_is_bounded_and_changes_nothing(monkeypatch):
-    monkeypatch.setattr(module, "_REMEMBERED", 3)
-    monkeypatch.setattr(module, "_REMEMBERED_LENGTH", 4)
+    monkeypatch.setattr(module, "_MOST_CACHED", 3)
+    monkeypatch.setattr(module, "_LONGEST_CACHED", 4)
     counted = Counted()
     analyzer = WordAnalyzer("mine", WhitespaceWords(), [counted])
     text = "a b c d drop abcde a b c d drop abcde"
@@ -84,7 +84,7 @@ def test_what_is_remembered_is_not_pickled():
 def test_threads_share_an_analyzer(monkeypatch):
     from termwise.text import make_analyzer
 
-    monkeypatch.setattr(module, "_REMEMBERED", 50)
+    monkeypatch.setattr(module, "_MOST_CACHED", 50)
     analyzer = make_analyzer("english")
     texts = [
         " ".join(f"running{n} universities cities" for n in range(start, start + 40)) for start in range(200)

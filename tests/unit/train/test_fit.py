@@ -35,12 +35,9 @@ from .conftest import WORDS, write_jsonl
         ("expansion", ("tilde", 64, "new")),
         ("expansion_precision", "int8"),
         ("expansion_providers", ["cpu"]),
-        ("resume", 1),
         ("card", "card.json"),
         ("threads", 0),
         ("threads", 1025),
-        ("progress", "bar"),
-        ("say", None),
     ],
 )
 def test_arguments_of_another_type(name, value, tmp_path):

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from termwise.encode.encoder_manifest import SpecialIds  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text import Vocabulary  # noqa: E402
-from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
 from termwise.train.data.inputs import Pieces, distinct_terms, occurrences, special_ids  # noqa: E402
 

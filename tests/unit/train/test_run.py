@@ -26,7 +26,7 @@ from termwise.errors import (  # noqa: E402
     UnknownNameError,
 )
 from termwise.text import WordPieceAnalyzer  # noqa: E402
-from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.train.loop import callbacks  # noqa: E402
 from termwise.train.loop import preparation as preparing  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402

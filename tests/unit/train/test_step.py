@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
-from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
 from termwise.train.data.expansions import Expansions  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402

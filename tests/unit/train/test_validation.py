@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from termwise.collection.pairs import PairSource  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
-from termwise.text.vocabulary_cleaning import clean_vocabulary  # noqa: E402
+from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.train.loop import validation  # noqa: E402
 from termwise.train.loop.validation import HeldOut, validate  # noqa: E402
 from termwise.train.networks import network_on_base  # noqa: E402

@@ -97,7 +97,7 @@ class CheckpointContract:
             scorer.score(None, self.texts)
         with pytest.raises(ParameterError, match="texts"):
             scorer.score(self.queries[0], "wing")
-        with pytest.raises(ParameterError, match="pair"):
+        with pytest.raises(ParameterError, match="as many queries as texts"):
             scorer.score_pairs(self.queries[:1], self.texts)
 
     def test_a_missing_folder_is_refused(self, tmp_path):

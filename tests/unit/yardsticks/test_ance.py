@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 
 from tests.unit.yardsticks.contract import CheckpointContract  # noqa: E402
 
-from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
+from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 from termwise.yardsticks.ance import AnceScorer  # noqa: E402
 
@@ -169,8 +169,3 @@ def test_other_folders_are_refused(base, tmp_path):
         AnceScorer.open(tmp_path)
     with pytest.raises(ModelFormatError, match="not a checkpoint of ANCE"):
         AnceScorer.open(base)
-
-
-def test_lower_case_must_be_a_flag(folder):
-    with pytest.raises(ParameterError, match="lower_case"):
-        AnceScorer.open(folder, lower_case="no")

@@ -105,7 +105,7 @@ def test_arguments_that_are_not_strings_are_refused(scorer):
 
 
 def test_queries_and_texts_have_equal_lengths(scorer):
-    with pytest.raises(ParameterError, match="a pair has a query and a text"):
+    with pytest.raises(ParameterError, match="as many queries as texts"):
         scorer.score_pairs(["tea", "bread"], ["Keep tea dry."])
 
 

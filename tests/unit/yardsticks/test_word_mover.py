@@ -157,7 +157,7 @@ def test_an_array_with_its_words(tmp_path):
     (tmp_path / "vectors.txt").write_text("cat\nlion\ncar\n")
     assert read_word_vectors(path).digest == THREE.digest
     (tmp_path / "vectors.txt").write_text("cat\nlion\n")
-    with pytest.raises(DataError, match="do not go together") as caught:
+    with pytest.raises(DataError, match="do not match") as caught:
         read_word_vectors(path)
     assert ("words", "2") in caught.value.facts
     path.write_bytes(b"something else")

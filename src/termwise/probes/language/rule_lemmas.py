@@ -95,7 +95,7 @@ _IRREGULAR = {
     for lemma, *forms in [line.split()]
     for form in forms
 }
-_AS_THEY_ARE = listed("""
+_UNCHANGED = listed("""
     always anything bed being bleed breed building canvas ceiling chaos christmas darling during economics evening
     everything exceed feed gas hundred indeed lens mathematics morning naked need news nothing perhaps physics politics
     red sacred seed series sibling something species speed spring string succeed towards wedding wicked
@@ -127,7 +127,7 @@ def rule_lemma(word: str) -> str:
     form = word.lower()
     if form in _IRREGULAR:
         return _IRREGULAR[form]
-    if form in _AS_THEY_ARE or not form.isalpha() or not form.isascii() or len(form) < 4:
+    if form in _UNCHANGED or not form.isalpha() or not form.isascii() or len(form) < 4:
         return form
     if form.endswith("s"):
         return _without_s(form)

@@ -14,7 +14,7 @@ from termwise.probes.language.base import Entity, Parsed, Span, Token
 from termwise.text.characters import without_surrogates
 from termwise.text.lemmas import load_pipeline, windows
 
-_LOCK = Lock()  # spaCy does not promise that threads can share a pipeline
+_LOCK = Lock()  # spaCy does not guarantee that threads can share a pipeline
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SpacyLanguage:
         chunks: list[Span] = []
         entities: list[Entity] = []
         for begin, end in windows(readable):
-            # A zone gives back, at its end, what spaCy would remember of each text for ever.
+            # The zone frees the memory that spaCy would keep for each text.
             with _LOCK, _pipeline().memory_zone():
                 document = _pipeline()(readable[begin:end])
                 number = _numbers(document, len(tokens))

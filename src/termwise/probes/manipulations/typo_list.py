@@ -10,7 +10,7 @@ from typing import Any
 
 from termwise.collection import read_json_lines, read_lines
 from termwise.errors import DataError, MalformedRecordError, MissingExtraError
-from termwise.text.unicode_words import UnicodeWords
+from termwise.text.tokenizer import UnicodeWords
 
 Misspellings = Mapping[str, tuple[str, ...]]
 """Sorted misspellings by correct word in lower case."""

@@ -12,7 +12,7 @@ from termwise.probes.manipulations.text_edits import Place, contents, replaced
 from termwise.probes.manipulations.typo_list import Misspellings, codespell_misspellings
 from termwise.probes.manipulations.word_forms import cased_like
 from termwise.text.characters import lower_case
-from termwise.text.unicode_words import UnicodeWords
+from termwise.text.tokenizer import UnicodeWords
 
 SHORTEST = 4
 """Letters that a mistyped word has at least."""

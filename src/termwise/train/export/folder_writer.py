@@ -29,7 +29,7 @@ from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord
-from termwise.text.vocabulary_cleaning import CleanMode
+from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.data.inputs import special_ids
 from termwise.train.export.onnx_export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
 from termwise.train.export.quantise import quantise

@@ -40,7 +40,7 @@ from termwise.errors import (
 )
 from termwise.progress import Progress, no_progress
 from termwise.text import WordPieceAnalyzer
-from termwise.text.vocabulary_cleaning import CleanMode
+from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.base_encoder import base_analyzer
 from termwise.train.data.inputs import Pieces
 from termwise.train.export.checkpoint_files import Arrays, check_finite, misfit, read_json, read_tensors
@@ -59,7 +59,7 @@ from termwise.train.networks import (
     positions,
     untrained,
 )
-from termwise.validation import check, check_callable, check_path
+from termwise.validation import check, check_path
 
 _PROJECTION = "token_projection"
 _PROJECTIONS = {f"tok_proj.{part}": f"{_PROJECTION}.{part}" for part in ("weight", "bias")}
@@ -154,8 +154,6 @@ def convert_checkpoint(
     check("folder", folder, isinstance(folder, str | Path), "a folder")
     check_path("out", out)
     check("expansion", expansion, isinstance(expansion, Expansion | None), "an Expansion, or None")
-    check_callable("progress", progress)
-    check_callable("say", say)
     FOLDER.check_place(Path(out), base=folder)
     FOLDER.refuse_finished(Path(out))
     collection = None if floors_from is None else open_collection(floors_from)

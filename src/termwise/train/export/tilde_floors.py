@@ -14,7 +14,7 @@ from termwise.collection import Collection
 from termwise.collection.pairs import PairSource
 from termwise.errors import EmptyCollectionError
 from termwise.progress import Progress
-from termwise.text.vocabulary_cleaning import CleanMode, clean_vocabulary
+from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.data.inputs import Pieces
 from termwise.train.networks import TildeNetwork
 

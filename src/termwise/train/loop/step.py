@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset
 
 from termwise.collection.pairs import PairSource
-from termwise.text.vocabulary_cleaning import clean_vocabulary
+from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train.data.batches import BatchPlan
 from termwise.train.data.expansions import Expansions, Place
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms, occurrences

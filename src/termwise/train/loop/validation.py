@@ -18,7 +18,7 @@ from termwise.encode.tildev2 import Expander
 from termwise.errors import EmptyCollectionError
 from termwise.evaluate import evaluate
 from termwise.records import Qrel, Ranking, Run
-from termwise.text.vocabulary_cleaning import clean_vocabulary
+from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train.data.inputs import Ids, Pieces, occurrences
 from termwise.train.data.passage_idf import term_factors
 from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from termwise.collection.pairs import PairSource
 from termwise.progress import Progress, no_progress
-from termwise.text.vocabulary_cleaning import clean_vocabulary
+from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms
 from termwise.train.networks import TildeNetwork, language_model_head, output_layer
 from termwise.train.objectives import biqdl, likelihood_loss

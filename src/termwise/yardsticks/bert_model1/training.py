@@ -32,7 +32,7 @@ from termwise.train.loop.trainer import TermTrainer, Validate, check_precision, 
 from termwise.train.loop.validation import HeldOut, measure_rankings
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import set_dropout, torch_threads
-from termwise.validation import check, check_callable, check_flag, check_path, check_threads
+from termwise.validation import check, check_path, check_threads
 from termwise.yardsticks.bert_model1.card import scorer_card
 from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
 from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_windows
@@ -101,10 +101,7 @@ def train_bert_model1(
     check("base", base, isinstance(base, str | Path), "a name or a folder")
     check_path("out", out)
     check("settings", settings, isinstance(settings, BertModel1Settings), "BertModel1Settings")
-    check_flag("resume", resume)
     check_threads(threads)
-    check_callable("progress", progress)
-    check_callable("say", say)
     out = Path(out)
     work = check_folder(FOLDER, out, resume=resume, base=base)
     process = _process()
