@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
-from termwise.collection.lines import SURROGATE
-from termwise.errors import ParameterError
+from termwise.collection.lines import SURROGATE, read_lines
+from termwise.errors import MalformedRecordError, ParameterError
 
 
 def split(line: str, widths: Iterable[int]) -> list[str]:
@@ -41,6 +42,33 @@ def split(line: str, widths: Iterable[int]) -> list[str]:
     if line.isascii():
         return line.split()
     return [column.decode() for column in line.encode().split()]
+
+
+def read_columns(path: Path, formats: Mapping[int, str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the columns of each line of a file, with line numbers; all lines have the format of the first one.
+
+    Parameters
+    ----------
+    path : Path
+    formats : mapping of int to str
+        Descriptions of the columns, for errors, by number of columns.
+
+    Raises
+    ------
+    MissingFileError, StorageError
+        If the file cannot be read.
+    MalformedRecordError
+        If a line has another number of columns.
+    """
+    width = 0
+    for number, line in read_lines(path):
+        columns = split(line, [width] if width else formats)
+        width = width or len(columns)
+        if len(columns) != width or width not in formats:
+            described = {width: formats[width]} if width in formats else formats
+            expected = " -- or -- ".join(f"{count} columns: {names}" for count, names in described.items())
+            raise MalformedRecordError.at(path, number, expected=expected, seen=line)
+        yield number, columns
 
 
 def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[str]) -> bool:

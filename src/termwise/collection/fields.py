@@ -11,7 +11,7 @@ One space joins the parts that are not empty. A field that is absent or ``null``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,17 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
             fixes=['fields=("title", "text")'],
         )
     return tuple(fields)
+
+
+def refuse_missing_fields(
+    kind: str, fields: Iterable[str], missing: Collection[str], seen: Iterable[str], path: Path
+) -> None:
+    """Raise `UnknownNameError` for the first selected field in `missing`; `seen` are the fields of the file, if any."""
+    name = next((name for name in fields if name in missing), None)
+    names = list(seen)
+    if name is not None and names:
+        error = UnknownNameError.of(kind, name, names)
+        raise UnknownNameError(error.message, facts=[("file", path), *error.facts], fixes=error.fixes)
 
 
 class RecordReader:
@@ -97,12 +108,7 @@ class RecordReader:
 
     def finish(self) -> None:
         """Raise `UnknownNameError`, after the last record, for a selected field that no record has."""
-        for name in self._fields or ():
-            if name in self._missing and self._seen:
-                error = UnknownNameError.of("field", name, self._seen)
-                raise UnknownNameError(
-                    error.message, facts=[("file", self._path), *error.facts], fixes=error.fixes
-                )
+        refuse_missing_fields("field", self._fields or (), self._missing, self._seen, self._path)
 
     def _identifier(self, number: int, record: Mapping[str, Any]) -> str:
         for name in self._id_fields:

@@ -1,6 +1,6 @@
-"""Reads documentation out of imported modules: built-ins, extensions in C, and modules made at import.
+"""Reader of the documentation of imported modules: built-ins, extensions in C, and modules created at import.
 
-Only modules named by the caller are imported; nothing in them is called.
+Nothing in the imported modules is called.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from termwise.collection.python_source import Entry, is_public
 
 @dataclass(frozen=True)
 class ImportedDocumentation:
-    """What imported modules say about themselves.
+    """Documentation of imported modules.
 
     Attributes
     ----------
     entries : tuple of Entry
-        No name twice. An object that a module shows under two names (``bisect.bisect`` and
-        ``bisect.bisect_right``) is listed under both.
+        Distinct names. An object with two names in a module (``bisect.bisect`` and ``bisect.bisect_right``) has two
+        entries.
     homes : frozenset of str
-        Full names under which the listed objects are defined, where these differ from the public names
-        (``"collections.abc"`` shows what ``"_collections_abc"`` defines).
+        Full names of definitions that differ from the public names (``"collections.abc"`` exports definitions of
+        ``"_collections_abc"``).
     modules : frozenset of str
-        The modules that could be imported.
+        Imported modules.
     """
 
     entries: tuple[Entry, ...]
@@ -45,9 +45,9 @@ class ImportedDocumentation:
         Parameters
         ----------
         modules : iterable of str
-            Names of modules that are safe to import; those this Python lacks are left out.
+            Names of modules that are safe to import; missing ones are skipped.
         hidden : collection of str
-            Modules that implement public ones and are not documented under their own name (``posixpath``).
+            Modules that implement public ones, such as ``posixpath``.
         """
         reader = _Reader(frozenset(hidden))
         imported = set()
@@ -84,7 +84,7 @@ class _Reader:
                 self.entries.append(Entry(name, f"{name}.{attribute}", signature, _doc(value)))
 
     def _belongs(self, value: object, module: str, attribute: str, exports: frozenset[str]) -> bool:
-        """Tell whether a module shows `value` as its own, and did not just import it for its own use."""
+        """Return whether `value` is part of a module, and not only imported for use in it."""
         if not isinstance(value, type) and not inspect.isroutine(value):
             return False
         if isinstance(value, MethodType):
@@ -96,12 +96,12 @@ class _Reader:
             return isinstance(value, BuiltinFunctionType)  # open belongs to io
         if not is_public(home):
             return attribute in exports or home == f"_{module}" or not exports
-        # Shown under a name of its own, such as timeit.default_timer or types.FunctionType.
+        # Exported under another name, such as timeit.default_timer or types.FunctionType.
         return attribute in exports and attribute != _name(value)
 
 
 def _unhooked(module: ModuleType, attribute: str) -> object:
-    """Return the original of a hook such as ``sys.excepthook`` that a program may have replaced."""
+    """Return the original of a hook, such as ``sys.excepthook``, which programs can replace."""
     value = vars(module)[attribute]
     return vars(module).get(f"__{attribute}__", value) if attribute.endswith("hook") else value
 
@@ -137,7 +137,7 @@ def _is_private(base: type, module: str) -> bool:
 
 
 def _members(cls: type, module: str) -> dict[str, tuple[type, Any]]:
-    """Return the public members a class defines itself or takes over from private bases."""
+    """Return the public members of a class, with those from private bases."""
     members: dict[str, tuple[type, Any]] = {}
     constants = getattr(cls, "__members__", {}) if issubclass(cls, enum.Enum) else {}
     for owner in cls.__mro__:
@@ -162,11 +162,11 @@ def _constructor(cls: type) -> str | None:
 
 
 def _signature(value: Any, *, bound: bool) -> str | None:
-    """Write the parameters as a caller sees them: no annotations, no ``self`` where `bound`."""
+    """Write the parameters without annotations, and without ``self`` if `bound`."""
     try:
         parameters = list(inspect.signature(value).parameters.values())
     except (ValueError, TypeError, AttributeError, NameError):
-        return None  # none is given, or it names defaults that cannot be looked up
+        return None  # there is none, or its defaults are unknown names
     if bound:
         parameters = parameters[1:]
     parts: list[str] = []
@@ -188,7 +188,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _default(value: object) -> str:
-    """Write a default value without anything that changes from run to run."""
+    """Write a default value in a form that is equal in all runs."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):

@@ -1,9 +1,8 @@
-"""Reads documentation out of Python source files without running them.
+"""Reader of the documentation in Python source files, which are not executed.
 
-Every file is parsed with :mod:`ast`, one at a time; names, signatures and docstrings are kept. What it
-defines is listed under the public name people call it by: ``asyncio.gather``, not ``asyncio.tasks.gather``,
-because the package shows it; methods that a public class takes over from a private base
-(``argparse.ArgumentParser.add_argument``) are listed under the public class.
+:mod:`ast` parses each file; the reader keeps names, signatures and docstrings. Definitions have their public names:
+``asyncio.gather``, not ``asyncio.tasks.gather``, because the package exports it. Methods that a public class inherits
+from a private base (``argparse.ArgumentParser.add_argument``) belong to the public class.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ class Entry(NamedTuple):
     Attributes
     ----------
     module : str
-        The public module the name belongs to.
+        Public module of the name.
     name : str
-        The public qualified name, the module included.
+        Public qualified name, with the module.
     signature : str or None
-        In parentheses, as a caller writes it (without ``self``); None for modules and properties, and where
-        it is not known.
+        Parameters in parentheses, without ``self``; None for modules and properties, and if unknown.
     docstring : str
-        Cleaned as by `inspect.cleandoc`; empty where there is none.
+        Cleaned by `inspect.cleandoc`; can be empty.
     """
 
     module: str
@@ -45,20 +43,19 @@ class Entry(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A function, method, property or class as its source describes it.
+    """Function, method, property or class in a source file.
 
     Attributes
     ----------
     kind : {"function", "property", "class"}
-        What it is.
     signature : str or None
-        Of functions and methods, without ``self``.
+        Signature of functions and methods, without ``self``.
     docstring : str
-        Cleaned; empty where there is none.
+        Cleaned; can be empty.
     bases : tuple of str
-        Of classes: base classes as they are written, dotted.
+        Base classes of a class, as in the source.
     members : dict of str to Member
-        Of classes: what is defined inside, by name.
+        Definitions in a class, by name.
     """
 
     kind: Literal["function", "property", "class"]
@@ -69,27 +66,26 @@ class Member(NamedTuple):
 
 
 def is_public(name: str) -> bool:
-    """Tell whether no part of a dotted name starts with an underscore."""
+    """Return whether no part of a dotted name starts with an underscore."""
     return not name.startswith("_") and "._" not in name
 
 
 def find_modules(root: Path, names: Iterable[str], *, skip: Collection[str]) -> dict[str, Path]:
-    """Find the source files of modules and, for packages, of all modules inside.
+    """Find the source files of modules, and of all modules in packages.
 
     Parameters
     ----------
     root : Path
-        Folder that holds the modules.
+        Folder of the modules.
     names : iterable of str
-        Top-level module names to look for; those without a source file are left out.
+        Names of top-level modules; those without a source file are skipped.
     skip : collection of str
-        Full names of modules and packages to leave out; a package takes what is inside with it. Folders
-        called ``test`` or ``tests`` are always left out.
+        Full names of skipped modules and packages. Folders ``test`` and ``tests`` are always skipped.
 
     Returns
     -------
     dict of str to Path
-        Full module name to file, sorted by name; private modules too, as public ones show their contents.
+        Files by full module name, sorted; with private modules, whose contents public ones export.
     """
     found: dict[str, Path] = {}
     for name in names:
@@ -116,22 +112,22 @@ def _inside(folder: Path, package: str, skip: Collection[str]) -> Iterator[tuple
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """What one file says, without the file.
+    """Definitions, imports and exports of a source file.
 
     Attributes
     ----------
     name : str
         Full module name.
     docstring : str
-        Cleaned; empty where there is none.
+        Cleaned; can be empty.
     members : dict of str to Member
-        Functions and classes at the top level, the branches of ``if`` and ``try`` included.
+        Functions and classes at the top level, also in branches of ``if`` and ``try``.
     imports : dict of str to (str, str)
-        Names imported from elsewhere: local name to (module, name there).
+        Module and name of each imported name, by local name.
     stars : tuple of str
-        Modules from which everything is imported.
+        Modules of ``from MODULE import *``.
     exports : list of expressions, or None
-        The parts of ``__all__``, not yet evaluated; None where there is no ``__all__``.
+        Parts of ``__all__``, not evaluated; None without ``__all__``.
     """
 
     name: str
@@ -175,7 +171,7 @@ class ModuleSource:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements in order, going into the branches that decide between platforms and versions."""
+    """Yield statements in order, also in branches for platforms and versions."""
     for node in body:
         if isinstance(node, ast.If):
             if not _is_main_guard(node.test):
@@ -198,7 +194,7 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 
 def _origin(node: ast.ImportFrom, package: str) -> str:
-    """Return the full name of the module an import statement names, relative or not."""
+    """Return the full module name of an import statement, relative or not."""
     if node.level == 0:
         return node.module or ""
     parts = package.split(".")
@@ -211,7 +207,7 @@ def _is_all(node: ast.expr) -> bool:
 
 
 def _added_to_all(node: ast.stmt) -> ast.expr | None:
-    """Return what ``+=``, ``extend`` or ``append`` adds to ``__all__``, as a sequence."""
+    """Return the sequence that ``+=``, ``extend`` or ``append`` adds to ``__all__``."""
     if isinstance(node, ast.AugAssign) and _is_all(node.target):
         return node.value
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
@@ -225,7 +221,7 @@ def _added_to_all(node: ast.stmt) -> ast.expr | None:
 
 
 def _members(body: Iterable[ast.stmt], *, inside_class: bool) -> dict[str, Member]:
-    """Collect definitions; of several under one name the first that is documented, else the first."""
+    """Collect definitions; of equal names, the first with a docstring, or else the first."""
     found: dict[str, Member] = {}
     for node in _statements(body):
         if isinstance(node, Definition) and (node.name not in found or not found[node.name].docstring):
@@ -255,7 +251,7 @@ def _last_name(decorator: ast.expr) -> str:
 
 
 def _signature(given: ast.arguments, *, bound: bool) -> str:
-    """Write the parameters as a caller sees them: no annotations, no ``self`` where `bound`."""
+    """Write the parameters without annotations, and without ``self`` if `bound`."""
     positional, ordinary = _names(given.posonlyargs), _names(given.args)
     if bound and (positional or ordinary):
         del (positional or ordinary)[0]
@@ -278,14 +274,14 @@ def _names(arguments: Iterable[ast.arg]) -> list[ast.arg]:
 
 @dataclass(frozen=True)
 class SourceLibrary:
-    """A set of modules and the public names of what they define.
+    """Modules and the public names of their definitions.
 
     Parameters
     ----------
     modules : mapping of str to ModuleSource
-        By full module name, private ones included.
+        By full module name, with private modules.
     elsewhere : collection of str, optional
-        Full names (``"json.decoder.JSONDecoder"``) that are documented by other means, not to be listed.
+        Full names (``"json.decoder.JSONDecoder"``) that are documented elsewhere and skipped.
     """
 
     modules: Mapping[str, ModuleSource]
@@ -293,7 +289,7 @@ class SourceLibrary:
 
     @classmethod
     def read(cls, files: Mapping[str, Path], *, elsewhere: Collection[str] = ()) -> SourceLibrary:
-        """Parse `files` (full module name to path); files that are not readable Python are left out."""
+        """Parse files by full module name; files that cannot be parsed are skipped."""
         modules = {}
         for name, path in files.items():
             with suppress(SyntaxError, ValueError, OSError):
@@ -301,7 +297,7 @@ class SourceLibrary:
         return cls(modules, elsewhere)
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the documentation of every public name, module by module; no name twice."""
+        """Yield the documentation of every public name once, by module."""
         for module in self.modules.values():
             if is_public(module.name):
                 yield Entry(module.name, module.name, None, module.docstring)
@@ -321,7 +317,7 @@ class SourceLibrary:
 
     @cached_property
     def public_names(self) -> dict[str, str]:
-        """Public names of top-level definitions: from the full name where it is defined to that name."""
+        """Public names of top-level definitions, by the full name of the definition."""
         moved: dict[str, str] = {}
         modules = [name for name in self.modules if is_public(name)]
         for module in sorted(modules, key=lambda name: (name.count("."), name)):
@@ -339,10 +335,10 @@ class SourceLibrary:
         return names | {home: public for home, public in moved.items() if public not in taken}
 
     def _shown(self, module: str) -> Iterator[tuple[str, str]]:
-        """Yield what a module shows on purpose although it is defined elsewhere: name and home.
+        """Yield the names and full names of definitions that a module exports from other modules.
 
-        This is what ``__all__`` lists, what is taken over whole from a module inside, and, where there is no
-        ``__all__``, what comes from private modules; in each case only if its home is private or inside.
+        These are the names in ``__all__``, all names of a star import from a module inside, and, without ``__all__``,
+        names from private modules; in each case only if the defining module is private or inside.
         """
         source, exports = self.modules[module], self.exports(module)
         names = dict.fromkeys(exports or ())
@@ -361,7 +357,7 @@ class SourceLibrary:
                 yield name, home
 
     def _home(self, module: str, name: str) -> str | None:
-        """Return the full name under which ``module.name`` is defined, or None where it is not known."""
+        """Return the full name of the definition of ``module.name``, or None if unknown."""
         seen: set[tuple[str, str]] = set()
         while (module, name) not in seen and module in self.modules:
             seen.add((module, name))
@@ -378,7 +374,7 @@ class SourceLibrary:
         return None
 
     def _loaded_later(self, package: str, name: str) -> str | None:
-        """Find what a package loads on first use: exactly one module inside defines it."""
+        """Find a name that a package loads on first use: exactly one module inside defines it."""
         inside = [
             other
             for other in self.modules
@@ -393,7 +389,7 @@ class SourceLibrary:
         return name in source.members or name in source.imports
 
     def exports(self, module: str) -> tuple[str, ...] | None:
-        """Return the names in ``__all__`` of a module, or None where there is none that can be read."""
+        """Return the names in ``__all__`` of a module, or None if there is none that can be evaluated."""
         if module not in self._exports:
             self._exports[module] = None
             parts = self.modules[module].exports if module in self.modules else None
@@ -408,7 +404,7 @@ class SourceLibrary:
         return {}
 
     def _strings(self, node: ast.expr, module: str) -> list[str] | None:
-        """Evaluate strings that are written out, added up, or the ``__all__`` of another module."""
+        """Evaluate literal strings, sums of them, or the ``__all__`` of another module."""
         if isinstance(node, ast.List | ast.Tuple):
             values = [item.value for item in node.elts if isinstance(item, ast.Constant)]
             texts = [value for value in values if isinstance(value, str)]
@@ -432,7 +428,7 @@ class SourceLibrary:
         return members
 
     def _bases(self, member: Member, module: ModuleSource) -> Iterator[tuple[str, Member, ModuleSource]]:
-        """Yield the base classes that can be found: full name, class, module."""
+        """Yield the known base classes: full name, class, module."""
         for base in member.bases:
             prefix, _, name = base.rpartition(".")
             home = self._home(prefix or module.name, name)
@@ -444,7 +440,7 @@ class SourceLibrary:
                 yield home, found, source
 
     def _constructor(self, member: Member, module: ModuleSource) -> str | None:
-        """Return the signature of the nearest ``__init__`` or ``__new__`` that can be found."""
+        """Return the signature of the nearest known ``__init__`` or ``__new__``."""
         for name in ("__init__", "__new__"):
             if name in member.members:
                 return member.members[name].signature

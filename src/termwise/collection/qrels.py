@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from os.path import isdir
 from pathlib import Path
 
-from termwise.collection.columns import is_whole, split
+from termwise.collection.columns import is_whole, read_columns
 from termwise.collection.datasets import PREFIX, dataset_qrels
-from termwise.collection.lines import read_lines
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Qrel
 
@@ -16,8 +15,8 @@ HEADERS = frozenset({"query-id", "query_id", "qid"})
 """Names of the first column in a header, in lower case."""
 
 FORMS = {
-    4: "query id, iteration, document id, relevance (a whole number of 18 digits at most)",
-    3: "query id, document id, relevance (a whole number of 18 digits at most)",
+    4: "query id, iteration, document id, relevance",
+    3: "query id, document id, relevance",
 }
 """Formats by number of columns."""
 
@@ -92,19 +91,15 @@ def _split_file(folder: Path, split: str) -> Path:
 
 def _numbered(path: Path) -> Iterator[tuple[int, Qrel]]:
     """Yield the judgments of a file with their line numbers."""
-    width = 0
-    for number, line in read_lines(path):
-        columns = split(line, [width] if width else FORMS)
-        if not width and len(columns) in FORMS:
-            width = len(columns)
-            if columns[0].lower() in HEADERS and not is_whole(columns[-1]):
-                continue
-        if len(columns) != width or not is_whole(columns[-1]) or len(columns[-1]) > _LONGEST_GRADE:
-            expected = FORMS.get(width) or " -- or -- ".join(FORMS.values())
-            raise MalformedRecordError.at(
-                path, number, expected=expected, seen=line, message="a judgment is not usable"
-            )
-        yield number, Qrel(columns[0], columns[-2], int(columns[-1]), columns[1] if width == 4 else "0")
+    first = True
+    for number, columns in read_columns(path, FORMS):
+        query_id, *iteration, doc_id, grade = columns
+        if is_whole(grade) and len(grade) <= _LONGEST_GRADE:
+            yield number, Qrel(query_id, doc_id, int(grade), iteration[0] if iteration else "0")
+        elif not first or query_id.lower() not in HEADERS or is_whole(grade):
+            expected = "a relevance: a whole number of at most 18 digits"
+            raise MalformedRecordError.at(path, number, expected=expected, seen=" ".join(columns))
+        first = False
 
 
 def _without_conflicts(source: str | Path, numbered: Iterable[tuple[int, Qrel]]) -> list[Qrel]:
@@ -157,14 +152,10 @@ def read_seeds(path: str | Path) -> dict[str, frozenset[str]]:
     ...     read_seeds(path)
     {'q1': frozenset({'d7'})}
     """
-    path = Path(path)
     seeds: dict[str, set[str]] = {}
     first = True
-    for number, line in read_lines(path):
-        columns = split(line, [2])
-        if len(columns) != 2:
-            raise MalformedRecordError.at(path, number, expected="a query id and a document id", seen=line)
-        if not (first and columns[0].lower() in HEADERS):
-            seeds.setdefault(columns[0], set()).add(columns[1])
+    for _, (query_id, doc_id) in read_columns(Path(path), {2: "query id, document id"}):
+        if not (first and query_id.lower() in HEADERS):
+            seeds.setdefault(query_id, set()).add(doc_id)
         first = False
     return {query_id: frozenset(doc_ids) for query_id, doc_ids in seeds.items()}

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from termwise.collection.columns import check_writable, is_whole, split
-from termwise.collection.lines import read_lines
+from termwise.collection.columns import check_writable, is_whole, read_columns
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Ranking, Run
 from termwise.storage.atomic_file import written_whole
@@ -115,22 +114,15 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
             fixes=[f"if it is an index, rank the queries with it: `Searcher.open({path})`"],
         )
     table: dict[str, _Rows] = {}
-    width, tag = 0, ""
-    for number, line in read_lines(path):
-        columns = split(line, [width] if width else FORMS)
-        if not width and len(columns) in FORMS:
-            width = len(columns)
-            tag = columns[5] if width == 6 else ""
-        if len(columns) != width:
-            expected = FORMS.get(width) or " -- or -- ".join(FORMS.values())
-            raise MalformedRecordError.at(
-                path, number, expected=f"{width or '6 or 3'} columns: {expected}", seen=line
-            )
+    tag = ""
+    for number, columns in read_columns(path, FORMS):
+        if not table and len(columns) == 6:
+            tag = columns[5]
         rank, score = _numbers(columns, path, number)
         rows = table.get(columns[0])
         if rows is None:
             rows = table[columns[0]] = _Rows()
-        rows.doc_ids.append(intern(columns[2] if width == 6 else columns[1]))
+        rows.doc_ids.append(intern(columns[2 if len(columns) == 6 else 1]))
         rows.ranks.append(rank)
         rows.scores.append(score)
         rows.lines.append(number)

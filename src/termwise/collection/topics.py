@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 
-from termwise.collection.fields import join
+from termwise.collection.fields import join, refuse_missing_fields
 from termwise.collection.lines import read_bytes, read_lines
-from termwise.errors import MalformedRecordError, UnknownNameError
+from termwise.errors import MalformedRecordError
 from termwise.records import Query
 
 LABELS = {
@@ -85,10 +85,7 @@ def read_topics(path: Path, fields: tuple[str, ...] | None) -> Iterator[tuple[in
         missing.difference_update(topic)
         seen.update(dict.fromkeys(topic))
         yield number, Query(_number(topic, path, number), _text(topic, fields, path, number))
-    for name in fields or ():
-        if name in missing and seen:
-            error = UnknownNameError.of("field of topics", name, [name for name in seen if name])
-            raise UnknownNameError(error.message, facts=[("file", path), *error.facts], fixes=error.fixes)
+    refuse_missing_fields("field of topics", fields or (), missing, filter(None, seen), path)
 
 
 def _number(topic: Mapping[str, str], path: Path, number: int) -> str:

@@ -61,7 +61,7 @@ def test_lines_that_are_refused(tmp_path: Path, line: str) -> None:
 def test_a_grade_of_too_many_digits_is_refused_and_shortened(tmp_path: Path, digits: int) -> None:
     path = tmp_path / "qrels"
     path.write_text(f"q1 0 d1 {10**17}\nq1 0 d2 {'9' * digits}\n")
-    with pytest.raises(MalformedRecordError, match="18 digits at most") as error:
+    with pytest.raises(MalformedRecordError, match="at most 18 digits") as error:
         read_qrels(path)
     assert dict(error.value.facts)["line"] == 2
     assert len(dict(error.value.facts)["seen"]) <= 120
