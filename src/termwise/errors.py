@@ -7,7 +7,7 @@
     │   ├── UnknownNameError           a model, analyzer, parameter or measure that does not exist
     │   ├── ParameterError             a known parameter with a value outside its range
     │   ├── IndexExistsError           the output folder already holds an index
-    │   ├── ForeignFolderError         the output folder has files of other programs
+    │   ├── ForeignFolderError         the output folder has other files
     │   └── InferenceRequiredError     the call needs a network, and there is none
     ├── DataError                  3   input data are not as expected
     │   ├── MissingFileError           a path that does not exist or cannot be read
