@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Shared machines stall; a slow example is not a failure, and a failure must come back the same.
+# Examples can be slow on shared machines, which is not a failure; failures must be reproducible.
 settings.register_profile("termwise", deadline=None, derandomize=True)
 settings.load_profile("termwise")
 
@@ -17,7 +17,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Return the folder of judged collections beside the repository; skip, loudly, where there is none."""
+    """Return the folder of judged collections beside the repository; skip with a warning without one."""
     if not SHARED.is_dir():
         message = f"skipped: the judged collections are not at {SHARED}"
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The import contract as data: layers from top to bottom, and what each large library may be imported by."""
+"""Import contract as data: layers from top to bottom, and the layers that may import each large library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("display", "kernels", "progress", "_version"),
 )
-"""Folders and top-level modules. Each may import what stands in a lower row, and nothing in its own row or above."""
+"""Folders and top-level modules. Each may import from lower rows only."""
 
 LIBRARIES: dict[str, set[str]] = {
     "torch": {"train", "yardsticks"},
@@ -53,7 +53,7 @@ QUERY_SIDE = {
     "termwise.models.attachments",
     "termwise.models.idf_power",
 }
-"""What `engine`, `explain` and `search` may import of `models`."""
+"""Modules of `models` that `engine`, `explain` and `search` may import."""
 
 PROBES_WITHOUT_RANKERS = ("core", "report", "language", "axioms", "behaviour", "manipulations", "sources")
 """Folders of `probes` that import no rankers and no indexing, and of `scorers` the protocol and fingerprints only."""

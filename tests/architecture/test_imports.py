@@ -42,7 +42,7 @@ def is_type_checking(node: ast.AST) -> bool:
 
 
 def nodes(tree: ast.AST, *, types: bool, functions: bool) -> Iterator[ast.AST]:
-    """Yield all nodes, with or without those that only type checkers read and those inside functions."""
+    """Yield all nodes, with or without those for type checkers only and those inside functions."""
     for node in ast.iter_child_nodes(tree):
         if is_type_checking(node) and not types:
             continue
@@ -53,7 +53,7 @@ def nodes(tree: ast.AST, *, types: bool, functions: bool) -> Iterator[ast.AST]:
 
 
 def imported(path: Path, *, types: bool = True, functions: bool = True) -> Iterator[str]:
-    """Yield every module that a file imports; a name imported from a package is its module where it is one."""
+    """Yield every module that a file imports, including modules imported as names of a package."""
     for node in nodes(ast.parse(path.read_text()), types=types, functions=functions):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,4 @@
-"""Inference-free means: searching needs no neural library, not even an installed one."""
+"""Inference-free search: it needs no neural library, not even an installed one."""
 
 from __future__ import annotations
 

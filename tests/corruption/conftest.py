@@ -23,9 +23,9 @@ GOLDEN = HERE.parent / "golden"
 
 @pytest.fixture
 def run() -> Callable[..., Any]:
-    """Return a function that runs a program of this folder and returns the JSON it prints.
+    """Return a function that runs a program of this folder in a new process and returns its JSON output.
 
-    A crash of the interpreter is then a failed test, not the end of all tests.
+    A crash of the interpreter then fails one test only.
     """
 
     def run(name: str, *arguments: object, **variables: str) -> Any:
@@ -43,7 +43,7 @@ def run() -> Callable[..., Any]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return an environment in which a program finds the package this process uses."""
+    """Return an environment in which a program imports the same package as this process."""
     source = str(Path(termwise.__file__).resolve().parents[1])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables}
@@ -51,7 +51,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 @pytest.fixture
 def start() -> Callable[..., subprocess.Popen[str]]:
-    """Return a function that starts a program of this folder and leaves it running."""
+    """Return a function that starts a program of this folder in the background."""
     started: list[subprocess.Popen[str]] = []
 
     def start(name: str, *arguments: object) -> subprocess.Popen[str]:
@@ -76,25 +76,25 @@ def start() -> Callable[..., subprocess.Popen[str]]:
 
 @pytest.fixture(params=["impacts", "floats", "texts"])
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Return a copy of one of the kept indexes."""
+    """Return a copy of one of the golden indexes."""
     return copy_of(request.param, tmp_path)
 
 
 @pytest.fixture
 def impacts(tmp_path: Path) -> Path:
-    """Return a copy of the kept index of impacts."""
+    """Return a copy of the golden index of impacts."""
     return copy_of("impacts", tmp_path)
 
 
 @pytest.fixture
 def floats(tmp_path: Path) -> Path:
-    """Return a copy of the kept index of real weights."""
+    """Return a copy of the golden index of real weights."""
     return copy_of("floats", tmp_path)
 
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    """Return a copy of the kept index with texts."""
+    """Return a copy of the golden index with texts."""
     return copy_of("texts", tmp_path)
 
 
@@ -103,9 +103,9 @@ def copy_of(name: str, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def resealing() -> ModuleType:
-    """Return the module that damages files and puts their checksums right again."""
-    spec = importlib.util.spec_from_file_location("termwise_resealing", HERE / "resealing.py")
+def reseal() -> ModuleType:
+    """Return the module that changes files and recomputes their checksums."""
+    spec = importlib.util.spec_from_file_location("termwise_reseal", HERE / "reseal.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

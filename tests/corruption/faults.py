@@ -1,16 +1,16 @@
-"""Build an index again and again while something goes wrong at each step in turn, and look at what is left.
+"""Build an index with a fault at each step in turn, and check the folder after it.
 
-Usage: ``faults.py FOLDER kill | refuse | limit``. Each is done twice, without and with an index that is there.
+Usage: ``faults.py FOLDER kill | refuse | limit``. Each mode runs in a new folder and over an existing index.
 
 ``kill``
-    The process dies, without any clean-up, just before its n-th step.
+    The process is killed before its n-th step, without any clean-up.
 ``refuse``
-    The system refuses the n-th step: no space left on the device.
+    The n-th step fails with "no space left on device".
 ``limit``
     No file may grow beyond n bytes.
 
-A step is a call that opens, makes, renames, removes, maps or flushes something in the folder. Afterwards the folder
-must hold the old index or the new one, whole, and the next build must succeed and tidy up.
+A step is a call that opens, creates, renames, removes, maps or flushes a file in the folder. Afterwards the folder must
+contain the complete old or new index, and the next build must succeed and remove left-over files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EVENTS = frozenset(
 
 
 def build(folder: Path, documents: int) -> None:
-    """Build an index over whatever is there."""
+    """Build an index, in place of an existing one."""
     rows = [{i % 40: 1.5 + i % 7, 40: float(i % 3)} for i in range(documents)]
     with IndexWriter(folder, overwrite=True, store_text=True) as writer:
         writer.add(
@@ -50,7 +50,7 @@ def build(folder: Path, documents: int) -> None:
 
 
 def generation(folder: Path) -> int | None:
-    """Return the number of documents of the index that is there, after reading all of it."""
+    """Read the whole index in a folder and return its number of documents; None without an index."""
     if not (folder / "manifest.json").exists():
         return None
     assert verify(folder) == []
@@ -63,12 +63,12 @@ def generation(folder: Path) -> int | None:
 
 
 def listed(folder: Path) -> set[str]:
-    """Return what lies in the folder."""
+    """Return the names of the files in a folder."""
     return set(os.listdir(folder)) if folder.exists() else set()
 
 
 def begin_again(folder: Path, old: int | None) -> None:
-    """Build over whatever was left, which must succeed and tidy up; then have `old` documents there, or no folder."""
+    """Build over the left files, which must be removed; leave an index of `old` documents, or no folder."""
     build(folder, 20 if old is None else old)
     files = {file.name for file in Index.open(folder).manifest.files()}
     assert listed(folder) == files | {"manifest.json"}
@@ -79,7 +79,7 @@ def begin_again(folder: Path, old: int | None) -> None:
 
 
 class Steps:
-    """Counts the steps taken in a folder, and does something at one of them."""
+    """Counter of the steps in a folder, with an action at one of them."""
 
     def __init__(self) -> None:
         self.folder = ""
@@ -88,11 +88,11 @@ class Steps:
         self.act: Callable[[], None] = lambda: None
         self.event = ""
         sys.addaudithook(self.hear)
-        # Flushing is not audited. It matters when the machine dies, not when a process does, and takes long.
+        # Python does not audit fsync. It matters for power failures, not for killed processes, and is slow.
         os.fsync = lambda descriptor: self.step("flush")
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take note of what the interpreter is about to do."""
+        """Count an audit event of the interpreter if it is a step."""
         if self.folder and event in EVENTS:
             named = [str(a) for a in arguments if isinstance(a, str | bytes | os.PathLike)]
             if event in ("fcntl.flock", "mmap.__new__") or any(
@@ -101,7 +101,7 @@ class Steps:
                 self.step(event)
 
     def step(self, event: str) -> None:
-        """Count, and act where it is time."""
+        """Count a step, and act at the wanted one."""
         if not self.folder:
             return
         self.taken += 1
@@ -111,7 +111,7 @@ class Steps:
 
     @contextmanager
     def counting(self, folder: Path, wanted: int | None, act: Callable[[], None]) -> Iterator[None]:
-        """Count the steps taken inside."""
+        """Count the steps inside the context."""
         self.folder, self.taken, self.wanted, self.act, self.event = str(folder), 0, wanted, act, ""
         try:
             yield
@@ -120,12 +120,12 @@ class Steps:
 
 
 def die() -> None:
-    """End this process as the out-of-memory killer does."""
+    """Kill this process, as the out-of-memory killer does."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def refuse() -> None:
-    """Do as a full disk does."""
+    """Raise the error of a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -135,7 +135,7 @@ def kill(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
     seen: dict[str, int] = {}
     number = 0
     while True:
-        number += 1 if old is not None else 3  # every third is enough where there is nothing to lose
+        number += 1 if old is not None else 3  # every third step is enough without an old index
         child = os.fork()
         if child == 0:
             with steps.counting(folder, number, die):
@@ -151,7 +151,7 @@ def kill(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
         begin_again(folder, old)
 
 
-def refusing(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
+def refuse_steps(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
     """Refuse each step of a build."""
     begin_again(folder, old)
     seen: dict[str, int] = {}
@@ -172,13 +172,13 @@ def refusing(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
         left = generation(folder)
         assert left in (old, 50), what
         if error is None:
-            assert left == 50, what  # only tidying up was refused
+            assert left == 50, what  # only the clean-up failed
         else:
             refused += 1
             assert isinstance(error, StorageError), what
             assert str(dict(error.facts)["path"]).startswith(str(folder)), what
             if left == old:
-                # Where locking itself fails nobody knows whose the lock file is, so it stays.
+                # If locking fails, the owner of the lock file is not known, so that it is not removed.
                 assert listed(folder) - ({".lock"} if steps.event == "fcntl.flock" else set()) == before, what
         seen[str(left)] = seen.get(str(left), 0) + 1
         events[steps.event] = events.get(steps.event, 0) + 1
@@ -186,7 +186,7 @@ def refusing(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
 
 
 def limit(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
-    """Let no file grow beyond a few bytes, then a few more."""
+    """Limit the size of files, with increasing limits."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     begin_again(folder, old)
     before = {name: (folder / name).read_bytes() for name in listed(folder)}
@@ -206,14 +206,14 @@ def limit(folder: Path, steps: Steps, old: int | None) -> dict[str, Any]:
         assert isinstance(error, StorageError), error
         assert str(dict(error.facts)["path"]).startswith(str(folder)), error
         assert {name: (folder / name).read_bytes() for name in listed(folder)} == before
-    raise AssertionError("no size was enough")
+    raise AssertionError("no limit was sufficient")
 
 
 def main(folder: Path, mode: str) -> None:
-    """Run one of the three."""
+    """Run one mode."""
     programs: dict[str, Callable[[Path, Steps, int | None], dict[str, Any]]] = {
         "kill": kill,
-        "refuse": refusing,
+        "refuse": refuse_steps,
         "limit": limit,
     }
     steps = Steps()

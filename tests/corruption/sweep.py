@@ -1,8 +1,8 @@
-"""Open and use an index again and again, each time with one byte changed.
+"""Open and use an index repeatedly, each time with one changed byte.
 
-Whatever happens must be an error of ours or no error at all. Run apart from the tests, since what is looked for may
-end the interpreter; with ``NUMBA_DISABLE_JIT=1`` the kernels run as plain Python, where a position outside an
-array is an IndexError instead of silence.
+Every use must succeed or raise an error of termwise. The program runs in a separate process, because a defect can crash
+the interpreter; with ``NUMBA_DISABLE_JIT=1`` the kernels run as plain Python, in which an index outside an array raises
+IndexError.
 
 Usage: ``sweep.py PATTERN FOLDER:STEP [FOLDER:STEP ...]`` changes every STEP-th byte of each folder.
 """
@@ -27,7 +27,7 @@ ANALYZER = make_analyzer("whitespace")
 
 
 def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
-    """Do with an index what users do."""
+    """Use an index in all public ways."""
     index = Index.open(folder)
     searcher = Searcher(index, CountQueryEncoder(ANALYZER, index.vocabulary))
     for query in queries:
@@ -43,7 +43,7 @@ def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
 
 
 def attempt(action: object) -> None:
-    """Go on with the next action where one is refused as it should be."""
+    """Run an action, which may raise an error of termwise."""
     try:
         action()  # type: ignore[operator]
         outcomes["done"] += 1
@@ -55,7 +55,7 @@ outcomes: Counter[str] = Counter()
 
 
 def sweep(folder: Path, pattern: int, step: int) -> int:
-    """Change one byte at a time; return how many were."""
+    """Change one byte at a time, and return the number of changes."""
     index = Index.open(folder)
     tokens = [index.vocabulary.token(i) for i in range(len(index.vocabulary))]
     doc_ids = [index.doc_id(i) for i in range(min(5, len(index)))]

@@ -56,7 +56,7 @@ def test_a_writer_in_another_process_keeps_others_out_until_it_is_gone(
     folder = tmp_path / "index"
     if there:
         build(folder, 3)
-    process = start("rebuilding", folder, "hold")
+    process = start("concurrent_writer", folder, "hold")
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     for _ in range(2):
@@ -64,7 +64,7 @@ def test_a_writer_in_another_process_keeps_others_out_until_it_is_gone(
             IndexWriter(folder, overwrite=True)
         assert dict(caught.value.facts)["index"] == folder
     if there:
-        assert len(Index.open(folder)) == 3  # readers are not kept out
+        assert len(Index.open(folder)) == 3  # the lock does not exclude readers
     else:
         with pytest.raises(NotAnIndexError, match="was not finished"):
             Index.open(folder)
@@ -78,7 +78,7 @@ def test_a_writer_in_another_process_keeps_others_out_until_it_is_gone(
 
 
 def test_an_interrupted_writer_in_another_process_tidies_up(tmp_path: Path, start: Start) -> None:
-    process = start("rebuilding", tmp_path / "index", "hold")
+    process = start("concurrent_writer", tmp_path / "index", "hold")
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
@@ -87,7 +87,7 @@ def test_an_interrupted_writer_in_another_process_tidies_up(tmp_path: Path, star
 
 
 def check(index: Index, documents: int) -> None:
-    """Look at every part of an index: all must be of one generation."""
+    """Check that all parts of an index are of one generation."""
     assert index.manifest.encoder == {"documents": documents}
     assert index.attachment("file") == str(documents).encode()
     for ordinal in (0, documents - 1):
@@ -98,7 +98,7 @@ def check(index: Index, documents: int) -> None:
 
 def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, start: Start) -> None:
     folder = tmp_path / "index"
-    process = start("rebuilding", folder, "loop", 1.5)
+    process = start("concurrent_writer", folder, "loop", 1.5)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     first = Index.open(folder)
@@ -111,5 +111,5 @@ def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, sta
     assert process.returncode == 0
     assert published > 4
     assert min(opened.values()) > 0
-    check(first, len(first))  # whatever became of its files
+    check(first, len(first))  # also after its files were replaced
     assert verify(folder) == []

@@ -16,7 +16,7 @@ from termwise.weights import TermWeights
 
 
 def flips(folder: Path, pattern: int) -> Iterator[tuple[Path, int]]:
-    """Change each byte of each file, and put it back afterwards."""
+    """Change and restore each byte of each file."""
     for path in sorted(folder.iterdir()):
         with path.open("r+b", buffering=0) as file:
             original = file.read()
@@ -41,11 +41,11 @@ def test_verify_finds_every_flipped_byte_and_names_its_place(impacts: Path, patt
         assert name == path.name, position
         found += 1
         if offset is not None:
-            # Parts of the header and the table share one checksum, and so do the numbers of a section.
+            # One checksum covers the header and the table in parts, and one the numbers of a section.
             assert offset in (0, 8, 48) or position - 64 < offset <= position
             known += 1
     assert found == sum(path.stat().st_size for path in impacts.iterdir())
-    assert known > found / 3  # the manifest, the attachment and bytes between sections have only one checksum
+    assert known > found / 3  # manifest, attachment and padding have one checksum only
     assert verify(impacts) == []
 
 

@@ -1,4 +1,4 @@
-"""Indexes that were changed by somebody who can compute checksums.
+"""Indexes that were changed with recomputed checksums.
 
 An index may come from somebody else, so checksums prove nothing: every number of a file is a position a kernel may
 follow. `verify` compares the parts with each other, and using such an index must be harmless.
@@ -24,10 +24,10 @@ def test_every_number_of_every_section_changed_to_extremes(
     impacts: Path, floats: Path, texts: Path, run: Callable[..., Any], compiled: bool
 ) -> None:
     folders = [f"{impacts}:{3 if compiled else 1}", f"{floats}:3", f"{texts}:{4 if compiled else 2}"]
-    result = run("resealing", *folders, **({} if compiled else {"NUMBA_DISABLE_JIT": "1"}))
+    result = run("reseal", *folders, **({} if compiled else {"NUMBA_DISABLE_JIT": "1"}))
     assert sum(result["impacts"]["changed"].values()) > 100
-    # Both views of the postings, the biases and the terms are told twice, so that no single change goes unnoticed;
-    # an identifier, a text, a floor or a real weight may say anything.
+    # Postings, biases and terms are stored twice, so that every single change is noticed. Identifiers, texts, floors
+    # and real weights can have any value.
     for name, found in result.items():
         free = {"floors", "query_weights", "ids.data", "ids.offsets", "groups.data", "texts.start"}
         if name == "floats":
@@ -35,10 +35,10 @@ def test_every_number_of_every_section_changed_to_extremes(
         assert {section for section, count in found["unnoticed"].items() if count} <= free
 
 
-def test_resealing_without_a_change_is_no_damage(impacts: Path, resealing: ModuleType) -> None:
+def test_an_unchanged_file_with_new_checksums_is_valid(impacts: Path, reseal: ModuleType) -> None:
     before = {path.name: path.read_bytes() for path in impacts.iterdir()}
     for kind in ("terms", "segment", "ids"):
-        resealing.change(impacts, kind, lambda data: None)
+        reseal.change(impacts, kind, lambda data: None)
     assert {path.name: path.read_bytes() for path in impacts.iterdir()} == before
     assert verify(impacts) == []
 
@@ -65,23 +65,21 @@ def test_resealing_without_a_change_is_no_damage(impacts: Path, resealing: Modul
     ],
 )
 def test_verify_reports_inconsistent_contents(
-    impacts: Path, resealing: ModuleType, kind: str, section: str, position: int, value: int, what: str
+    impacts: Path, reseal: ModuleType, kind: str, section: str, position: int, value: int, what: str
 ) -> None:
-    path = resealing.change(impacts, kind, resealing.put(section, position, value))
+    path = reseal.change(impacts, kind, reseal.put(section, position, value))
     (damage,) = verify(impacts)
     assert (damage.file, damage.what) == (path.name, what)
 
 
-def test_a_damaged_table_of_strings_is_reported_with_its_offset(impacts: Path, resealing: ModuleType) -> None:
-    path = resealing.change(impacts, "ids", resealing.put("ids.sorted", 1, 0))
+def test_a_damaged_table_of_strings_is_reported_with_its_offset(impacts: Path, reseal: ModuleType) -> None:
+    path = reseal.change(impacts, "ids", reseal.put("ids.sorted", 1, 0))
     (damage,) = verify(impacts)
-    offset, _, _ = resealing.sections(path.read_bytes())["ids.sorted"]
+    offset, _, _ = reseal.sections(path.read_bytes())["ids.sorted"]
     assert (damage.file, damage.offset) == (path.name, offset + 4)
 
 
-def test_a_file_of_another_kind_or_another_index(
-    impacts: Path, resealing: ModuleType, tmp_path: Path
-) -> None:
+def test_a_file_of_another_kind_or_another_index(impacts: Path, reseal: ModuleType, tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in impacts.iterdir()}
     (floats,) = (Path(__file__).parents[1] / "golden" / "floats").glob("segment-*.tw")
     (texts,) = (Path(__file__).parents[1] / "golden" / "texts").glob("segment-*.tw")
@@ -94,7 +92,7 @@ def test_a_file_of_another_kind_or_another_index(
         ("segment", floats),
         ("segment", texts),  # another number of terms, and no biases
     ]:
-        path = resealing.replace(impacts, kind, other.read_bytes())
+        path = reseal.replace(impacts, kind, other.read_bytes())
         with pytest.raises(CorruptIndexError) as caught:
             Index.open(impacts)
         assert dict(caught.value.facts)["file"] == path
@@ -105,19 +103,19 @@ def test_a_file_of_another_kind_or_another_index(
             (impacts / name).write_bytes(data)
 
 
-def test_a_file_shorter_than_it_says(impacts: Path, resealing: ModuleType) -> None:
+def test_a_file_shorter_than_its_recorded_length(impacts: Path, reseal: ModuleType) -> None:
     (segment,) = impacts.glob("segment-*.tw")
     data = segment.read_bytes()
     for length in (0, 1, 47, 48, 960, len(data) - 1):
-        path = resealing.replace(impacts, "segment", data[:length])
+        path = reseal.replace(impacts, "segment", data[:length])
         with pytest.raises(CorruptIndexError) as caught:
             Index.open(impacts)
         assert dict(caught.value.facts)["file"] == path
-        resealing.replace(impacts, "segment", data)
+        reseal.replace(impacts, "segment", data)
 
 
 def edits() -> list[tuple[str, Callable[[dict[str, Any]], None]]]:
-    """Manifests that are well formed, but do not fit the files."""
+    """Manifests that are well formed but do not match the files are refused."""
 
     def more_documents(body: dict[str, Any]) -> None:
         body["documents"] = body["segments"][0]["documents"] = 4
@@ -152,34 +150,34 @@ def edits() -> list[tuple[str, Callable[[dict[str, Any]], None]]]:
 
 @pytest.mark.parametrize(("name", "edit"), edits())
 def test_a_manifest_that_does_not_fit_its_files(
-    impacts: Path, resealing: ModuleType, name: str, edit: Callable[[dict[str, Any]], None]
+    impacts: Path, reseal: ModuleType, name: str, edit: Callable[[dict[str, Any]], None]
 ) -> None:
-    body = resealing.read_manifest(impacts)
+    body = reseal.read_manifest(impacts)
     edit(body)
-    resealing.write_manifest(impacts, body)
+    reseal.write_manifest(impacts, body)
     with pytest.raises(CorruptIndexError) as caught:
         Index.open(impacts)
     assert Path(dict(caught.value.facts)["file"]).parent == impacts
 
 
-def test_a_background_that_the_files_do_not_hold(tmp_path: Path, resealing: ModuleType) -> None:
-    """Where the manifest promises biases, their arrays must be there: kernels read one for each document."""
+def test_background_biases_that_the_files_lack(tmp_path: Path, reseal: ModuleType) -> None:
+    """If the manifest declares biases, their arrays must exist, because kernels read one per document."""
     folder = Path(shutil.copytree(Path(__file__).parents[1] / "golden" / "texts", tmp_path / "texts"))
-    body = resealing.read_manifest(folder)
+    body = reseal.read_manifest(folder)
     body["background"] = True
-    resealing.write_manifest(folder, body)
+    reseal.write_manifest(folder, body)
     with pytest.raises(CorruptIndexError, match="damaged"):
         Index.open(folder)
 
 
-def test_names_that_lead_out_of_the_folder(impacts: Path, resealing: ModuleType, tmp_path: Path) -> None:
+def test_file_names_outside_the_folder(impacts: Path, reseal: ModuleType, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("nobody else's business")
-    original = resealing.read_manifest(impacts)
+    original = reseal.read_manifest(impacts)
     for name in ("../secret.txt", str(secret), "", ".", "..", "manifest.json"):
         body = copy.deepcopy(original)
         body["attachments"]["note.txt"].update(name=name, length=secret.stat().st_size)
-        resealing.write_manifest(impacts, body)
+        reseal.write_manifest(impacts, body)
         with pytest.raises(IndexFormatError) as caught:
             Index.open(impacts)
         assert isinstance(caught.value, DataError)

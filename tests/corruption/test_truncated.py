@@ -19,7 +19,7 @@ from termwise.index import Index, verify
 
 
 def lengths(size: int) -> list[int]:
-    """Return lengths at each boundary of 64 bytes and at odd places."""
+    """Return lengths at each boundary of 64 bytes and at other places."""
     odd = [1, 7, 8, 15, 47, 49, 63, 65, size // 2, size // 3, size - 2, size - 1]
     return sorted({n for n in [*range(0, size, 64), *odd] if 0 <= n < size})
 

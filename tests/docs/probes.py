@@ -1,6 +1,6 @@
-"""Write the tables in the reference of probes: what the package says of its own probes, a section a table.
+"""Write the tables of the reference of probes from their definitions, one table per section.
 
-Run from the root of the repository after a probe was added or defined otherwise::
+Run from the root of the repository after a probe was added or changed::
 
     python -m tests.docs.probes
 """
@@ -19,13 +19,13 @@ BY_GRADES = (
     "Each textual manipulation over part of the judged texts: `NAME-higher`, those whose grade is above the middle of\n"
     "all grades, such as 2 and 3 of 0 to 3; `NAME-lower`, the others. Samples are those of the probe over all grades."
 )
-"""In place of a table with two rows for each that stands in the one before."""
+"""Text in place of a table with two rows for each probe of the table before."""
 
 PAGE = ROOT / "docs" / "reference" / "probes.md"
 
 
 def reference() -> str:
-    """Return the page: what stands before the first table, and the tables."""
+    """Return the page: the text before the first table, and the tables."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## ")
     parts = [head]
     session = ProbeSession.open(language="rules")

@@ -1,11 +1,11 @@
-"""Write the output that snippets print now into the documents that show them.
+"""Write the current output of snippets to the documents.
 
-Run from the root of the repository, and read the difference before keeping it::
+Run from the root of the repository, and review the difference::
 
     python -m tests.docs.refresh [--check] [FILE ...]
 
-Output that still fits what is shown is left alone, ``...`` included. Programs and commands that fail are reported,
-and nothing is changed for them.
+Output that still matches is not changed, including ``...``. Programs and commands that fail are reported, and their
+output is not changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running what the documentation shows.
+"""Runner of the snippets in the documentation.
 
 Fenced blocks of three kinds are understood:
 
@@ -53,7 +53,7 @@ _ENVIRONMENT = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE",
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, its lines without the fences, and where it stands."""
+    """Fenced block: language, lines without the fences, and position."""
 
     path: Path
     first_line: int
@@ -66,7 +66,7 @@ class Block:
 
     @property
     def skipped(self) -> str | None:
-        """Why the block is left out, None where it is run."""
+        """Reason why the block is skipped; None if it runs."""
         if self.not_run is not None:
             return self.not_run
         lacking = [name for name in self.needs if not is_here(name)]
@@ -79,7 +79,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a console block: its text, the lines of a here-document, and the output shown."""
+    """Command of a console block: text, lines of a here-document, and shown output."""
 
     offset: int
     command: str
@@ -90,7 +90,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Problem:
-    """A block that does not do what it shows, with what it shows instead."""
+    """Block with another output than the shown one, with its actual output."""
 
     block: Block
     line: int
@@ -107,14 +107,14 @@ class Problem:
 
 @dataclass
 class Outcome:
-    """What came of a document: the problems, and its lines with the output as it is now."""
+    """Outcome of a document: the problems, and its lines with the actual output."""
 
     problems: list[Problem] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
 
 def is_here(name: str) -> bool:
-    """Tell whether a shipped encoder or translation table, or what an extra brings, is there."""
+    """Return whether a shipped encoder or translation table, or the package of an extra, is available."""
     from termwise.encode import shipped_encoders
     from termwise.train.requirements import NEEDED
     from termwise.translation import shipped_tables
@@ -131,7 +131,7 @@ def is_here(name: str) -> bool:
 
 
 def documents() -> list[Path]:
-    """Return the documents whose blocks are run."""
+    """Return the documents whose blocks run."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [path for path in found if path.is_file()]
 
@@ -170,7 +170,7 @@ def blocks(path: Path) -> list[Block]:
 
 
 def tidy(text: str) -> str:
-    """Drop white space at the ends of lines, and empty lines at the end."""
+    """Remove white space at the ends of lines, and empty lines at the end."""
     return "\n".join(line.rstrip() for line in text.split("\n")).rstrip("\n")
 
 
@@ -187,7 +187,7 @@ def matches(shown: str, printed: str) -> bool:
 
 
 def fits(block: Block, shown: str, printed: str) -> bool:
-    """Tell whether `printed` is what the block shows, read as the block wants it."""
+    """Return whether `printed` matches the output in the block, by the rules of the block."""
     if block.numbers_vary is not None:
         return matches(without_numbers(shown), without_numbers(printed))
     return matches(shown, printed)
@@ -219,7 +219,7 @@ def renewed(shown: str, printed: str) -> list[str]:
 
 
 def steps(block: Block) -> Iterator[Step]:
-    """Take a console block apart."""
+    """Return the commands of a console block."""
     lines, position = block.lines, 0
     while position < len(lines):
         if not lines[position].startswith("$ "):
@@ -244,13 +244,13 @@ def steps(block: Block) -> Iterator[Step]:
 
 
 class Shell:
-    """The few things a shell does that the documentation needs, in the current folder."""
+    """Small shell with the features that the documentation needs, in the current folder."""
 
     def __init__(self) -> None:
         self.status = 0
 
     def run(self, command: str, given: str | None) -> str:
-        """Run one line; return what it prints."""
+        """Run one line, and return its output."""
         bare = re.sub(r"\s2>&1(?=\s|$)", "", command)
         lexer = shlex.shlex(bare, posix=True, punctuation_chars="<>|&;")
         lexer.whitespace_split = True
@@ -319,7 +319,7 @@ def _termwise(arguments: list[str], *, errors: bool) -> tuple[str, int]:
 
 
 def run_document(path: Path, folder: Path) -> Outcome:
-    """Run all blocks of a document in `folder`; say what is not as shown, and what it would have to show."""
+    """Run all blocks of a document in `folder`, and return the differences to the shown output."""
     outcome = Outcome(lines=path.read_text(encoding="utf-8").split("\n"))
     changes: list[tuple[int, int, list[str]]] = []
     shell = Shell()
@@ -351,7 +351,7 @@ def run_document(path: Path, folder: Path) -> Outcome:
 
 
 Found = Iterator[tuple[Problem, range | None]]
-"""Problems, each with the lines of the block that show the output; None where showing other output is no remedy."""
+"""Problems, each with the lines of the shown output; None if other output is no remedy."""
 
 
 def _run_console(block: Block, shell: Shell) -> Found:
@@ -414,7 +414,7 @@ def _run_python(block: Block, namespace: dict[str, Any]) -> Found:
 
 @contextlib.contextmanager
 def _plain_terminal() -> Iterator[None]:
-    """Hide what the surroundings say about the terminal."""
+    """Remove environment variables about the terminal."""
     kept = {name: os.environ.pop(name) for name in _ENVIRONMENT if name in os.environ}
     hook = sys.displayhook
     try:

@@ -1,4 +1,4 @@
-"""Relative links and their anchors lead somewhere inside the repository."""
+"""Relative links and their anchors exist in the repository."""
 
 from __future__ import annotations
 

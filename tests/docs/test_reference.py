@@ -1,4 +1,4 @@
-"""The reference pages leave nothing out, and speak of nothing that is not there."""
+"""The reference pages are complete, and document nothing that does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the documentation shows runs, and prints what is shown."""
+"""Snippets of the documentation run and print the shown output."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SKIPPED = [block for path in documents() for block in blocks(path) if block.skip
 
 
 TRIED_IN_THE_CLONE = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
-"""Pages whose commands readers type where the repository is checked out."""
+"""Pages with commands for a checkout of the repository."""
 
 
 def seen_by_git(names: list[str]) -> list[str]:
-    """Return those of some names in the root of the repository that git does not ignore; none without git."""
+    """Return the names in the root of the repository that git does not ignore; none without git."""
     try:
         ignored = subprocess.run(
             ["git", "check-ignore", "--no-index", *names],
@@ -54,7 +54,7 @@ def test_blocks_that_are_not_run(block):
     pytest.skip(block.skipped)
 
 
-# --- the machinery itself -----------------------------------------------------------------------------------------
+# --- tests of the runner ------------------------------------------------------------------------------------------
 
 
 def document(folder: Path, *lines: str) -> Path:

@@ -1,4 +1,4 @@
-"""Three small indexes whose bytes are kept: what they hold, and how they are written.
+"""Three small golden indexes: their content, and how they are written.
 
 ``python tests/golden/golden.py`` writes the kept files anew. That is right only together with a new version of the
 format: an index of an old version must stay readable, so its files are kept beside the new ones.
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Golden:
-    """An index of three documents, chosen so that every number can be worked out by hand."""
+    """Index of three documents, in which every number can be computed by hand."""
 
     name: str
     tokens: list[str]
@@ -35,7 +35,7 @@ class Golden:
 
     @property
     def folder(self) -> Path:
-        """Where the files are kept."""
+        """Folder of the files."""
         return HERE / self.name
 
     def write(self, folder: Path) -> None:

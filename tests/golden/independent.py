@@ -1,4 +1,4 @@
-"""A reader made from docs/format.md alone, without the package: what it reads is what the format says.
+"""Independent reader, written from docs/format.md without the package, to test the format.
 
 ``python tests/golden/independent.py`` prints the annotated dump that docs/format.md shows;
 ``python tests/golden/independent.py --write`` puts it there.
@@ -27,7 +27,7 @@ CODES = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
 
 @dataclass(frozen=True)
 class Section:
-    """One row of the table of sections."""
+    """Row of the table of sections."""
 
     name: str
     dtype: str
@@ -42,7 +42,7 @@ class Section:
 
 
 def sections(data: bytes) -> dict[str, Section]:
-    """Read header and table of a container, and check everything a reader can check."""
+    """Read and check the header and the table of a container."""
     magic, version, count, _, length, table_crc, header_crc = struct.unpack_from("<8sII16sQII", data)
     assert magic == b"termwise"
     assert version == 1
@@ -91,7 +91,7 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def documents(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield what an index says of each document, read from the forward view and checked against the inverted one."""
+    """Yield the content of each document from the forward view, checked against the inverted view."""
     body = manifest(folder)
     unit = body["quantiser"]["scale"]
     terms = strings(arrays(folder / body["terms_file"]["name"]), "terms")
@@ -153,7 +153,7 @@ def stored_text(columns: dict[str, tuple[Any, ...]], row: int) -> str:
 
 
 def dump(data: bytes) -> Iterator[str]:
-    """Print a container 16 bytes a line, with what each line means."""
+    """Print a container with 16 bytes per line and the meaning of each line."""
     _, version, count, kind, length, table_crc, header_crc = struct.unpack_from("<8sII16sQII", data)
 
     def line(offset: int, size: int, note: str) -> str:
@@ -190,7 +190,7 @@ def dump(data: bytes) -> Iterator[str]:
 
 
 def dumps(folder: Path) -> str:
-    """Print all files of an index the way docs/format.md shows them."""
+    """Print all files of an index as in docs/format.md."""
     body = manifest(folder)
     segment = body["segments"][0]
     parts = []
@@ -210,7 +210,7 @@ def dumps(folder: Path) -> str:
 
 
 def shown() -> str:
-    """Return the dump that docs/format.md shows."""
+    """Return the dump in docs/format.md."""
     found = re.search(f"{BEGIN}\n\n(.*?)\n{END}", FORMAT.read_text(encoding="utf-8"), re.DOTALL)
     return "" if found is None else found[1]
 

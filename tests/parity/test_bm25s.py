@@ -1,4 +1,4 @@
-"""BM25 against bm25s, variant by variant: the same weights and the same scores.
+"""Parity of all variants of BM25 with bm25s: equal weights and equal scores.
 
 bm25s computes in float32 where ours rounds once, hence the tolerance. One difference is on purpose: in the
 Robertson form bm25s leaves out the constant factor k1 + 1, which ours has; the test multiplies it in. Both
@@ -27,7 +27,7 @@ FACTOR = {"lucene": lambda k1: 1.0, "robertson": lambda k1: k1 + 1.0, "atire": l
 
 
 class Words:
-    """Lower-case words; splitting is not what is compared here."""
+    """Analyzer of lower-case words, because tokenisation is not compared here."""
 
     spec = AnalyzerSpec("words")
     vocabulary = None

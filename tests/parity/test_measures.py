@@ -1,4 +1,4 @@
-"""Our values against ir_measures, called on its own with the same untied runs."""
+"""Parity of measures with ir_measures on runs without ties."""
 
 import os
 import shutil
@@ -91,7 +91,7 @@ def test_all_at_once_are_those_one_by_one(world):
 )
 def test_the_perl_measures_are_those_of_ir_measures(world):
     run, qrels = world
-    some = [q._replace(query_id=q.query_id[1:]) for q in qrels]  # it insists on numbered queries
+    some = [q._replace(query_id=q.query_id[1:]) for q in qrels]  # it requires numbers as query ids
     names = ["ERR@20", "nDCG(dcg='exp-log2')@10"]
     measures = parse_measures(names)
     numbered = [s._replace(query_id=s.query_id[1:]) for s in lines(run) if s.query_id != "unjudged"]
@@ -101,7 +101,7 @@ def test_the_perl_measures_are_those_of_ir_measures(world):
 
 
 def test_ties_are_where_we_differ():
-    # ir_measures sorts equal scores by descending document id; we keep the order of the ranking.
+    # ir_measures sorts equal scores by descending document id; termwise keeps the order of the ranking.
     run = Run([Ranking(["a", "b"], [1.0, 1.0], query_id="q")])
     qrels = [Qrel("q", "a", 1)]
     assert ir_measures.calc_aggregate([ir_measures.RR], qrels, lines(run))[ir_measures.RR] == 0.5
@@ -110,7 +110,7 @@ def test_ties_are_where_we_differ():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_gains_of_one_measure_do_not_reach_another(seed):
-    # ir_measures alone would mix them up for about half of these seeds: it walks through a set.
+    # ir_measures alone changes their order for about half of these seeds, because it iterates over a set.
     program = (
         "from termwise.evaluate import evaluate\n"
         "from termwise.records import Qrel, Ranking, Run\n"

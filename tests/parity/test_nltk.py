@@ -1,4 +1,4 @@
-"""IBM Model 1 against NLTK's."""
+"""Parity of IBM Model 1 with NLTK."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOUSES = [
 
 
 def generated() -> list[tuple[str, str]]:
-    """Return pairs whose queries repeat no word; passages do."""
+    """Return pairs with repeated words in passages, but not in queries."""
     random = np.random.default_rng(11)
     words = [f"w{number}" for number in range(40)]
     pairs = []
@@ -36,8 +36,8 @@ def generated() -> list[tuple[str, str]]:
 @pytest.mark.parametrize("pairs", [HOUSES, generated()], ids=["houses", "generated"])
 @pytest.mark.parametrize("iterations", [1, 2, 5, 20])
 def test_equal_probabilities(pairs: list[tuple[str, str]], iterations: int) -> None:
-    # NLTK shares a target that a sentence repeats among all its occurrences at once, as if it were there only once
-    # (nltk.translate.ibm1, prob_all_alignments); so no query repeats a word here.
+    # NLTK counts a repeated target of a sentence only once (nltk.translate.ibm1, prob_all_alignments), so that no
+    # query repeats a word here.
     theirs = translate.IBMModel1(
         [translate.AlignedSent(query.split(), passage.split()) for query, passage in pairs], iterations
     ).translation_table

@@ -1,4 +1,4 @@
-"""Encoder folders, from the torch network to the runtime that indexes: every kind, every precision.
+"""Parity of encoder folders with their torch networks, for every kind and precision.
 
 The folder is written, opened and run as indexing does it, and the outputs compared with torch, text by text.
 """
@@ -33,7 +33,7 @@ CONFIGURATIONS = {
 
 @pytest.fixture(scope="module", params=sorted(CONFIGURATIONS))
 def pair(request, tmp_path_factory):
-    """A network and the folder that was written of it."""
+    """A network and its encoder folder."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(11)

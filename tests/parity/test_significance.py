@@ -1,4 +1,4 @@
-"""Our statistics against scipy and statsmodels, called on the plain arrays of values."""
+"""Parity of statistics with scipy and statsmodels on plain arrays."""
 
 import warnings
 
@@ -66,7 +66,7 @@ def test_corrected_p_values_are_those_of_the_family(world):
 
 
 def test_the_permutation_test_is_that_of_scipy_on_pairs(world):
-    # Swapping the two values of a query is flipping the sign of their difference.
+    # A swap of the two values of a query flips the sign of their difference.
     for contrast in world.of("nDCG@5"):
         before, after = arrays(world, contrast)
         expected = stats.permutation_test(
@@ -98,7 +98,7 @@ def test_the_interval_is_that_of_scipy_and_close_to_student(world):
 
 
 def test_the_interval_covers_as_often_as_it_says():
-    # Differences with a known mean of 0.05, half of them 0; with fewer queries the bootstrap falls short.
+    # Differences with a known mean of 0.05, half of them 0; with fewer queries the bootstrap intervals are too short.
     rng = np.random.default_rng(3)
     draws, n = 300, 250
     covered = 0

@@ -1,4 +1,4 @@
-"""The run of BM25 on TREC DL 2019 that the authors of TILDE distribute, and the values they report for it.
+"""Parity of measures with the values reported by the authors of TILDE for their BM25 run on TREC DL 2019.
 
 Neither run nor judgments are part of the repository. They are `data/runs/run.trec2019-bm25.res` and
 `data/qrels/2019qrels-pass.txt` of https://github.com/ielab/TILDE, and are looked for beside the judged collections.

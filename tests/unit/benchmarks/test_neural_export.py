@@ -1,4 +1,4 @@
-"""The benchmark of the export: both ways compute the same, and the report says so."""
+"""The benchmark of the export: both ways compute the same values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_both_ways_are_the_same_network(tmp_path, capsys):
     assert "reached" in capsys.readouterr().out
 
 
-def test_another_network_would_be_seen(monkeypatch):
+def test_different_results_are_detected(monkeypatch):
     import neural_export
     import numpy as np
     import torch

@@ -1,4 +1,4 @@
-"""The benchmark of pair scores: all ways give the same, and the report says so."""
+"""The benchmark of pair scores: all ways compute the same scores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def judged(tmp_path):
     return folder
 
 
-def test_ways_agree_and_are_told(judged, tmp_path, capsys):
+def test_both_ways_agree(judged, tmp_path, capsys):
     import probes
 
     models = ["bm25", "jm", "dirichlet", "tildev2"]
@@ -39,7 +39,7 @@ def test_ways_agree_and_are_told(judged, tmp_path, capsys):
     assert "wanted" in capsys.readouterr().out
 
 
-def test_other_scores_would_be_seen():
+def test_different_scores_are_detected():
     import probes
 
     with pytest.raises(SystemExit, match="differ"):

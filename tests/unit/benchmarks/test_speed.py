@@ -1,4 +1,4 @@
-"""The benchmarks of encoding and of the query side: what they compare computes the same."""
+"""The benchmarks of encoding and of the query side: contestants compute the same values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def searcher(source, tmp_path):
     return query_side.made("tildev2", str(source), Namespace(work=tmp_path / "work", documents=40, seed=0))
 
 
-def test_the_plain_forms_give_our_scores(searcher):
+def test_the_plain_forms_give_the_scores_of_termwise(searcher):
     import query_side
 
     index = searcher.index
@@ -82,7 +82,7 @@ def test_documents_are_mixed_from_rows_that_share_a_term():
     assert len({tuple(terms.tolist()) for terms, _ in made}) > 3
 
 
-def test_rows_that_ship_are_those_of_a_trained_network(tmp_path, monkeypatch):
+def test_the_shipped_rows_are_those_of_a_network(tmp_path, monkeypatch):
     import query_side
 
     from termwise.collection import open_collection
@@ -112,7 +112,7 @@ def test_queries_are_many_and_some_are_long():
     assert len(set(found["short"])) > 250
 
 
-def test_every_part_is_held_against_its_limit(searcher, capsys):
+def test_every_part_is_compared_with_its_limit(searcher, capsys):
     import query_side
 
     texts = [" ".join(searcher.index.vocabulary.token(term) for term in (3001, 3002))] * 3
@@ -142,7 +142,7 @@ def test_batches_are_counted_with_their_padding():
     assert encoding.filled(batches, [3, 9, 5]) == 2 * 5 + 9
 
 
-def test_what_is_compared_and_what_is_to_be_reached():
+def test_comparisons_and_targets():
     import encoding
 
     ours = [
@@ -255,7 +255,7 @@ def test_torch_needs_a_network_in_float32(tmp_path):
         encoding.main([f"--encoder={shipped}", f"--work={tmp_path}", f"--out={tmp_path}", "--threads=1"])
 
 
-def test_queries_are_cut_where_they_hold_so_many_terms(searcher):
+def test_queries_are_cut_after_a_number_of_terms(searcher):
     import query_side
 
     vocabulary = searcher.index.vocabulary

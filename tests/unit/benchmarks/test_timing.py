@@ -1,4 +1,4 @@
-"""The clock of the benchmarks: turns, ratios, memory and the file of results."""
+"""Timing of the benchmarks: turns, ratios, memory and the file of results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_ratios_are_those_of_rounds():
     assert rates == {"ours": {"median": 4.0, "least": 2.0, "most": 8.0}}
 
 
-def test_the_median_is_held_against_a_limit(capsys):
+def test_the_median_is_compared_with_a_limit(capsys):
     import timing
 
     verdicts = {
@@ -60,7 +60,7 @@ def test_the_median_is_held_against_a_limit(capsys):
     assert capsys.readouterr().out.count("NOT REACHED") == 1
 
 
-def test_memory_is_the_peak_above_what_was_there():
+def test_memory_is_the_peak_above_that_before():
     import timing
 
     held = []

@@ -1,4 +1,4 @@
-"""The benchmark of lexical translation: what it compares computes the same."""
+"""The benchmark of lexical translation: contestants compute the same values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_plain_forms_compute_the_formula(table):
         assert reranker.exact
 
 
-def test_words_that_the_table_does_not_know_are_refused(table):
+def test_tokens_that_the_table_lacks_are_refused(table):
     from translation_peers import Task
 
     with pytest.raises(ParameterError, match="not a term of the table") as caught:
@@ -60,7 +60,7 @@ def test_words_that_the_table_does_not_know_are_refused(table):
     assert "wagon" in caught.value.render()
 
 
-def test_tables_are_written_as_mgiza_has_them(table, tmp_path):
+def test_tables_are_written_in_the_format_of_mgiza(table, tmp_path):
     from translation_peers import Task, write_giza
 
     write_giza(Task.of(PASSAGES, table).table, tmp_path / "giza")
@@ -105,7 +105,7 @@ def test_both_train_on_the_same_pairs(symmetrise):
     assert sum((len(source) + 1) * len(target) for target, source in found) == estimate(bitext).updates
 
 
-def test_nltk_trains_as_often_as_we_do(monkeypatch):
+def test_nltk_runs_the_same_number_of_iterations(monkeypatch):
     import translation
 
     calls = []
@@ -140,7 +140,7 @@ def test_scores_are_compared():
     translation.check("somebody", {"largest difference": 1e-6})
 
 
-def test_what_cannot_run_is_left_out_and_said(table, tmp_path, monkeypatch, capsys):
+def test_unavailable_rankers_are_left_out_with_a_reason(table, tmp_path, monkeypatch, capsys):
     import translation
     from translation_peers import Task
 
@@ -158,7 +158,7 @@ def test_what_cannot_run_is_left_out_and_said(table, tmp_path, monkeypatch, caps
     }
 
 
-def test_the_pairs_that_everybody_has(tmp_path):
+def test_the_pairs_of_the_standard_library(tmp_path):
     import translation
 
     path = translation.stdlib_pairs(tmp_path / "stdlib.jsonl")

@@ -1,4 +1,4 @@
-"""A judged collection and encoders so small that whole experiments run in a test."""
+"""Judged collections and encoders that are small enough to run whole experiments in a test."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pieces(tiny: ModuleType) -> tuple[str, ...]:
 
 @pytest.fixture
 def other_encoder(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> str:
-    """Return the folder of a TILDE encoder that thinks of other words than that of `encoders`."""
+    """Return the folder of a TILDE encoder whose expansion differs from that of `encoders`."""
     terms = len(pieces)
     first = pieces.index(WORDS[0])
     far = {
@@ -74,7 +74,7 @@ def other_encoder(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> 
 
 @pytest.fixture
 def encoders(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> dict[str, str]:
-    """Return folders of a TILDE, a TILDEv2 and a SPLADE-doc encoder that put neighbouring words together."""
+    """Return folders of a TILDE, a TILDEv2 and a SPLADE-doc encoder that expand a word with its neighbour."""
     terms = len(pieces)
     first = pieces.index(WORDS[0])
     near = {

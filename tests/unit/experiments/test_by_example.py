@@ -1,4 +1,4 @@
-"""The study of queries by example, whole, on collections of fifty documents."""
+"""The study of queries by example on collections of fifty documents."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_whole_study(study, tmp_path):
     assert "Queries that gain and lose most" in report
 
 
-def test_what_is_tuned_is_tuned_on_other_queries(study):
+def test_choices_are_made_on_other_queries(study):
     found = study()
     folded = found["collections"]["dogs"]["rows"]["lm"]["chosen"]
     assert [(part["reported"], part["choosing"]) for part in folded] == [(5, 5), (5, 5)]
@@ -132,13 +132,13 @@ def test_what_is_tuned_is_tuned_on_other_queries(study):
     assert [(part["reported"], part["choosing"]) for part in split] == [(10, 10)]
 
 
-def test_a_second_run_says_the_same(study):
+def test_a_second_run_gives_the_same_result(study):
     one, two = study(), study()
     for name in one["collections"]:
         assert one["collections"][name]["rows"] == two["collections"][name]["rows"]
 
 
-def test_no_query_is_answered_by_its_own_document(tmp_path, encoders, collections):
+def test_the_document_of_a_query_is_not_in_its_results(tmp_path, encoders, collections):
     from rankers import Bench, Tools
     from study_plan import Plan
 
@@ -153,7 +153,7 @@ def test_no_query_is_answered_by_its_own_document(tmp_path, encoders, collection
     assert all(qrel.doc_id != f"d{qrel.query_id[1:]}" for qrel in bench.qrels)
 
 
-def test_judged_candidates_are_all_that_is_ranked(tmp_path, encoders, collections):
+def test_only_judged_candidates_are_ranked(tmp_path, encoders, collections):
     from rankers import Bench, Tools
     from study_plan import Plan
 
@@ -171,7 +171,7 @@ def test_judged_candidates_are_all_that_is_ranked(tmp_path, encoders, collection
 
 
 def test_letters_by_hand(tmp_path, encoders, collections):
-    """A run that is right everywhere is better than one that is wrong everywhere, and has its letter."""
+    """A run that is always right is significantly better than one that is always wrong."""
     from rankers import Bench, Tools
     from study import lettered
     from study_plan import Plan
@@ -228,7 +228,7 @@ def test_the_plan_of_the_repository_is_valid():
         ("[systems.bm25]", "[systems", MalformedRecordError),
     ],
 )
-def test_a_plan_that_is_wrong(tmp_path, old, new, error):
+def test_invalid_plans_are_refused(tmp_path, old, new, error):
     from study_plan import Plan
 
     (tmp_path / "plan.toml").write_text(PLAN.replace(old, new))
@@ -236,14 +236,14 @@ def test_a_plan_that_is_wrong(tmp_path, old, new, error):
         Plan.read(tmp_path / "plan.toml")
 
 
-def test_a_plan_that_is_not_there(tmp_path):
+def test_missing_and_malformed_plans_are_refused(tmp_path):
     from study_plan import Plan
 
     with pytest.raises(MissingFileError):
         Plan.read(tmp_path / "nowhere.toml")
 
 
-def test_collections_that_cannot_be_studied(study, collections, tmp_path):
+def test_invalid_collections_are_refused(study, collections, tmp_path):
     queries = collections / "dogs" / "queries.jsonl"
     whole = queries.read_text()
     queries.write_text("".join(line for line in whole.splitlines(keepends=True) if '"q3"' not in line))
@@ -257,7 +257,7 @@ def test_collections_that_cannot_be_studied(study, collections, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_unknown_collection_is_named(study):
+def test_unknown_collections_are_refused(study):
     with pytest.raises(UnknownNameError, match="collection of the plan"):
         study("--only", "birds")
 

@@ -23,7 +23,7 @@ def found():
 
 
 @pytest.mark.parametrize(("method", "count"), [("sweep", 101), ("grid", 11)])
-def test_the_curve_is_what_each_share_is_worth(method, count):
+def test_the_curve_has_the_mean_of_each_share(method, count):
     found = oracle([ONE, OTHER], QRELS, measure="RR", method=method, **RULES)
     objective = objective_of([ONE, OTHER], QRELS, "RR", **RULES)
     assert len(found.places) == count
@@ -33,7 +33,7 @@ def test_the_curve_is_what_each_share_is_worth(method, count):
     assert found.means.max() <= found.mean(found.best)
 
 
-def test_a_figure_shows_what_was_found(found):
+def test_a_figure_shows_the_result(found):
     from share_figure import ShareCurve, shares_figure
 
     curves = [ShareCurve.of(one) for one in found]
@@ -59,7 +59,7 @@ def test_equal_results_are_equal_files(found, form):
     assert written[0].startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[form])
 
 
-def test_nothing_to_show_and_no_such_form(found):
+def test_a_figure_without_curves_or_in_an_unknown_format_is_refused(found):
     from share_figure import ShareCurve, figure_bytes, shares_figure
 
     with pytest.raises(ParameterError, match="one curve or more"):
@@ -68,7 +68,7 @@ def test_nothing_to_show_and_no_such_form(found):
         figure_bytes(shares_figure([ShareCurve.of(found[0])], first="one", second="other"), "gif")
 
 
-def test_a_name_is_made_fit_for_a_figure(found):
+def test_names_are_escaped_in_figures(found):
     from xml.etree import ElementTree
 
     from share_figure import ShareCurve, figure_bytes, shares_figure

@@ -1,4 +1,4 @@
-"""How the shipped translation table is made: from pairs to a folder that is small enough, with a card."""
+"""Production of the shipped translation table: training, pruning to size, and card."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_table_is_trained_once_and_shipped_with_its_card(made, tmp_path, capsy
     assert "perplexities" not in capsys.readouterr().out
 
 
-def test_the_first_threshold_that_makes_it_small_enough_is_taken(made, tmp_path):
+def test_the_first_sufficient_threshold_is_used(made, tmp_path):
     whole = sum(path.stat().st_size for path in ship(made, tmp_path).iterdir())
     (tmp_path / "here" / "recipe.toml").write_text(RECIPE.format(largest=whole - 1))
     place = ship(made, tmp_path)
@@ -107,7 +107,7 @@ def test_the_first_threshold_that_makes_it_small_enough_is_taken(made, tmp_path)
         ship(made, tmp_path)
 
 
-def test_a_finished_table_has_to_come_from_the_same_pairs_and_settings(made, tmp_path):
+def test_a_finished_table_needs_the_same_pairs_and_settings(made, tmp_path):
     place = ship(made, tmp_path)
     (tmp_path / "work" / "model1").rename(tmp_path / "elsewhere")
     assert ship(made, tmp_path, f"--table={tmp_path / 'elsewhere'}") == place

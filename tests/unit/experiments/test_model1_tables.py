@@ -1,4 +1,4 @@
-"""The experiment on classic Model 1, whole, on toys."""
+"""The experiment on classic Model 1 with toy data."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_choose_then_report(run, tmp_path, data, pairs):
         (name, system) for name in ("cars", "pets") for system in ("bm25+bm25", "bm25+model1")
     }
     choice = made["cars", "bm25+model1"]
-    # The table that ships is over word pieces, and so none of a field of words.
+    # The shipped table is over word pieces, so that it is not used for a field of words.
     assert [one["table"] for one in choice["tried"]] == ["general", "both", "own"]
     assert [one["table"] for one in made["pets", "bm25+model1"]["tried"]] == ["general", "own"]
     assert choice["value"] == max(one["value"] for one in choice["tried"])
@@ -202,7 +202,7 @@ def test_choose_then_report(run, tmp_path, data, pairs):
     result = json.loads((tmp_path / "out" / "toy.json").read_text())
     systems = result["collections"]["cars"]["systems"]
     assert set(systems) == {"bm25", "bm25+bm25", "bm25+model1", "bm25+index", "index"}
-    # Nothing is pruned: what is lost is rounding to a byte.
+    # Nothing is pruned: the loss is the rounding to bytes.
     measured = [systems[name]["measures"]["nDCG@10"] for name in ("bm25+model1", "bm25+index")]
     assert measured[0] == pytest.approx(measured[1], abs=0.05)
     costs = {name: system["cost"] for name, system in systems.items()}
@@ -228,7 +228,7 @@ def test_choose_then_report(run, tmp_path, data, pairs):
     assert "not judged: in part" in (tmp_path / "out" / "toy_partial.md").read_text()
 
 
-def test_what_is_chosen_is_not_chosen_again(run, pairs, neural, monkeypatch):
+def test_existing_choices_are_not_repeated(run, pairs, neural, monkeypatch):
 
     import model1_choices
 
@@ -251,7 +251,7 @@ def test_what_is_chosen_is_not_chosen_again(run, pairs, neural, monkeypatch):
     assert len(tuned) == 8
 
 
-def test_choices_hold_for_their_plan_and_tables_alone(run, tmp_path, plan, pairs, neural):
+def test_choices_are_valid_for_their_plan_and_tables_only(run, tmp_path, plan, pairs, neural):
     run("choose", "--collections=cars", "--pairs", pairs)
     report = ("report", "--collections=cars")
     with pytest.raises(MissingFileError, match="no choice for a system"):
@@ -331,7 +331,7 @@ def test_held_out_queries_are_in_no_training_pair(tmp_path, data, plan):
         ('collections = ["cars"]', 'collections = ["cats"]', UnknownNameError),
     ],
 )
-def test_plans_that_make_no_sense(plan, old, new, error):
+def test_inconsistent_plans_are_refused(plan, old, new, error):
     from model1_plan import Plan
 
     assert old in PLAN
@@ -342,7 +342,7 @@ def test_plans_that_make_no_sense(plan, old, new, error):
         Plan.read(plan.with_name("none.toml"))
 
 
-def test_the_first_analyzer_that_is_installed(monkeypatch):
+def test_the_first_installed_analyzer_is_used(monkeypatch):
     import model1_plan
 
     def make(name):

@@ -1,4 +1,4 @@
-"""A T5 with 8-bit weights in ONNX becomes one that can be trained."""
+"""Conversion of a T5 in ONNX with 8-bit weights to a trainable one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 HERE = Path(__file__).resolve().parents[3] / "experiments" / "probes"
 
 
-def test_weights_have_the_names_and_the_values_that_they_had(monkeypatch):
+def test_weights_keep_names_and_values(monkeypatch):
     pytest.importorskip("onnx")
     from onnx import helper, numpy_helper
 

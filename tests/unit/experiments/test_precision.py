@@ -1,4 +1,4 @@
-"""What int8 costs, whole, on toys."""
+"""The experiment on the loss of int8 with toy data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ split = "dev"
 
 @pytest.fixture
 def both(tiny, pieces, tmp_path):
-    """Return encoders with two networks each; those in int8 put words together a little differently."""
+    """Return encoders with two networks each; those in int8 have slightly different expansions."""
     terms = len(pieces)
     first = pieces.index("merge")
     near = {n: {n: 3.0, first + (n - first + 1) % 12: 1.0} for n in range(first, terms)}
@@ -65,7 +65,7 @@ def run(collections, tmp_path):
     return call
 
 
-def test_int8_is_held_against_float32(run, both, tmp_path):
+def test_int8_is_compared_with_float32(run, both, tmp_path):
     result = run(*both)
     tilde = result["kinds"]["tilde"]
     assert set(tilde) == {"re-ranking", "first stage"}
@@ -87,7 +87,7 @@ def test_int8_is_held_against_float32(run, both, tmp_path):
     assert run(*both)["kinds"] == result["kinds"]
 
 
-def test_an_encoder_that_expands_in_int8_alone(run, tiny, pieces, tmp_path):
+def test_an_expanding_encoder_with_int8_only(run, tiny, pieces, tmp_path):
     terms = len(pieces)
     common = {"pieces": pieces, "positions": 32}
     expands = tiny.make_folder(
@@ -105,7 +105,7 @@ def test_an_encoder_that_expands_in_int8_alone(run, tiny, pieces, tmp_path):
     assert "Documents were expanded in int8 for both" in page
 
 
-def test_the_target_is_one_of_the_macro_mean():
+def test_the_target_applies_to_the_macro_mean():
     import precision
 
     def values(*losses):
@@ -126,7 +126,7 @@ def test_the_target_is_one_of_the_macro_mean():
     assert not found["reached"]
 
 
-def test_encoders_that_do_not_fit(run, encoders):
+def test_encoders_without_both_precisions_are_refused(run, encoders):
     with pytest.raises(ParameterError, match="not contain both precisions"):
         run(f"--encoder=tilde={encoders['tilde']}")
     with pytest.raises(ParameterError, match="no encoder was named"):
@@ -135,7 +135,7 @@ def test_encoders_that_do_not_fit(run, encoders):
         run("--encoder=bm25=x")
 
 
-def test_the_declared_file():
+def test_the_plan_of_the_experiment_is_valid():
     import tomllib
 
     import precision

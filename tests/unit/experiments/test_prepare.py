@@ -1,4 +1,4 @@
-"""The pairs of the shipped encoders: what shares text with a judged collection is left out."""
+"""Training pairs of the shipped encoders: removal of pairs that share text with a judged collection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_pairs(folder: Path, pairs: dict[str, tuple[str, str, str]]) -> None:
     (folder / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{lines[0]}\n")
 
 
-def test_pairs_that_share_text_with_a_judged_collection_are_left_out(prepare, tmp_path, monkeypatch):
+def test_pairs_that_share_text_with_a_judged_collection_are_removed(prepare, tmp_path, monkeypatch):
     judged = tmp_path / "collections" / "cats"
     packed(
         judged / "corpus.jsonl.gz",
@@ -87,7 +87,7 @@ def test_pairs_that_share_text_with_a_judged_collection_are_left_out(prepare, tm
     assert counts["docstrings"] == {"train": {"pairs": 2, "kept": 1}, "test": {"pairs": 1, "kept": 0}}
 
 
-def test_runs_of_words(prepare):
+def test_sequences_of_words(prepare):
     assert prepare.RUN == 8
     eight = "a b c d e f g h"
     judged = prepare.Judged.of([f"x {eight} y", ""])

@@ -1,4 +1,4 @@
-"""The experiments of the probes: what is compared with the paper, and the page of a report."""
+"""Experiments with probes: comparison with the paper, and the page of a report."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_page_and_the_heat_map():
         ("", 0.5, "good"),
     ],
 )
-def test_colours_say_what_is_as_wanted(wanted, score, colour):
+def test_colours_show_expected_scores(wanted, score, colour):
     import behaviour
 
     made = report()
@@ -115,7 +115,7 @@ def test_reports_are_joined_by_their_samples():
         behaviour.joined([few, many])
 
 
-def test_a_score_that_is_not_told_from_0_is_marked():
+def test_scores_that_are_not_significant_are_marked():
     pytest.importorskip("matplotlib")
     import behaviour
 
@@ -127,8 +127,8 @@ def test_a_score_that_is_not_told_from_0_is_marked():
     assert (texts["−0.50"], texts["0.25"]) == ("italic", "normal")
 
 
-def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
-    """Two candidates; the second ranker turns them round, and nothing is scored that the report has not scored."""
+def test_candidates_are_ranked_by_stored_scores(tmp_path, monkeypatch):
+    """The second ranker reverses two candidates; only scores of the report are used."""
     import reranker_quality
 
     from termwise.probes import probe_rankers
@@ -163,8 +163,8 @@ def test_candidates_are_ranked_by_kept_scores(tmp_path, monkeypatch):
         reranker_quality.reranked(store, {"q": {"long": "tea"}}, {"q": "tea"}, empty)
 
 
-def test_what_a_change_costs_by_grades(tmp_path, monkeypatch):
-    """Whoever prefers short texts is glad of every sentence that goes, whatever its grade."""
+def test_the_effect_of_a_change_by_grade(tmp_path, monkeypatch):
+    """A ranker that prefers short texts prefers every removal of a sentence, whatever the grade."""
     import grade_effects
 
     from termwise.probes import probe_rankers
@@ -215,7 +215,7 @@ class Short:
         return [-float(len(text)) for text in texts]
 
 
-def test_the_cost_of_a_change_is_a_mean_over_queries():
+def test_the_effect_of_a_change_is_a_mean_over_queries():
     import grade_effects
 
     found = grade_effects.contrast(
@@ -256,7 +256,7 @@ def test_rankers_of_one_kind_are_compared():
     assert "| bm25 | bm25 | 2 of 2 | – | 2 |" in text
 
 
-def test_yardsticks_are_probes_that_there_are():
+def test_yardsticks_name_existing_probes():
     import yardsticks  # noqa: F401
 
     rows = tomllib.loads((HERE / "yardsticks.toml").read_text(encoding="utf-8"))["rows"]
@@ -269,14 +269,14 @@ def test_yardsticks_are_probes_that_there_are():
         assert rows[name]["bm25"] == joined[name]["score"], name
 
 
-def test_the_headline_names_probes_that_there_are():
+def test_the_headline_names_existing_probes():
     plan_of = tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8"))
     rows = [row for group in plan_of["group"] for row in group["row"]]
     assert len({row["probe"] for row in rows}) == len(rows)
     assert {key for row in rows for key in row} == {"probe", "says"}
 
 
-def test_published_rows_are_probes_that_there_are():
+def test_published_rows_name_existing_probes():
     import bm25_published
 
     from termwise.probes.core.judged_texts import JudgedTexts

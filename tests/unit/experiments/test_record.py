@@ -1,4 +1,4 @@
-"""Intervals of the experiments, and indexes that are taken again."""
+"""Intervals of the experiments, and reuse of indexes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Documents:
         return iter([Document("a", "merge sort"), Document("b", "sort the list"), Document("c", "cat")])
 
 
-def test_an_index_is_taken_again_where_it_was_made_in_the_same_way(tmp_path):
+def test_an_index_with_the_same_settings_is_reused(tmp_path):
     from indexes import index_counts
 
     documents = Documents()
@@ -79,7 +79,7 @@ def test_an_index_is_taken_again_where_it_was_made_in_the_same_way(tmp_path):
         assert documents.read == before + 1
 
 
-def test_an_encoded_index_is_taken_again(encoders, tmp_path):
+def test_an_encoded_index_is_reused(encoders, tmp_path):
     from indexes import index_encoded
 
     from termwise.models import Tilde

@@ -1,4 +1,4 @@
-"""How the shipped encoders are made: the recipe, and the way from a run to the package."""
+"""Production of the shipped encoders: the recipe, and the way from a training to the package."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     assert "is for other networks" in capsys.readouterr().out
 
 
-def test_a_card_tells_what_was_measured_of_its_network(make, encoders, tmp_path):
+def test_a_card_states_the_result_of_its_network(make, encoders, tmp_path):
     from plan import identities
 
     value = {"mean": 0.25, "ratio": {"ratio": 1.25, "interval": [1.1, 1.4]}}
@@ -222,13 +222,13 @@ def test_a_card_tells_what_was_measured_of_its_network(make, encoders, tmp_path)
     assert make.measured(Path(encoders["tilde"]), "tilde", path) == ""
 
 
-def test_a_chosen_setting_without_a_place_is_refused(make, encoders):
+def test_a_chosen_setting_that_manifests_lack_is_refused(make, encoders):
     manifest = EncoderFolder.open(encoders["tilde"]).manifest
     with pytest.raises(ParameterError, match="no place"):
         make.as_chosen(manifest, {"keep": "128"})
 
 
-def test_pairs_of_other_counts_are_not_said_to_be_cleaned(work):
+def test_removed_pairs_are_stated_for_matching_counts_only(work):
     from prepare import left_out
 
     assert left_out(work / "prepared", {"air": 32})["left_out"] == 18
@@ -236,7 +236,7 @@ def test_pairs_of_other_counts_are_not_said_to_be_cleaned(work):
     assert left_out(work / "nowhere", {"air": 32}) is None
 
 
-def test_what_a_run_kept_becomes_points_of_a_learning_curve(made, work):
+def test_checkpoints_become_points_of_a_learning_curve(made, work):
     from learning_curve import checkpoints
 
     with pytest.raises(MissingFileError, match="kept no points"):
@@ -254,7 +254,7 @@ def test_what_a_run_kept_becomes_points_of_a_learning_curve(made, work):
     assert made_in_the_end == point
 
 
-def test_a_point_of_tildev2_says_what_expands_its_passages(made, work):
+def test_a_point_of_tildev2_records_its_expansion(made, work):
     (work / "tildev2" / "training" / "curve" / "checkpoint-4.tmp").mkdir(exist_ok=True)
     run(made, work, "--curve=tildev2")
     manifest = EncoderFolder.open(work / "curve" / "tildev2" / "checkpoint-4").manifest

@@ -1,4 +1,4 @@
-"""The tables of the TILDE paper, the compact form and the learning curve, whole, on toys."""
+"""The tables of the TILDE paper, the compact form and the learning curve with toy data."""
 
 from __future__ import annotations
 
@@ -101,9 +101,7 @@ def test_table_3_has_all_seven_rows(run, encoders, other_encoder, tmp_path):
     assert page.count("not known") == 1
 
 
-def test_two_networks_are_mixed_as_the_package_mixes_them(
-    run, encoders, other_encoder, tmp_path, collections
-):
+def test_the_mixture_equals_that_of_the_package(run, encoders, other_encoder, tmp_path, collections):
     from judged_collection import Judged
     from stage import Stage
 
@@ -185,7 +183,7 @@ def limited(name: str, tmp_path: Path, read: int, exact: int) -> Path:
     return path
 
 
-def test_on_ms_marco_nothing_but_the_dataset_changes(run, encoders, tmp_path, miniature):
+def test_on_ms_marco_only_the_dataset_changes(run, encoders, tmp_path, miniature):
     file = limited("table2", tmp_path, read=50, exact=18)
     result = run(file, f"--encoder=tilde={encoders['tilde']}", *DATA)
     dev, *judged = (result["datasets"][f"msmarco-passage/{name}"] for name in SUBSETS)
@@ -211,7 +209,7 @@ def test_on_ms_marco_nothing_but_the_dataset_changes(run, encoders, tmp_path, mi
     assert len(list(folder.glob("pool-*"))) == 3
 
 
-def test_what_is_indexed_once_is_taken_again(run, encoders, tmp_path, miniature):
+def test_indexes_are_reused(run, encoders, tmp_path, miniature):
     file = limited("figure2", tmp_path, read=1000, exact=1000)
     first = run(file, f"--encoder=tilde={encoders['tilde']}", *DATA)
     assert len(miniature) == 3  # BM25, TILDE, and the shares of the terms
@@ -234,7 +232,7 @@ def test_other_documents_have_a_work_folder_of_their_own(monkeypatch, miniature,
     assert folders == {"ir_datasets-beir-one", "ir_datasets-beir-other"}
 
 
-def test_names_that_do_not_exist(collections, tmp_path):
+def test_unknown_names_are_refused(collections, tmp_path):
     from judged_collection import Judged
     from stage import Stage
 
@@ -272,7 +270,7 @@ def test_a_query_has_the_median_of_its_times(collections, tmp_path):
 # --- query by example -------------------------------------------------------------------------------------------
 
 
-def test_queries_that_are_documents_need_no_pass(run, encoders, tmp_path, monkeypatch):
+def test_queries_that_are_documents_need_no_network(run, encoders, tmp_path, monkeypatch):
     from termwise.encode.tilde import TildeQueryEncoder
 
     asked = []
@@ -294,7 +292,7 @@ def test_queries_that_are_documents_need_no_pass(run, encoders, tmp_path, monkey
     assert "- TILDE-DL, stored, exact: not run, its queries are not documents" in page
 
 
-def test_stored_vectors_rank_as_a_pass_over_the_same_text_does(collections, encoders, tmp_path):
+def test_stored_vectors_rank_as_the_network_on_the_same_text(collections, encoders, tmp_path):
     import dataclasses
 
     from judged_collection import Judged
@@ -316,7 +314,7 @@ def test_stored_vectors_rank_as_a_pass_over_the_same_text_does(collections, enco
             )
 
 
-def test_declared_files_name_what_they_use(tmp_path):
+def test_plans_name_their_parts(tmp_path):
     from tables import HERE
 
     for name in ("table2", "table3", "figure2", "by_example"):
@@ -332,7 +330,7 @@ def test_declared_files_name_what_they_use(tmp_path):
     assert used == set(table3["models"])
 
 
-def test_training_says_what_it_lacks():
+def test_training_without_options_is_refused():
     import tables
 
     with pytest.raises(ParameterError, match="training needs"):
@@ -341,7 +339,7 @@ def test_training_says_what_it_lacks():
         tables.main(["run", "nowhere.toml"])
 
 
-def test_training_hands_on_what_the_file_declares(tmp_path, monkeypatch):
+def test_training_passes_the_settings_of_the_plan(tmp_path, monkeypatch):
     import tables
     import train_command
 
@@ -436,7 +434,7 @@ def test_compact_form(collections, encoders, tmp_path):
     assert points[0]["bytes a document"] == points[0]["parts"]["inverted"] + points[0]["parts"]["forward"]
 
 
-def test_the_compact_form_has_to_hold_in_re_ranking_and_as_first_stage():
+def test_the_limit_applies_to_re_ranking_and_first_stage():
     import compact_form
 
     plan = {"keep": [10, 20, 30, 40], "budget": 1000, "loss": 0.01}
@@ -457,7 +455,7 @@ def test_the_compact_form_has_to_hold_in_re_ranking_and_as_first_stage():
     assert [row["within"]["first stage"] for row in rows] == [False, True, False, False]
 
 
-def test_the_default_number_of_weights_is_the_one_that_was_measured():
+def test_the_default_number_of_weights_is_the_measured_one():
     import record
 
     from termwise.models.tilde import DEFAULT_KEEP
@@ -508,7 +506,7 @@ def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
     assert sum(line.startswith("BM25 and tilde,8000,") for line in lines) == 2
 
 
-def test_questions_go_on_where_they_were(collections, tmp_path):
+def test_the_generation_of_questions_resumes(collections, tmp_path):
     from doctquery import Expanded, Questions
     from judged_collection import Judged
 

@@ -1,4 +1,4 @@
-"""Training doc2query: a T5 of a few thousand weights learns four pairs by heart."""
+"""Training doc2query: a T5 of a few thousand weights memorises four pairs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def pairs(tmp_path):
     return folder
 
 
-def test_it_learns_what_passages_answer(module, base, pairs, tmp_path, monkeypatch):
+def test_doc2query_learns_the_queries_of_passages(module, base, pairs, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "drawn", lambda sources, wanted, most, seed: all_of(sources) * 40)
     out = tmp_path / "asks"
     arguments = f"--pairs {pairs} --base {base} --out {out} --max-steps 150 --batch 4 --learning-rate 0.01"
@@ -82,7 +82,7 @@ def all_of(sources):
     ]
 
 
-def test_pairs_are_drawn_at_random_and_of_no_source_too_many(module, pairs):
+def test_pairs_are_drawn_at_random_with_a_limit_per_source(module, pairs):
     sources = read_sources(pairs)
     every = list(module.drawn(sources, 10, 10, 0))
     assert sorted((passage, query) for _, query, passage in every) == sorted(PAIRS)

@@ -1,4 +1,4 @@
-"""The zero-shot experiment, whole, on toys."""
+"""The zero-shot experiment with toy data."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_choose_then_report(run, tmp_path, collections, tiny, pieces):
         run("encode", f"--encoder=tildev2={other}", "--systems=tildev2")
 
 
-def test_what_was_measured_is_kept_query_by_query(run, tmp_path, collections, monkeypatch):
+def test_measurements_are_stored_by_query(run, tmp_path, collections, monkeypatch):
     import systems
 
     ranked = set()
@@ -253,7 +253,7 @@ def test_what_was_measured_is_kept_query_by_query(run, tmp_path, collections, mo
         run("report", "--systems=tilde")
 
 
-def test_documents_are_read_before_anything_is_ranked(run, tmp_path):
+def test_encode_runs_networks_without_ranking(run, tmp_path):
     run("encode", "--systems=tilde,dense", f"--dense={tmp_path / 'dense'}")
     work = tmp_path / "work"
     assert list(work.glob("dogs-*/tilde-*.blocks"))
@@ -312,7 +312,7 @@ def chosen(plan, encoders, *, on=("cats",)):
     return Choices(made=(one,), encoders=identities(encoders, None), plan=plan.digest)
 
 
-def test_choices_hold_for_the_same_plan_and_networks(plan, encoders, tmp_path):
+def test_choices_are_valid_for_the_same_plan_and_networks(plan, encoders, tmp_path):
     from plan import Choices, identities
 
     choices = chosen(plan, encoders)
@@ -334,7 +334,7 @@ def test_choices_for_other_networks_are_refused(plan, encoders):
     choices.check(plan, {**known, "tildev2": {"id": "x", "precision": "int8"}}, ["bm25+tilde", "tildev2"])
 
 
-def test_choices_for_networks_they_do_not_know_are_refused(plan, encoders):
+def test_choices_for_unknown_networks_are_refused(plan, encoders):
     from dataclasses import replace
 
     from plan import identities
@@ -369,7 +369,7 @@ def test_choices_on_fewer_collections_are_for_a_trial_only(plan, encoders):
         choices.check(plan, identities(encoders, None), ["bm25+tilde"])
 
 
-def test_choices_of_another_layout_are_refused(tmp_path):
+def test_choices_with_an_invalid_layout_are_refused(tmp_path):
     from plan import Choices
 
     path = tmp_path / "choices.json"
@@ -378,7 +378,7 @@ def test_choices_of_another_layout_are_refused(tmp_path):
         Choices.read(path)
 
 
-def test_a_window_or_a_number_of_terms_does_not_make_another_network(tiny, encoders, tmp_path, pieces):
+def test_window_and_number_of_terms_do_not_change_the_identity(tiny, encoders, tmp_path, pieces):
     from plan import identities
 
     expansion = tiny.ExpansionRecord(terms=5, counting="new", length=8, encoder="sha256:none", name="tilde")
@@ -392,7 +392,7 @@ def test_a_window_or_a_number_of_terms_does_not_make_another_network(tiny, encod
     )
 
 
-def test_an_unknown_key_of_the_plan_is_named(tmp_path):
+def test_unknown_keys_of_the_plan_are_refused(tmp_path):
     from plan import Plan
 
     path = tmp_path / "plan.toml"
@@ -401,7 +401,7 @@ def test_an_unknown_key_of_the_plan_is_named(tmp_path):
         Plan.read(path)
 
 
-def test_what_is_chosen_for_a_system_holds_for_those_like_it(tmp_path):
+def test_choices_are_inherited_by_like(tmp_path):
     from plan import Choices, Chosen, Plan
 
     path = tmp_path / "plan.toml"
@@ -462,7 +462,7 @@ def test_the_page_states_the_known_training_data():
     )
 
 
-def test_effort_is_not_known_rather_than_nothing(tmp_path):
+def test_a_missing_effort_is_not_zero(tmp_path):
     from indexes import Account
     from zero_shot_report import _encoding
 
@@ -488,7 +488,7 @@ def test_the_largest_scores_in_their_order():
         assert largest(scores, k).tolist() == whole[:k].tolist()
 
 
-def test_each_dense_system_is_the_one_that_is_asked_for(collections, tmp_path, monkeypatch):
+def test_each_dense_system_has_its_own_length(collections, tmp_path, monkeypatch):
     import systems
     from judged_collection import Judged
     from plan import Choices, Plan
@@ -510,7 +510,7 @@ def test_each_dense_system_is_the_one_that_is_asked_for(collections, tmp_path, m
     assert asked == [8]
 
 
-def test_a_mixture_reads_the_forward_view_of_what_re_ranks(collections, encoders, tmp_path, plan):
+def test_a_mixture_reads_the_forward_view_of_its_re_ranker(collections, encoders, tmp_path, plan):
     from judged_collection import Judged
     from systems import Bench, Tools
 
@@ -525,7 +525,7 @@ def test_a_mixture_reads_the_forward_view_of_what_re_ranks(collections, encoders
     )
 
 
-def test_choices_on_the_split_that_is_reported_are_refused(tmp_path):
+def test_choices_on_the_reported_split_are_refused(tmp_path):
     from plan import Plan
 
     path = tmp_path / "plan.toml"
@@ -534,7 +534,7 @@ def test_choices_on_the_split_that_is_reported_are_refused(tmp_path):
         Plan.read(path)
 
 
-def test_the_declared_plan_is_sound():
+def test_the_plan_of_the_experiment_is_valid():
     from plan import Plan
     from zero_shot import HERE
 
@@ -550,7 +550,7 @@ def test_the_declared_plan_is_sound():
     assert plan.collections["csfcube"].test == "test_aggregate"
 
 
-def test_what_termwise_index_does_is_what_was_chosen():
+def test_termwise_index_uses_the_choices():
     from plan import Choices, identities
     from zero_shot import HERE
 

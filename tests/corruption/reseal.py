@@ -1,7 +1,7 @@
-"""Change the content of an index and put every checksum right again, as somebody with bad intentions would.
+"""Change the content of an index and recompute all checksums, as an attacker would.
 
 As a program it changes every STEP-th number of every section to a few extreme values, one at a time, and uses and
-verifies the index each time: ``resealing.py FOLDER:STEP [FOLDER:STEP ...]``.
+verifies the index each time: ``reseal.py FOLDER:STEP [FOLDER:STEP ...]``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ WIDTHS = {b"|u1": 1, b"<u2": 2, b"<u4": 4, b"<u8": 8, b"<f4": 4, b"<f8": 8}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read a manifest without looking at it."""
+    """Read a manifest without validation."""
     body: dict[str, Any] = json.loads((folder / "manifest.json").read_bytes())
     return body
 
 
 def write_manifest(folder: Path, body: dict[str, Any]) -> None:
-    """Write a manifest with a checksum that is right."""
+    """Write a manifest with a correct checksum."""
 
     def dump(content: dict[str, Any]) -> bytes:
         return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False).encode() + b"\n"
@@ -37,14 +37,14 @@ def write_manifest(folder: Path, body: dict[str, Any]) -> None:
 
 
 def records(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the files a manifest names, by what they are."""
+    """Return the file records of a manifest by kind."""
     segment = body["segments"][0]
     found = {"terms": body["terms_file"], "segment": segment["views"], "ids": segment["ids"]}
     return {**found, "texts": segment["texts"]} if segment["texts"] else found
 
 
 def sections(data: bytes) -> dict[str, tuple[int, int, int]]:
-    """Return offset, length and width of the numbers of each section."""
+    """Return offset, length and number width of each section."""
     (count,) = struct.unpack_from("<I", data, 12)
     found = {}
     for number in range(count):
@@ -54,7 +54,7 @@ def sections(data: bytes) -> dict[str, tuple[int, int, int]]:
 
 
 def seal(data: bytearray) -> None:
-    """Compute the checksums of sections, table and header."""
+    """Recompute the checksums of sections, table and header."""
     (count,) = struct.unpack_from("<I", data, 12)
     for number in range(count):
         at = 48 + 64 * number
@@ -66,7 +66,7 @@ def seal(data: bytearray) -> None:
 
 
 def replace(folder: Path, kind: str, data: bytes) -> Path:
-    """Put `data` in the place of a file and make the manifest agree; return the new file."""
+    """Replace the content of a file, update the manifest, and return the new file."""
     body = read_manifest(folder)
     record = records(body)[kind]
     (folder / record["name"]).unlink()
@@ -78,7 +78,7 @@ def replace(folder: Path, kind: str, data: bytes) -> Path:
 
 
 def change(folder: Path, kind: str, edit: Callable[[bytearray], None]) -> Path:
-    """Let `edit` change a file, then seal it."""
+    """Apply an edit to a file, and recompute its checksums."""
     path = folder / records(read_manifest(folder))[kind]["name"]
     data = bytearray(path.read_bytes())
     edit(data)
@@ -98,7 +98,7 @@ def put(section: str, position: int, value: int) -> Callable[[bytearray], None]:
 
 
 def extremes(folder: Path, step: int) -> dict[str, dict[str, int]]:
-    """Change every number in turn; return how many of each section were, and how many `verify` did not notice."""
+    """Change every STEP-th number in turn; return the numbers of changes, and of those unnoticed by `verify`."""
     import sweep
 
     from termwise.errors import TermwiseError

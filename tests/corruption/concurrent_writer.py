@@ -1,9 +1,9 @@
-"""Write an index in another process: ``rebuilding.py FOLDER loop SECONDS`` or ``rebuilding.py FOLDER hold``.
+"""Write an index in another process: ``concurrent_writer.py FOLDER loop SECONDS`` or ``… hold``.
 
 ``loop``
-    Build two generations in turn, as fast as it goes; print how many were published.
+    Build two generations in turn, as fast as possible, and print the number of published ones.
 ``hold``
-    Begin a build, say so, and wait in the middle of it.
+    Begin a build, print "begun", and wait.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VOCABULARY = Vocabulary(["merge", "sort"])
 
 
 def build(folder: Path, documents: int) -> None:
-    """Build an index whose every part tells its number of documents."""
+    """Build an index in which every part contains its number of documents."""
     with IndexWriter(folder, overwrite=True, store_text=True) as writer:
         writer.add(
             [f"d{i} of {documents}" for i in range(documents)],
@@ -38,7 +38,7 @@ def build(folder: Path, documents: int) -> None:
 
 
 def hold(folder: Path) -> None:
-    """Begin and wait."""
+    """Begin a build and wait."""
     with IndexWriter(folder, overwrite=True) as writer:
         writer.add(["a"], TermWeights.from_rows([{0: 1.0}], VOCABULARY.id))
         print("begun", flush=True)
@@ -46,8 +46,8 @@ def hold(folder: Path) -> None:
 
 
 def loop(folder: Path, seconds: float) -> None:
-    """Build until the time is up."""
-    os.fsync = lambda descriptor: None  # the machine is not going to die, and this is about speed
+    """Build repeatedly for some seconds."""
+    os.fsync = lambda descriptor: None  # durability does not matter here, speed does
     end = time.monotonic() + seconds
     published = 0
     for documents in cycle([20, 30]):
@@ -61,7 +61,7 @@ def loop(folder: Path, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background processes ignore it by default
     if sys.argv[2] == "hold":
         hold(Path(sys.argv[1]))
     else:
