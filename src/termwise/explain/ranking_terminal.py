@@ -82,8 +82,8 @@ def ranking_renderable(
     return _RankingView(ranking, tuple(explanations), explain, width)
 
 
-def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
-    """Write a score as a sum on one line, such as ``merge 4.21 + sorted 3.90 + list 0.87 = 8.98``.
+def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text]:
+    """Write a score as a sum on one line, in parts such as ``merge 4.21``, ``+ sorted 3.90`` and ``= 8.11``.
 
     Numbers have two decimals fewer than in a full explanation, with ``≈`` in place of ``=`` if the rounded numbers do
     not add up. The pieces of a word are one term.
@@ -95,10 +95,6 @@ def sum_text(explanation: Explanation, *, terms: int = LINE_TERMS) -> Text:
     terms : int, optional
         Number of terms to list; the others are added up.
     """
-    return Text(" ").join(_sum_parts(explanation, terms))
-
-
-def _sum_parts(explanation: Explanation, terms: int) -> list[Text]:
     decimals = max(0, decimals_of(explanation) - 2)
     colours = colours_of(explanation)
     named = sums_of_words(explanation)
@@ -157,7 +153,7 @@ class _RankingView:
             places = marks(explanation)
             yield _one_line(legible(explanation.text), places, colours_of(explanation), columns, plain)
         if self.explain:
-            yield _flow(_sum_parts(explanation, LINE_TERMS), columns)
+            yield _flow(sum_parts(explanation), columns)
 
 
 def _flow(parts: Iterable[Text], columns: int) -> Text:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.explain.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
 
 from termwise.errors import ParameterError
-from termwise.explain.ranking_terminal import ranking_renderable, sum_text
+from termwise.explain.ranking_terminal import ranking_renderable, sum_parts
 from termwise.records import Ranking
 
 
@@ -70,16 +70,20 @@ def test_a_document_cannot_control_the_terminal():
     shown.encode()
 
 
+def sum_line(explanation, **options):
+    return " ".join(part.plain for part in sum_parts(explanation, **options))
+
+
 def test_a_sum_in_one_line():
-    assert sum_text(EXPLANATION).plain == "merge 4.62 + sorted 3.59 + lists 1.37 ≈ 9.59"
-    assert sum_text(EXPLANATION, terms=1).plain == "merge 4.62 + 2 more 4.97 = 9.59"
+    assert sum_line(EXPLANATION) == "merge 4.62 + sorted 3.59 + lists 1.37 ≈ 9.59"
+    assert sum_line(EXPLANATION, terms=1) == "merge 4.62 + 2 more 4.97 = 9.59"
     with_constant = replace(EXPLANATION, constant=-10.0, score=-0.40859)
-    assert sum_text(with_constant, terms=1).plain == "constant -10.00 + merge 4.62 + 2 more 4.97 = -0.41"
-    assert sum_text(replace(EXPLANATION, contributions=(), score=0.0)).plain == "0"
+    assert sum_line(with_constant, terms=1) == "constant -10.00 + merge 4.62 + 2 more 4.97 = -0.41"
+    assert sum_line(replace(EXPLANATION, contributions=(), score=0.0)) == "0"
 
 
 def test_pieces_of_a_word_are_one_term_of_a_sum():
-    assert sum_text(PIECES).plain == "unlink 5.10 = 5.10"
+    assert sum_line(PIECES) == "unlink 5.10 = 5.10"
 
 
 def test_an_empty_ranking_is_reported():
