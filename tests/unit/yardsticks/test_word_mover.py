@@ -161,7 +161,7 @@ def test_an_array_with_its_words(tmp_path):
         read_word_vectors(path)
     assert ("words", "2") in caught.value.facts
     path.write_bytes(b"something else")
-    with pytest.raises(DataError, match="no array"):
+    with pytest.raises(DataError, match="not an array of numpy"):
         read_word_vectors(path)
     for vectors in ([[1.0, np.nan]], [1.0], np.empty((1, 0))):
         with pytest.raises(DataError):
