@@ -114,7 +114,7 @@ def test_arguments_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], na
 
 
 def test_invalid_documents(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="made of documents"):
+    with pytest.raises(ParameterError, match="consists of documents"):
         list(encoded_blocks([("a", 5)], Counting(), tmp_path))  # type: ignore[list-item]
 
 

@@ -412,7 +412,7 @@ def test_rows_of_another_encoder_are_not_reused(tmp_path, encoder, analyzer):
 def test_a_build_that_fails_before_the_first_block_leaves_nothing(tmp_path, encoder):
     with pytest.raises(EmptyCollectionError):
         build_index([], tmp_path / "i", model=Tilde(), encoder=encoder)
-    with pytest.raises(ParameterError, match="made of documents"):
+    with pytest.raises(ParameterError, match="consists of documents"):
         build_index([("a", 5)], tmp_path / "i", model=Tilde(), encoder=encoder)
     assert list(tmp_path.iterdir()) == []
 
