@@ -32,16 +32,13 @@ class Collection(Protocol):
     @property
     def name(self) -> str:
         """Name in manifests and tables."""
-        ...
 
     @property
     def length(self) -> int | None:
         """Number of documents; None if only reading them all would tell."""
-        ...
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents; each call starts at the first."""
-        ...
 
 
 def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) -> Collection:

@@ -57,11 +57,6 @@ class PairSource:
                 digest.update(len(data).to_bytes(8, "big") + data)
         return f"sha256:{digest.hexdigest()}"
 
-    def without(self, *, queries: npt.NDArray[np.bool_], passages: npt.NDArray[np.bool_]) -> PairSource:
-        """Return the source without the pairs of marked queries or passages; the texts stay."""
-        dropped = queries[self.pairs[:, 0]] | passages[self.pairs[:, 1]]
-        return PairSource(self.name, self.queries, self.passages, self.pairs[~dropped])
-
 
 def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
     """Read training pairs.
@@ -193,22 +188,3 @@ def normalised(text: str) -> str:
     'merge two sorted lists'
     """
     return _NOT_A_WORD.sub(" ", text.lower()).strip()
-
-
-def drop_known(
-    source: PairSource, *, queries: frozenset[str] = frozenset(), passages: frozenset[str] = frozenset()
-) -> PairSource:
-    """Drop pairs with texts of judged collections, so that results on these are zero-shot.
-
-    Parameters
-    ----------
-    source : PairSource
-    queries, passages : frozenset of str
-        Texts of the queries and documents of the collections, from `normalised`. Queries are also compared with
-        documents, and passages with queries.
-    """
-    known = queries | passages
-    return source.without(
-        queries=np.array([normalised(text) in known for text in source.queries], dtype=np.bool_),
-        passages=np.array([normalised(text) in known for text in source.passages], dtype=np.bool_),
-    )

@@ -57,9 +57,3 @@ class PythonQuestions:
             tuple(qrel for qrel in judged if qrel.doc_id in doc_ids),
             tuple(qrel for qrel in judged if qrel.doc_id not in doc_ids),
         )
-
-    @property
-    def unanswered(self) -> tuple[Query, ...]:
-        """Questions without remaining judgments."""
-        left = {qrel.query_id for qrel in self.qrels}
-        return tuple(query for query in self.queries if query.query_id not in left)

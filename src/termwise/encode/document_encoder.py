@@ -40,26 +40,21 @@ class RowEncoder(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """All terms; a term's number in it is its number in the rows."""
-        ...
 
     @property
     def block(self) -> int:
         """Number of documents that `encoded_blocks` encodes together; their rows must fit in memory."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """``sha256:`` and a digest; encoders with equal fingerprints compute equal rows."""
-        ...
 
     @property
     def description(self) -> dict[str, Any]:
         """JSON-like facts about the encoder and its settings, for manifests and errors."""
-        ...
 
     def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
         """Return one row for each text, in order; an empty row for a text without a term."""
-        ...
 
 
 @runtime_checkable
@@ -69,17 +64,14 @@ class DocumentEncoder(RowEncoder, Protocol):
     @property
     def analyzer(self) -> Analyzer:
         """Analyzer of queries."""
-        ...
 
     @property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
         """Weight of each query term, shape (V,), whatever its count; None if the weight is the count."""
-        ...
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
         """Contribution of an absent term, shape (V,); None if it is 0 for all, or with `gives_log_likelihoods`."""
-        ...
 
     @property
     def gives_log_likelihoods(self) -> bool:
@@ -87,7 +79,6 @@ class DocumentEncoder(RowEncoder, Protocol):
 
         An index build subtracts a floor from those of each term, just below the smallest of them.
         """
-        ...
 
     @property
     def idf_power(self) -> float:
@@ -95,12 +86,10 @@ class DocumentEncoder(RowEncoder, Protocol):
 
         See `termwise.models.idf_power`.
         """
-        ...
 
     @property
     def only_text_terms(self) -> bool:
         """Whether every weighted term occurs in the text of its document."""
-        ...
 
 
 def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:

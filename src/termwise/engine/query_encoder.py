@@ -22,11 +22,9 @@ class QueryEncoder(Protocol):
     @property
     def analyzer(self) -> Analyzer:
         """Analyzer of queries."""
-        ...
 
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
-        ...
 
 
 def encoder_description(

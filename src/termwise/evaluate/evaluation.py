@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import shown
-from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
+from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
 from termwise.records import ExcludedDocuments, Exclusion, Qrel, Ranking, Run
@@ -139,36 +139,11 @@ class Evaluation:
             for name, values in self.values.items()
         }
 
-    def select(self, query_ids: Iterable[str]) -> Evaluation:
-        """Return the evaluation of a subset of the queries.
-
-        Parameters
-        ----------
-        query_ids : iterable of str
-            Queries to keep, in any order.
-
-        Returns
-        -------
-        Evaluation
-            Only ``counts.queries`` changes; the other counts still describe the whole run.
-
-        Raises
-        ------
-        UnknownIdError
-            If a query is not in this evaluation.
-        """
-        kept = set(query_ids)
-        unknown = sorted(kept.difference(self.query_ids))
-        if unknown:
-            raise UnknownIdError(
-                "a query is not part of this evaluation",
-                facts=[("run", self.run), ("queries", shortlist(unknown))],
-            )
-        rows = [row for row, query_id in enumerate(self.query_ids) if query_id in kept]
-        return self.at_rows(rows)
-
     def at_rows(self, rows: Sequence[int]) -> Evaluation:
-        """Return the evaluation of the queries in these rows, in this order; `counts` changes as in `select`."""
+        """Return the evaluation of the queries in these rows, in this order.
+
+        Only ``counts.queries`` changes; the other counts still describe the whole run.
+        """
         return replace(
             self,
             counts=replace(self.counts, queries=len(rows)),

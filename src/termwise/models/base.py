@@ -123,7 +123,7 @@ class CountModel(Model):
         ----------
         counts : TermWeights of n rows
             Number of occurrences of each term, 1 or more. With `has_background_term`, the vocabulary of the rows
-            reserves a background term (`Vocabulary.with_background`), which the rows do not hold yet.
+            reserves a background term (`Vocabulary`), which the rows do not hold yet.
         statistics : CollectionStatistics
             Of the whole collection that the rows belong to.
 

@@ -63,7 +63,7 @@ class BM25(CountModel):
         four highest bits of ``dl - 24`` (``SmallFloat.intToByte4`` and ``byte4ToInt``).
     negative_idf : {"floor", "refuse"}, optional
         Treatment of the negative Robertson idf of terms in more than half of the documents: set it to 0, or refuse the
-        collection. `negative_terms` counts such terms.
+        collection.
 
     Raises
     ------
@@ -110,10 +110,6 @@ class BM25(CountModel):
         frequencies = np.asarray(statistics.document_frequencies, dtype=np.int64)
         idf: npt.NDArray[np.float64] = functions[self.variant](frequencies, statistics.n_documents)
         return idf
-
-    def negative_terms(self, statistics: CollectionStatistics) -> int:
-        """Return the number of terms with a negative idf."""
-        return int((self.idf(statistics) < 0).sum())
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
         """Turn rows of counts into rows of BM25 weights for the same terms; see `CountModel.weigh`.

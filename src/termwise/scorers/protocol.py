@@ -26,7 +26,6 @@ class TextScorer(Protocol):
     @property
     def name(self) -> str:
         """Name of the scorer in tables."""
-        ...
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Score each text for the query.
@@ -42,7 +41,6 @@ class TextScorer(Protocol):
         ndarray of shape (n,), float64
             Larger is better. The score of a text does not depend on the other texts.
         """
-        ...
 
 
 @runtime_checkable
@@ -62,7 +60,6 @@ class PairScorer(TextScorer, Protocol):
         ndarray of shape (n,), float64
             The same as `score` for each pair, up to rounding.
         """
-        ...
 
 
 class BasePairScorer(ABC):
@@ -111,7 +108,6 @@ class WindowedScorer(TextScorer, Protocol):
         -------
         ndarray of shape (n,), bool
         """
-        ...
 
 
 @runtime_checkable
@@ -120,7 +116,6 @@ class PartialScorer(TextScorer, Protocol):
 
     def knows(self, query: str, text: str) -> bool:
         """Whether there is a score for the pair."""
-        ...
 
 
 class TermScore(NamedTuple):
@@ -143,4 +138,3 @@ class AdditiveScorer(TextScorer, Protocol):
 
     def contributions(self, query: str, text: str) -> list[TermScore]:
         """Return the share of each query term, in vocabulary order; the shares add up to the score."""
-        ...

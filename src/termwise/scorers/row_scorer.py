@@ -38,16 +38,13 @@ class TextWeigher(Protocol):
     @property
     def name(self) -> str:
         """Name of the scorer in tables."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Equal fingerprints mean equal rows."""
-        ...
 
     def weigh(self, queries: Sequence[str], texts: Sequence[str]) -> WeightedRows:
         """Return a row for each query and each text, in order."""
-        ...
 
 
 class RowScorer(BasePairScorer):

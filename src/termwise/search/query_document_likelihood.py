@@ -63,7 +63,6 @@ class QueryLikelihoods(Protocol):
     @property
     def vocabulary(self) -> TermLookup:
         """Numbering of the terms."""
-        ...
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return ln P(t|q) of every term for each of n texts.
@@ -73,7 +72,6 @@ class QueryLikelihoods(Protocol):
         ndarray of shape (n, V), float32
             Natural logarithms, finite and at most 0.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,17 +88,13 @@ class Analyzer(Protocol):
     @property
     def spec(self) -> AnalyzerSpec:
         """Specification of this analyzer."""
-        ...
 
     @property
     def vocabulary(self) -> Vocabulary | None:
         """Closed vocabulary of all tokens, or None if any token is possible."""
-        ...
 
     def analyze(self, text: str) -> Analysis:
         """Return the tokens of a text with their character spans."""
-        ...
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""
-        ...

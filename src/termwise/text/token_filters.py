@@ -26,11 +26,9 @@ class WordStep(Protocol):
     @property
     def name(self) -> str:
         """Name in an `AnalyzerSpec`, which determines the function."""
-        ...
 
     def __call__(self, word: str) -> str | None:
         """Return the form of a word, which is not empty, or None to remove it."""
-        ...
 
 
 @dataclass(frozen=True)

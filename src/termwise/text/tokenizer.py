@@ -19,15 +19,12 @@ class WordTokenizer(Protocol):
     @property
     def name(self) -> str:
         """Name in an `AnalyzerSpec`."""
-        ...
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words, in order; they are not empty and do not overlap."""
-        ...
 
     def words(self, text: str) -> list[str]:
         """Return ``[text[start:end] for start, end in spans(text)]``, which can be faster."""
-        ...
 
 
 @dataclass(frozen=True)

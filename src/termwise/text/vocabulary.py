@@ -18,25 +18,20 @@ class TermLookup(Protocol):
 
     def __len__(self) -> int:
         """Return the number of tokens, without the reserved background term."""
-        ...
 
     def number(self, token: str) -> int | None:
         """Return the number of a token, or None if it is unknown."""
-        ...
 
     def token(self, number: int) -> str:
         """Return the token with this number."""
-        ...
 
     @property
     def background(self) -> int | None:
         """Number of the reserved background term, or None."""
-        ...
 
     @property
     def id(self) -> str:
         """Equal ids mean equal numberings."""
-        ...
 
 
 class Vocabulary:
@@ -98,10 +93,6 @@ class Vocabulary:
     def background(self) -> int | None:
         """Number of the reserved background term, or None."""
         return len(self._tokens) if self._background else None
-
-    def with_background(self) -> Vocabulary:
-        """Return the same numbering with the background term reserved."""
-        return Vocabulary(self._tokens, background=True)
 
     @cached_property
     def id(self) -> str:

@@ -41,11 +41,9 @@ class TextExpander(Protocol):
     @property
     def fingerprint(self) -> str:
         """Equal fingerprints mean equal queries."""
-        ...
 
     def expand(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
         """Return the queries of each text, best first; they do not depend on the other texts."""
-        ...
 
 
 class CachedExpander:

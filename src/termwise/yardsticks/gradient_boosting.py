@@ -35,22 +35,18 @@ class Judgments(Protocol):
     @property
     def queries(self) -> Mapping[str, str]:
         """Query texts by identifier."""
-        ...
 
     @property
     def texts(self) -> Mapping[str, str]:
         """Document texts by identifier."""
-        ...
 
     @property
     def grades(self) -> Mapping[str, Mapping[str, int]]:
         """Grades by query and document."""
-        ...
 
     @property
     def lowest(self) -> int:
         """Grade of irrelevant documents."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

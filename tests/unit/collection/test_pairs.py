@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.collection import msmarco
 
-from termwise.collection.pairs import PairSource, drop_known, normalised, read_sources
+from termwise.collection.pairs import PairSource, read_sources
 from termwise.errors import (
     EmptyCollectionError,
     MalformedRecordError,
@@ -175,23 +175,3 @@ def test_a_dataset_of_ir_datasets_in_the_shape_of_msmarco_passage_train(monkeypa
     assert source.name == "ir_datasets:msmarco-passage/train"
     assert texts(source) == [("first", "passage 7"), ("second", "passage 49"), ("second", "passage 3")]
     assert source.passages == ["passage 3", "passage 7", "passage 49"]
-
-
-def test_pairs_that_a_judged_collection_has_are_dropped():
-    source = PairSource(
-        "mine",
-        ["Wing flutter?", "what is lift", "how to merge lists", "drag"],
-        ["Flutter of wings.", "LIFT   is a force", "Merge: see sort", "what is drag"],
-        np.array([[0, 0], [1, 1], [2, 2], [3, 3]], dtype=np.int32),
-    )
-    kept = drop_known(
-        source,
-        queries=frozenset({normalised("wing flutter")}),
-        passages=frozenset({normalised("Lift is a force!")}),
-    )
-    assert kept.pairs.tolist() == [[2, 2], [3, 3]]
-    assert kept.queries is source.queries
-    # A passage that is a query there, and a query that is a document there.
-    both = drop_known(source, queries=frozenset({"what is drag"}), passages=frozenset({"how to merge lists"}))
-    assert both.pairs.tolist() == [[0, 0], [1, 1]]
-    assert drop_known(source).pairs.tolist() == source.pairs.tolist()

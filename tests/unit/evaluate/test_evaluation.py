@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownIdError
+from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.evaluate import Evaluator, evaluate
 from termwise.records import Qrel, Ranking, Run
 
@@ -356,15 +356,12 @@ def test_json_lines_give_the_values_back():
     assert len(list(result.to_json_lines())) == 1
 
 
-def test_select_keeps_some_queries():
+def test_rows_of_some_queries():
     qrels = [Qrel(f"q{i}", "a", 1) for i in range(3)]
-    result = evaluate(run_of({"q0": "a", "q1": "ba", "q2": "a"}), qrels, ["RR"])
-    part = result.select(["q2", "q1"])
-    assert part.query_ids == ("q1", "q2")
-    assert part.values["RR"].tolist() == [0.5, 1.0]
+    part = evaluate(run_of({"q0": "a", "q1": "ba", "q2": "a"}), qrels, ["RR"]).at_rows([2, 1])
+    assert part.query_ids == ("q2", "q1")
+    assert part.values["RR"].tolist() == [1.0, 0.5]
     assert part.counts.queries == 2
-    with pytest.raises(UnknownIdError):
-        result.select(["nowhere"])
 
 
 @st.composite

@@ -55,19 +55,19 @@ def test_idf_counts_presence_and_drops_zeros() -> None:
 @pytest.mark.parametrize("query", ["", "   ", "unknown words only"])
 @pytest.mark.parametrize("background", [False, True])
 def test_a_query_without_known_tokens_is_an_empty_row(query: str, background: bool) -> None:
-    vocabulary = VOCABULARY.with_background() if background else VOCABULARY
+    vocabulary = Vocabulary(VOCABULARY, background=True) if background else VOCABULARY
     assert row(CountQueryEncoder(Words(), vocabulary), query) == {}
 
 
 def test_the_background_term_gets_the_length_of_the_query() -> None:
-    encoder = CountQueryEncoder(Words(), VOCABULARY.with_background())
+    encoder = CountQueryEncoder(Words(), Vocabulary(VOCABULARY, background=True))
     assert row(encoder, "sorted merge of sorted lists") == {0: 1.0, 1: 1.0, 2: 2.0, 3: 4.0}
-    once = CountQueryEncoder(Words(), VOCABULARY.with_background(), weighting="occurrences")
+    once = CountQueryEncoder(Words(), Vocabulary(VOCABULARY, background=True), weighting="occurrences")
     assert row(once, "sorted sorted") == {2: 1.0, 3: 1.0}
 
 
 def test_the_name_of_the_background_term_is_not_a_token() -> None:
-    assert row(CountQueryEncoder(Words(), VOCABULARY.with_background()), "[background]") == {}
+    assert row(CountQueryEncoder(Words(), Vocabulary(VOCABULARY, background=True)), "[background]") == {}
 
 
 def test_searching_changes_nothing() -> None:

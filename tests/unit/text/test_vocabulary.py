@@ -22,7 +22,7 @@ def test_a_token_cannot_be_numbered_twice():
 
 
 def test_the_background_has_the_last_number_and_no_name():
-    vocabulary = Vocabulary(["a"]).with_background()
+    vocabulary = Vocabulary(["a"], background=True)
     assert vocabulary.background == 1
     assert vocabulary.token(1) == BACKGROUND
     assert vocabulary.number(BACKGROUND) is None

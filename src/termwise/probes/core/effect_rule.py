@@ -53,11 +53,9 @@ class EffectRule(Protocol):
         ndarray of shape (n,), int8
             +1, 0 or -1.
         """
-        ...
 
     def described(self) -> dict[str, Any]:
         """Return the rule as a JSON-like object."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,6 @@ class Language(Protocol):
     @property
     def name(self) -> str:
         """Name with versions, such as ``rules 1`` or ``spacy 3.8.7, en_core_web_sm 3.8.0``."""
-        ...
 
     def parse(self, text: str) -> Parsed:
         """Return the words, sentences, noun chunks and names of a text."""
-        ...

@@ -61,7 +61,6 @@ class QueryGenerator(Protocol):
 
     def __call__(self, doc_id: str, text: str) -> Sequence[str]:
         """Return queries, best first; possibly none. The result depends on the document alone."""
-        ...
 
 
 def query_expansion(generate: QueryGenerator, count: int = 4) -> Manipulation:
