@@ -1,1 +1,1 @@
-"""The command line: `main` and one file a verb."""
+"""The command line: `main` and one file a command."""

@@ -39,7 +39,7 @@ def command(
     weights: Weights = None,
     normalise: Annotated[
         list[str] | None,
-        option("--normalise SCALING", "With --alpha: raw, one for all indexes or one for each."),
+        option("--normalise NORMALISATION", "With --alpha: raw, one for all indexes or one for each."),
     ] = None,
     overwrite: Overwrite = False,
     float_weights: Annotated[

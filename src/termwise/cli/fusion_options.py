@@ -30,7 +30,7 @@ MissingScore = Annotated[
 Normalise = Annotated[
     list[str] | None,
     option(
-        "--normalise SCALING",
+        "--normalise NORMALISATION",
         "z, minmax, global, raw, idf or query-length; one for all runs, or one for each.  [default: z]",
     ),
 ]
@@ -114,18 +114,18 @@ def fusion_rules(missing: str | None, normalise: list[str] | None, documents: st
 def query_scales(
     scalings: Sequence[str], queries: str | None, folders: Sequence[Path]
 ) -> QueryScales | list[QueryScales | None] | None:
-    """Return the query statistics for the scalings idf and query-length; None for other scalings."""
+    """Return the query statistics for the normalisations idf and query-length; None for others."""
     needed = {"idf", "query-length"} & set(scalings)
     if not needed:
         if queries is not None or folders:
             raise UsageError(
-                "--queries and --index apply to the scalings idf and query-length only",
+                "--queries and --index apply only to the normalisations idf and query-length",
                 fixes=["add --normalise idf", "leave them out"],
             )
         return None
     if queries is None or not folders:
         raise UsageError(
-            f"the scaling {' and '.join(sorted(needed))} needs the texts of the queries and an index",
+            f"the normalisation {' and '.join(sorted(needed))} needs the texts of the queries and an index",
             fixes=["add --queries FILE --index DIR"],
         )
     from termwise.fusion import QueryScales

@@ -1,4 +1,4 @@
-"""Messages of the verbs that build an index or run a network over a collection."""
+"""Messages of the commands that build an index or run a network over a collection."""
 
 from __future__ import annotations
 

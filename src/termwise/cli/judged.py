@@ -1,4 +1,4 @@
-"""Queries, runs and judgment options, read for several verbs."""
+"""Queries, runs and judgment options, read for several commands."""
 
 from __future__ import annotations
 

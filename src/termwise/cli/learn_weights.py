@@ -113,7 +113,7 @@ def learned_text(fusion: Fusion) -> str:
         return ""
     columns = (
         Column("run", "Run", "text"),
-        Column("scaling", "scaling", "text"),
+        Column("scaling", "normalisation", "text"),
         Column("weight", "weight", "measure"),
         Column("alone", f"{learned.measure} alone", "measure"),
     )

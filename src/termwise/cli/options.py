@@ -1,4 +1,4 @@
-"""Options that several verbs share, and parsers of their values."""
+"""Options that several commands share, and parsers of their values."""
 
 from __future__ import annotations
 

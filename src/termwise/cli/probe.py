@@ -66,8 +66,8 @@ def command(
         str,
         option(
             "--delta RULE",
-            "Largest difference of a tie: median (of the gaps between neighbours in the top ten of a ranker), "
-            "by-query, by-rank, or a number.",
+            "Tie threshold δ, the largest score difference of a tie: median (of the gaps between neighbours in the "
+            "top ten of a ranker), by-query, by-rank, or a number.",
         ),
     ] = "median",
     candidates: Annotated[

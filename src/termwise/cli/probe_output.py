@@ -156,10 +156,9 @@ def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
         f"{legible_line(one['name'])} {legible_line(threshold(one['reading']))}" for one in report["scorers"]
     )
     console.print(
-        "+1: the first text, with the quality or the change that the probe is named for, is always preferred; "
-        "without a sign: the share of pairs whose texts are distinguished.",
-        "* not significant: pairs of one query counted as one; scores without a sign are not tested.",
-        f"δ, the largest difference of a tie: {deltas}.",
+        "+1 means that the ranker always prefers the first text (the text with the quality or the change in the "
+        "probe's name). A score without a sign is the share of pairs that are not ties. * means not significant (test "
+        f"clustered by query); scores without a sign are not tested. Tie threshold δ: {deltas}.",
         style="dim",
     )
 
@@ -200,7 +199,7 @@ def _tie_lines(report: dict[str, Any]) -> Iterator[str]:
     if names:
         yield (
             f"{_few(names)}: half of the neighbours at the top of a ranking have equal scores, so every difference "
-            "counts; --delta NUMBER sets another threshold"
+            "counts; --delta NUMBER sets another tie threshold"
         )
 
 
@@ -234,7 +233,7 @@ def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[st
         if was["fingerprint"] != one["fingerprint"]:
             yield f"{one['name']} is another ranker than in {folder}, or has other settings"
         if was["reading"] != one["reading"]:
-            yield f"{one['name']}: the threshold of ties is another one than in {folder}"
+            yield f"{one['name']}: the tie threshold δ differs from that in {folder}"
     for name, was in before["facts"].items():
         now = report["facts"].get(name)
         if name in _FACTS_OF_SCORES and was != now:
@@ -332,7 +331,7 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
     console.print(
         f"\n{number}{of}{'' if 'all' in suites or not whole else '; --suite all has the others'}. After @: source of "
         "the texts. --suite probe:NAME selects a probe; * stands for any letters. Symmetric: the score is the share of "
-        "pairs whose texts are distinguished. Expected: the score of a good ranker, an opinion."
+        "pairs that are not ties. Expected: the score of a good ranker, an opinion."
     )
 
 

@@ -1,4 +1,4 @@
-"""Options, calls and output that the verbs of ``termwise train`` share."""
+"""Options, calls and output that the commands of ``termwise train`` share."""
 
 from __future__ import annotations
 

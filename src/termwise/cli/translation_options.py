@@ -1,4 +1,4 @@
-"""Tuned settings and scorers of translation tables, shared by several verbs."""
+"""Tuned settings and scorers of translation tables, shared by several commands."""
 
 from __future__ import annotations
 

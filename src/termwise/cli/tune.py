@@ -49,7 +49,7 @@ def command(
     normalise: Annotated[
         list[str] | None,
         option(
-            "--normalise SCALING",
+            "--normalise NORMALISATION",
             "Normalisation as in fuse, one for both or one for each; idf is that of DIR.  [default: z]",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Command groups: grouped help, and suggestions for misspelt verbs."""
+"""Command groups: grouped help, and suggestions for misspelt commands."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Measure": ("evaluate", "compare", "probe"),
     "Train": ("train", "table"),
 }
-"""Sections of ``termwise --help``, with their verbs."""
+"""Sections of ``termwise --help``, with their commands."""
 
 
 class VerbGroup(TyperGroup):
-    """Command group that lists its verbs in sections and suggests names for unknown ones."""
+    """Command group that lists its commands in sections and suggests names for unknown ones."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the verb that the arguments begin with."""
+        """Return the command that the arguments begin with."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            raise UnknownNameError.of("verb", name, self.list_commands(ctx))
+            raise UnknownNameError.of("command", name, self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the verbs in sections where the sections name all of them, else as one list."""
+        """Write the commands in sections where the sections name all of them, else as one list."""
         names = self.list_commands(ctx)
         listed = [name for section in SECTIONS.values() for name in section]
         sections = SECTIONS if sorted(names) == sorted(listed) else {"Commands": tuple(names)}

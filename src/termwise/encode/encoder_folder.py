@@ -348,5 +348,5 @@ def _read_vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
 def _folders(name: str) -> ModelFolders:
     """Return the reader of encoder folders; a damaged shipped encoder is repaired by a new installation."""
     if name in shipped_encoders():
-        return replace(FOLDERS, repairs=("pip install --force-reinstall termwise",))
+        return replace(FOLDERS, repairs=("install termwise again",))
     return FOLDERS

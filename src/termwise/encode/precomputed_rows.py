@@ -387,5 +387,5 @@ def _check_version(about: Any, path: Path) -> None:
         raise ModelFormatError(
             "this file of rows was written by a later version of termwise",
             facts=[("file", path), ("format", about["version"]), ("known here", VERSION)],
-            fixes=["pip install --upgrade termwise"],
+            fixes=["install a newer version of termwise"],
         )

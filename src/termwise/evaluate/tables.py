@@ -124,6 +124,9 @@ def _measure_columns(measures: Iterable[str]) -> tuple[Column, ...]:
     return tuple(Column(name, name, measure_style(name)) for name in measures)
 
 
+_COUNT_TITLES = {"missing": "without results"}
+
+
 def summary_table(evaluations: Sequence[Evaluation]) -> Table:
     """Return one row per run: averages, and numbers of queries and documents.
 
@@ -136,7 +139,7 @@ def summary_table(evaluations: Sequence[Evaluation]) -> Table:
         (
             Column("run", "Run", "text"),
             *_measure_columns(measures),
-            *(Column(key, key.replace("_", " "), "count") for key in counts),
+            *(Column(key, _COUNT_TITLES.get(key, key.replace("_", " ")), "count") for key in counts),
         ),
         tuple(
             (e.run, *(e.means[name] for name in measures), *(getattr(e.counts, key) for key in counts))
@@ -269,7 +272,7 @@ def conventions(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
     missing, unjudged, without_relevant = listed("missing"), listed("unjudged"), listed("without_relevant")
     if missing:
         rule = "count 0" if first.missing == "zero" else "are left out"
-        notes.append(f"Judged queries that are not in a run {rule}: {missing}.")
+        notes.append(f"Judged queries without results {rule}: {missing}.")
     if without_relevant:
         notes.append(f"Queries without a relevant document stay in the average with 0: {without_relevant}.")
     if unjudged:

@@ -57,12 +57,12 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
     --------
     >>> index_weights(Fusion(["bm25", "model1"], [0.25, 0.75], missing="zero", scaling="z"), [])
     Traceback (most recent call last):
-    termwise.errors.ParameterError: an index cannot hold this scaling  [parameter]
-      run      bm25
-      scaling  z
-      why      its mean and deviation are those of the results of each query
-      fix      choose weights for `scaling='raw'`, or learn them for `scaling='global'`
-          or   fuse runs
+    termwise.errors.ParameterError: an index cannot hold this normalisation  [parameter]
+      run            bm25
+      normalisation  z
+      why            its mean and deviation are those of the results of each query
+      fix            choose weights for `scaling='raw'`, or learn them for `scaling='global'`
+          or         fuse runs
     """
     counting = [number for number, weight in enumerate(fusion.weights) if weight != 0]
     lengths = all(fusion.scaling[number] == "query-length" for number in counting)
@@ -74,8 +74,8 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
             divisors[number] = deviation
         elif scaling != "raw" and not (scaling == "query-length" and lengths):
             raise ParameterError(
-                "an index cannot hold this scaling",
-                facts=[("run", fusion.runs[number]), ("scaling", scaling), ("why", _WHY[scaling])],
+                "an index cannot hold this normalisation",
+                facts=[("run", fusion.runs[number]), ("normalisation", scaling), ("why", _WHY[scaling])],
                 fixes=[
                     "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
                     "fuse runs",

@@ -116,7 +116,7 @@ class Scaler:
         if scaling in ("idf", "query-length"):
             if queries is None:
                 raise ParameterError(
-                    f"the scaling {scaling} needs the texts of the queries and an index",
+                    f"the normalisation {scaling} needs the texts of the queries and an index",
                     facts=[("run", run.name)],
                     fixes=["give `queries=QueryScales.of(index, queries)`"],
                 )
@@ -162,8 +162,8 @@ class Scaler:
             return np.zeros_like(values)
         raise WeightError(
             "a run has different scores for a query without a term in the index",
-            facts=[("run", self.run), ("query", query_id), ("scaling", self.scaling)],
-            fixes=["give the index of the run", "choose another scaling"],
+            facts=[("run", self.run), ("query", query_id), ("normalisation", self.scaling)],
+            fixes=["give the index of the run", "choose another normalisation"],
         )
 
 

@@ -310,7 +310,7 @@ def _parsed(data: bytes, path: Path) -> Fusion:
         return DataError(
             "this file of fusion weights was written by a later version of termwise",
             facts=[("file", path), ("format", version), ("known here", VERSION)],
-            fixes=["pip install --upgrade termwise"],
+            fixes=["install a newer version of termwise"],
         )
 
     if len(data) > MAX_FILE:

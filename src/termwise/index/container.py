@@ -201,7 +201,7 @@ class Container:
             raise NewerFormatError(
                 "this file was written by a later version of termwise",
                 facts=[("file", self.path), ("offset", 8), ("format", version), ("known here", VERSION)],
-                fixes=["pip install --upgrade termwise"],
+                fixes=["install a newer version of termwise"],
             )
         if zlib.crc32(self._map[: _HEADER.size - 4]) != crc:
             raise corrupt(self.path, 0, "a header that matches its checksum", "one that does not")

@@ -218,7 +218,7 @@ class Manifest:
                 later=lambda version: NewerFormatError(
                     "this index was written by a later version of termwise",
                     facts=[("file", path), ("format", version), ("known here", VERSION)],
-                    fixes=["pip install --upgrade termwise"],
+                    fixes=["install a newer version of termwise"],
                 ),
             )
             if canonical_bytes(body) != data:

@@ -148,7 +148,7 @@ class ModelFolders:
                     later=lambda version: ModelFormatError(
                         f"this {self.noun} was written by a later version of termwise",
                         facts=[("file", path), ("format", version), ("known here", self.version)],
-                        fixes=["pip install --upgrade termwise"],
+                        fixes=["install a newer version of termwise"],
                     ),
                 )
             )

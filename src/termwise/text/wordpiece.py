@@ -237,7 +237,7 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
         raise MalformedRecordError(
             "the vocabulary that ships with the package is not the one the analyzer was made with",
             facts=[("vocabulary", _SHIPPED), ("sha256 seen", seen), ("sha256 expected", expected)],
-            fixes=["pip install --force-reinstall termwise"],
+            fixes=["install termwise again"],
         )
     return _VOCAB_TXT, data
 

@@ -73,7 +73,7 @@ def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
     fusion = Fusion.open("w.json")
     assert fusion == learn([BM25, TILDE], QRELS, method=method, measure="nDCG@2", missing="drop")
     streams = capsys.readouterr()
-    assert streams.out.startswith("Run    scaling")
+    assert streams.out.startswith("Run    normalisation")
     assert f"nDCG@2 of the fused run: {fusion.learned.value:.4f}, over 2 judged queries." in streams.out
     assert "evaluate them on other queries" in streams.out
     assert streams.err == "w.json: written\n"

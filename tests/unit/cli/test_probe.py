@@ -69,7 +69,7 @@ def test_scores_are_printed(folder, capsys):
     assert "shuffle-words" not in out
     assert probe("bm25", "--judged", folder, *SUITE, "--names") == 0
     assert re.search(r"\nshuffle-words +pets", capsys.readouterr().out)
-    assert "δ, the largest difference of a tie: bm25" in " ".join(out.split())
+    assert "Tie threshold δ: bm25" in " ".join(out.split())
     assert "--out DIR" in err
 
 
@@ -151,7 +151,7 @@ def test_a_report_is_resumed_and_compared(folder, tmp_path, capsys):
     assert probe("bm25,b=0.1", "--judged", folder, *SUITE, "--against", out, "--json", "--delta", "0.2") == 0
     err = capsys.readouterr().err
     assert f"bm25 is another ranker than in {out}, or has other settings" in err
-    assert f"bm25: the threshold of ties is another one than in {out}" in err
+    assert f"bm25: the tie threshold δ differs from that in {out}" in err
 
 
 def test_a_failed_assertion_sets_the_exit_status(folder, capsys):

@@ -127,7 +127,7 @@ def test_conventions_list_what_was_left_out():
     run = Run([*run_at("r", [2] * 12), Ranking(["a"], [1], query_id="stranger")], "r")
     notes = " ".join(conventions([evaluate(run, qrels, ["RR"], exclude={"q0": "n0"})]))
     assert "over 14 queries" in notes
-    assert "not in a run count 0: 2" in notes
+    assert "without results count 0: 2" in notes
     assert "without a relevant document stay in the average with 0: 1" in notes
     assert "without judgments are ignored: 1" in notes
     assert "from rankings 1, from judgments 1" in notes
@@ -140,8 +140,8 @@ def test_conventions_list_what_was_left_out():
 def test_text_of_an_evaluation():
     evaluation = evaluate(run_at("r", [1] * 6 + [2] * 6), QREL, ["RR@10", "NumRet"])
     assert evaluation_text([evaluation]) == (
-        "Run   RR@10  NumRet  queries  missing\n"
-        "r    0.7500      18       12        0\n"
+        "Run   RR@10  NumRet  queries  without results\n"
+        "r    0.7500      18       12                0\n"
         "\n"
         "Averages over 12 queries; equal scores in the order of the ranking."
     )

@@ -43,7 +43,7 @@ def test_the_length_of_a_query_divides_all_parts_or_none(indexes):
 
 @pytest.mark.parametrize("scaling", ["z", "minmax", "idf"])
 def test_what_depends_on_the_query_is_refused(indexes, scaling):
-    with pytest.raises(ParameterError, match="cannot hold this scaling") as caught:
+    with pytest.raises(ParameterError, match="cannot hold this normalisation") as caught:
         index_weights(fusion(["raw", scaling]), indexes)
     assert dict(caught.value.facts)["run"] == "other"
     assert any("scaling='raw'" in fix for fix in caught.value.fixes)

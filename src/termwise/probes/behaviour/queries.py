@@ -3,7 +3,7 @@
 Both sides of a sample have one text and two queries, see `Sample.second_query`. Each change of the query makes two
 probes:
 
-- ``…-moves`` is symmetric, over all texts: does the score change by more than the tie width?
+- ``…-moves`` is symmetric, over all texts: does the score change by more than the tie threshold?
 - ``…-kept`` is over relevant texts. Positive: the original query gives the higher score.
 
 Scores for two queries are comparable only if the queries mean the same. A scorer that sums over query words gives a

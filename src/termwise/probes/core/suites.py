@@ -21,7 +21,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "manipulations": "Textual manipulation",
         "manipulations-by-grades": "Textual manipulation, by grades",
         "transfer": "Dataset transfer",
-        "written": "Pairs that ship",
+        "written": "Shipped pairs",
         "stuffing": "Stuffing and attacks",
         "injection": "Prompt injection",
         "position": "Position of the answer",

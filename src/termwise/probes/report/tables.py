@@ -220,7 +220,7 @@ def markdown_text(report: Mapping[str, Any]) -> str:
             f"# {HEADING}",
             "",
             "A score is the mean effect over pairs of texts: +1 if the first text, with the named quality or the "
-            "change, is always preferred. Scores without a sign are the share of pairs whose texts are distinguished.",
+            "change, is always preferred. A score without a sign is the share of pairs that are not ties.",
             "",
             *about_lines(report),
             "",

@@ -211,7 +211,7 @@ def read_scorer_folder(
         raise ModelFormatError(
             "a scorer of this kind is not known",
             facts=[("scorer", folder), ("kind", manifest.kind), ("known", KIND)],
-            fixes=["pip install --upgrade termwise"],
+            fixes=["install a newer version of termwise"],
         )
     config = _config(manifest, folder)
     analyzer = read_analyzer(FOLDERS, folder, manifest.tokenizer, WordPieceAnalyzer)
