@@ -38,7 +38,7 @@ from termwise.probes.core.probe import Probe  # noqa: E402
 from termwise.probes.core.probe_inputs import ProbeInputs  # noqa: E402
 from termwise.probes.core.reference_rankings import ReferenceRankings  # noqa: E402
 from termwise.probes.core.sample import check_samples  # noqa: E402
-from termwise.probes.language.open_language import open_language  # noqa: E402
+from termwise.probes.language import open_language  # noqa: E402
 from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS  # noqa: E402
 from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED  # noqa: E402
 from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402

@@ -110,7 +110,7 @@ def test_probes_know_no_ranker():
         if any(is_of(f"termwise.probes.{folder}", module) for folder in PROBES_WITHOUT_RANKERS):
             layers = {name: layer_of(name) for name in imported(path) if is_of("termwise", name)}
             scorers = {name for name, layer in layers.items() if layer == "scorers"}
-            assert scorers <= {"termwise.scorers.fingerprint", "termwise.scorers.protocol"}, module
+            assert scorers <= {"termwise.scorers.protocol"}, module
             assert not {"rankers", "yardsticks", "indexing"} & set(layers.values()), module
 
 

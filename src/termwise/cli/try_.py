@@ -257,7 +257,6 @@ def _print(
 
 
 def _next_commands(systems: Sequence[_System], question: str, best: str) -> list[str]:
-    """Return commands to try next."""
     folders = {system.name: shlex.quote(str(system.folder)) for system in systems}
     last = list(folders.values())[-1]
     query = f"{quoted('random choice with weights')} --explain"
@@ -285,7 +284,6 @@ def _formatted(mean: float | None) -> str:
 
 
 def _judged_count(questions: PythonQuestions) -> int:
-    """Return the number of queries with a judgment."""
     return len({qrel.query_id for qrel in questions.qrels})
 
 

@@ -45,7 +45,6 @@ class PairSource:
     pairs: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
-        """Return the number of pairs."""
         return len(self.pairs)
 
     def digest(self) -> str:

@@ -58,7 +58,6 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
             self._places.setdefault(word, place)
 
     def __getitem__(self, word: str) -> npt.NDArray[np.float32]:
-        """Return the vector of a word."""
         vector: npt.NDArray[np.float32] = self.vectors[self._places[word]]
         return vector
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.storage.file_record import text_fingerprint
 from termwise.text import Analyzer, Vocabulary
 from termwise.weights import TermWeights
 
@@ -109,5 +109,4 @@ def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
 
 def settings_fingerprint(settings: Mapping[str, Any]) -> str:
     """Return ``sha256:`` and the digest of JSON-like settings."""
-    text = json.dumps(settings, sort_keys=True, ensure_ascii=False)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return text_fingerprint(json.dumps(settings, sort_keys=True, ensure_ascii=False))

@@ -25,8 +25,6 @@ splade-doc   ``weights``   (b, V)                   0 or more, one for each term
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -41,6 +39,7 @@ import numpy.typing as npt
 from termwise.encode.encoder_manifest import FOLDERS, NAME, EncoderKind, EncoderManifest, ExpansionRecord
 from termwise.errors import ModelFormatError
 from termwise.models.tildev2 import Counting
+from termwise.storage.file_record import json_fingerprint
 from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.analyzer_files import read_analyzer
@@ -240,7 +239,7 @@ class EncoderFolder:
             "positions": manifest.positions,
             "files": {name: manifest.files[name].sha256 for name in files},
         }
-        return f"sha256:{hashlib.sha256(json.dumps(head, sort_keys=True).encode()).hexdigest()}"
+        return json_fingerprint(head)
 
     def path(self, file: str) -> Path:
         """Return the path of a file of the manifest; the first call for a file compares it with the manifest.

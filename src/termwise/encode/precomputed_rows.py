@@ -257,7 +257,6 @@ class PrecomputedRows:
         )
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.keys)
 
 

@@ -290,7 +290,6 @@ def _query_columns(
 def _query_table(
     evaluations: Sequence[Evaluation], comparison: Comparison | None, texts: Mapping[str, str]
 ) -> dict[str, object]:
-    """Return the table of queries, as values of the template."""
     titles, columns = _query_columns(evaluations, comparison)
     query_ids = dict.fromkeys(query_id for e in evaluations for query_id in e.query_ids)
     return {

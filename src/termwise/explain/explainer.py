@@ -118,7 +118,6 @@ def _bias(index: Index, ordinal: int) -> float:
 
 
 def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:
-    """Return the spans of each token of a text."""
     spans: defaultdict[str, list[Span]] = defaultdict(list)
     for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         spans[token].append((start, end))

@@ -273,7 +273,6 @@ def _formula(
 
 
 def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
-    """Return the rows of the ranking around the document."""
     if not explanation.competitors:
         return []
     rows = neighbourhood(explanation)

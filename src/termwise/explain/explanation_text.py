@@ -492,7 +492,6 @@ def _words(part: Contribution, query: str) -> list[str]:
 
 
 def _token_spans(explanation: Explanation) -> list[Span]:
-    """Return the spans of the tokens of the query, in order."""
     return sorted(
         [*explanation.unknown, *(s for part in explanation.contributions for s in part.query_spans)]
     )

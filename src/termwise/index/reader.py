@@ -170,7 +170,6 @@ class Index:
         )
 
     def __len__(self) -> int:
-        """Return the number of documents."""
         return self.manifest.documents
 
     @property

@@ -21,7 +21,7 @@ from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
 from termwise.probes.core.run_suite import ProbeSamples, run_suite
 from termwise.probes.core.suites import ProbeSelection, select_probes, suite_named
 from termwise.probes.data_sources import check_folders, judged_source
-from termwise.probes.language.open_language import open_language
+from termwise.probes.language import open_language
 from termwise.probes.rankers import MixtureSpecification, Ranker, build_mixtures, open_rankers
 from termwise.probes.registry import families
 from termwise.probes.report import report_of

@@ -14,9 +14,9 @@ from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError
 from termwise.models import CountQueryEncoder, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.scorers.fingerprint import json_fingerprint
 from termwise.scorers.row_cache import Row, RowCache, stack_rows
 from termwise.scorers.row_scorer import WeightedRows
+from termwise.storage.file_record import json_fingerprint
 
 
 @dataclass(frozen=True, eq=False)

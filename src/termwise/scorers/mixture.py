@@ -16,8 +16,8 @@ import numpy.typing as npt
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, ParameterError
 from termwise.scorers.adapt import score_pairs_with
-from termwise.scorers.fingerprint import fingerprint_of, json_fingerprint
-from termwise.scorers.protocol import BasePairScorer, TextScorer
+from termwise.scorers.protocol import BasePairScorer, TextScorer, fingerprint_of
+from termwise.storage.file_record import json_fingerprint
 from termwise.validation import is_finite_number
 
 

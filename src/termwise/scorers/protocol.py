@@ -20,7 +20,7 @@ class TextScorer(Protocol):
     """Object that scores texts for a query.
 
     Probes and re-rankers take any such object. They also use, where it has them, the methods of `PairScorer`,
-    `WindowedScorer` and `AdditiveScorer`, and the attribute ``fingerprint`` (`termwise.scorers.fingerprint`).
+    `WindowedScorer` and `AdditiveScorer`, and the attribute ``fingerprint`` (`fingerprint_of`).
     """
 
     @property
@@ -41,6 +41,15 @@ class TextScorer(Protocol):
         ndarray of shape (n,), float64
             Larger is better. The score of a text does not depend on the other texts.
         """
+
+
+def fingerprint_of(scorer: TextScorer) -> str | None:
+    """Return the fingerprint of a scorer; None where it has none, so that its scores must not be cached.
+
+    Two scorers with equal fingerprints give equal scores.
+    """
+    fingerprint: str | None = getattr(scorer, "fingerprint", None)
+    return fingerprint
 
 
 @runtime_checkable

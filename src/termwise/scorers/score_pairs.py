@@ -12,8 +12,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import WeightError
 from termwise.progress import Progress, no_progress
 from termwise.scorers.adapt import as_scores
-from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import Pair, PairScorer, TextScorer
+from termwise.scorers.protocol import Pair, PairScorer, TextScorer, fingerprint_of
 from termwise.scorers.score_cache import ScoreCache
 
 _FIRST_BATCH = 64

@@ -1,8 +1,9 @@
-"""Records of files: SHA-256 and length, as manifests list them, and fingerprints of whole folders."""
+"""Records of files: SHA-256 and length, as manifests list them; fingerprints of texts, JSON and whole folders."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,22 @@ def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def text_fingerprint(text: str) -> str:
+    """Return ``sha256:`` and the digest of a text.
+
+    Examples
+    --------
+    >>> text_fingerprint("")[:15]
+    'sha256:e3b0c442'
+    """
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def json_fingerprint(value: object) -> str:
+    """Return ``sha256:`` and the digest of JSON-like data with sorted keys."""
+    return text_fingerprint(json.dumps(value, sort_keys=True))
 
 
 def folder_fingerprint(folder: Path, *settings: object) -> str:

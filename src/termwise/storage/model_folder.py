@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -44,9 +45,9 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "encoder.json": ("an encoder", ("`build_index(model='{folder}')`",)),
     "translation.json": (
         "a translation table",
-        ("`build_index(model='{folder}')`", "`rerank(table='{folder}')`"),
+        ("`build_index(model='{folder}')`", "`open_table('{folder}')`"),
     ),
-    "scorer.json": ("a scorer", ("`rerank(scorer='{folder}')`",)),
+    "scorer.json": ("a scorer", ("`read_scorer_folder('{folder}')`",)),
     "encoding.json": ("an encoding of a collection", ("`build_index(model=MODEL, encoding='{folder}')`",)),
     "gradient-boosting.json": ("a ranker of boosted trees", ("`probe_rankers('{folder}')`",)),
 }
@@ -135,7 +136,7 @@ class ModelFolders:
         CorruptModelError
             If it is damaged.
         """
-        try:
+        with self._typed_errors(path):
             return parse(
                 unsealed(
                     data,
@@ -152,8 +153,6 @@ class ModelFolders:
                     ),
                 )
             )
-        except Misfit as misfit:
-            raise self.damaged(path, misfit.expected, misfit.seen) from None
 
     def manifest_bytes(
         self,
@@ -184,30 +183,27 @@ class ModelFolders:
             If the file is too long or not a regular file.
         """
         folder = path.parent
-        try:
-            return read_regular(path, MAX_MANIFEST)
-        except Misfit as misfit:
-            raise self.damaged(path, misfit.expected, misfit.seen) from None
-        except FileNotFoundError:
-            if not folder.exists():
-                raise MissingFileError(
-                    f"there is no such {self.noun}", facts=[("path", folder), *facts], fixes=fixes
+        with self._typed_errors(path):
+            try:
+                return read_regular(path, MAX_MANIFEST)
+            except FileNotFoundError:
+                if not folder.exists():
+                    raise MissingFileError(
+                        f"there is no such {self.noun}", facts=[("path", folder), *facts], fixes=fixes
+                    ) from None
+                foreign = ModelFormatError(
+                    f"this folder does not hold {self.article} {self.noun}",
+                    facts=[("path", folder), ("missing", path.name), *facts],
+                    fixes=fixes,
+                )
+                known = wrong_kind(folder, path.name) or _unfinished(folder, path.name) or other()
+                raise known or foreign from None
+            except NotADirectoryError:
+                raise ModelFormatError(
+                    f"this is a file, {self.article} {self.noun} is a folder",
+                    facts=[("path", folder)],
+                    fixes=[f"name the folder that holds {path.name}"],
                 ) from None
-            foreign = ModelFormatError(
-                f"this folder does not hold {self.article} {self.noun}",
-                facts=[("path", folder), ("missing", path.name), *facts],
-                fixes=fixes,
-            )
-            known = wrong_kind(folder, path.name) or _unfinished(folder, path.name) or other()
-            raise known or foreign from None
-        except NotADirectoryError:
-            raise ModelFormatError(
-                f"this is a file, {self.article} {self.noun} is a folder",
-                facts=[("path", folder)],
-                fixes=[f"name the folder that holds {path.name}"],
-            ) from None
-        except OSError as error:
-            raise self.unreadable(path, error) from error
 
     def damaged(self, path: Path, expected: object, seen: object) -> CorruptModelError:
         """Build the error for a damaged file."""
@@ -217,22 +213,24 @@ class ModelFolders:
             fixes=self.repairs,
         )
 
-    def unreadable(self, path: Path, error: OSError) -> MissingFileError:
-        """Build the error for a file that cannot be read."""
-        return MissingFileError(
-            f"a file of the {self.noun} cannot be read",
-            facts=[("file", path), ("reason", error.strerror)],
-            fixes=self.repairs,
-        )
-
-    def read(self, path: Path, most: int) -> bytes:
-        """Return the content of a regular file of at most this many bytes; anything else is damage."""
+    @contextmanager
+    def _typed_errors(self, path: Path) -> Iterator[None]:
+        """Turn errors of reading a file into typed errors that name it."""
         try:
-            return read_regular(path, most)
+            yield
         except Misfit as misfit:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
         except OSError as error:
-            raise self.unreadable(path, error) from error
+            raise MissingFileError(
+                f"a file of the {self.noun} cannot be read",
+                facts=[("file", path), ("reason", error.strerror)],
+                fixes=self.repairs,
+            ) from error
+
+    def read(self, path: Path, most: int) -> bytes:
+        """Return the content of a regular file of at most this many bytes; anything else is damage."""
+        with self._typed_errors(path):
+            return read_regular(path, most)
 
     def read_recorded(self, path: Path, record: FileRecord) -> bytes:
         """Return the content of a file after comparing it with its record."""
@@ -242,13 +240,9 @@ class ModelFolders:
 
     def check_recorded(self, path: Path, record: FileRecord, most: int) -> None:
         """Compare a file with its record without holding it in memory."""
-        try:
+        with self._typed_errors(path):
             size = regular_size(path, most)
             digest = digest_of(path) if size == record.bytes else ""
-        except Misfit as misfit:
-            raise self.damaged(path, misfit.expected, misfit.seen) from None
-        except OSError as error:
-            raise self.unreadable(path, error) from error
         self._compare(path, record, FileRecord(digest, size))
 
     def _compare(self, path: Path, record: FileRecord, found: FileRecord) -> None:

@@ -256,7 +256,6 @@ def _cells(query: npt.NDArray[np.int32], passage: npt.NDArray[np.int32], *, symm
 
 
 def _report_large(large: Sequence[_Large], say: Callable[[str], None]) -> None:
-    """Report the largest of the pairs."""
     if not large:
         return
     largest = max(large, key=lambda pair: pair.cells)

@@ -383,7 +383,6 @@ class _StateFolder:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, object, object]]:
-    """Return the names of different values, with both values."""
     names = sorted({*before, *now})
     return [(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name)]
 

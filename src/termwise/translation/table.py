@@ -177,7 +177,6 @@ class TranslationTable:
             )
 
     def __len__(self) -> int:
-        """Return the number of terms."""
         return len(self.vocabulary)
 
     @property

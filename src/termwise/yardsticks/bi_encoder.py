@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
-from termwise.scorers.fingerprint import text_fingerprint
-from termwise.storage.file_record import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint, text_fingerprint
 from termwise.yardsticks.compatibility import (
     check_length,
     check_vocabulary,

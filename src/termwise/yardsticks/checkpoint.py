@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from termwise.errors import ModelFormatError
-from termwise.scorers.fingerprint import text_fingerprint
-from termwise.storage.file_record import digest_of, folder_fingerprint
+from termwise.storage.file_record import digest_of, folder_fingerprint, text_fingerprint
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
 from termwise.train.messages import errors_as, first_line

@@ -24,8 +24,7 @@ from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedToken
 from transformers.modeling_outputs import BaseModelOutput
 
 from termwise.errors import ModelFormatError
-from termwise.scorers.fingerprint import text_fingerprint
-from termwise.storage.file_record import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint, text_fingerprint
 from termwise.text.characters import without_surrogates
 from termwise.train.pretrained import load_pretrained, quiet
 from termwise.validation import check, check_count, check_texts, is_whole_number

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.scorers.adapt import score_pairs_with
-from termwise.scorers.fingerprint import fingerprint_of, json_fingerprint
-from termwise.scorers.protocol import BasePairScorer, TextScorer
+from termwise.scorers.protocol import BasePairScorer, TextScorer, fingerprint_of
 from termwise.scorers.row_scorer import distinct
 from termwise.scorers.sqlite_cache import CacheSchema, SqliteCache, text_key
+from termwise.storage.file_record import json_fingerprint
 from termwise.validation import check_texts
 
 _TEXTS_PER_COMMIT = 64

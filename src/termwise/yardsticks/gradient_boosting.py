@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DataError, MissingExtraError, ModelFormatError
-from termwise.scorers.fingerprint import text_fingerprint
 from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.token_statistics import Background
 from termwise.settings import TypedSettings
+from termwise.storage.file_record import text_fingerprint
 from termwise.text import make_analyzer
 from termwise.validation import check, check_names
 from termwise.yardsticks.text_features import TextFeatures

@@ -47,7 +47,7 @@ class NetworkScorer(BasePairScorer):
     batch : int, optional
         Number of texts in one forward pass.
     fingerprint : str, optional
-        See `termwise.scorers.fingerprint.fingerprint_of`.
+        See `termwise.scorers.protocol.fingerprint_of`.
     """
 
     name: str

@@ -37,9 +37,9 @@ import numpy.typing as npt
 
 from termwise.models import BM25
 from termwise.scorers.count_weigher import CountWeigher
-from termwise.scorers.fingerprint import json_fingerprint
 from termwise.scorers.row_scorer import RowScorer, distinct
 from termwise.scorers.token_statistics import TokenStatistics
+from termwise.storage.file_record import json_fingerprint
 from termwise.text import Analyzer
 
 NGRAMS = (3, 4)

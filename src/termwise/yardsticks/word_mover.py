@@ -26,9 +26,9 @@ from scipy.spatial.distance import cdist
 
 from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import MissingExtraError
-from termwise.scorers.fingerprint import json_fingerprint
 from termwise.scorers.protocol import BasePairScorer
 from termwise.scorers.row_scorer import distinct
+from termwise.storage.file_record import json_fingerprint
 from termwise.text import Analyzer, make_analyzer
 from termwise.validation import check
 

@@ -281,7 +281,7 @@ def test_published_rows_name_existing_probes():
 
     from termwise.probes.core.judged_texts import JudgedTexts
     from termwise.probes.core.probe_inputs import ProbeInputs
-    from termwise.probes.language.open_language import open_language
+    from termwise.probes.language import open_language
     from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS
     from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from termwise.errors import MalformedRecordError, MissingFileError
 from termwise.probes import Constant, Probe, content_hash, run_probe
 from termwise.probes.behaviour import fact_swaps, injection, noise, queries
-from termwise.probes.behaviour.families import FAMILIES
 from termwise.probes.behaviour.gender import FEMALE, worded
 from termwise.probes.behaviour.name_swaps import NamePool, listed_names
 from termwise.probes.behaviour.negation import negated
@@ -35,6 +34,7 @@ from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.manipulations.base import ManipulationContext
+from termwise.probes.registry import BEHAVIOUR
 from termwise.probes.sources.transfer.probe import TransferProbe
 from termwise.probes.sources.written_texts import (
     Passage,
@@ -62,7 +62,7 @@ MATERIAL = ProbeInputs(RuleLanguage(), STOPS, judged=(TOY,))
 
 
 def all_probes(material=MATERIAL) -> dict[str, Probe]:
-    return {probe.name: probe for family in FAMILIES for probe in family.make(material)}
+    return {probe.name: probe for family in BEHAVIOUR for probe in family.make(material)}
 
 
 def samples(name, seed=0, material=MATERIAL):
@@ -177,9 +177,9 @@ def test_written_texts_are_a_judged_collection():
 
 
 def test_names_are_unique_and_cover_every_collection():
-    names = [probe.name for family in FAMILIES for probe in family.make(MATERIAL)]
+    names = [probe.name for family in BEHAVIOUR for probe in family.make(MATERIAL)]
     assert len(names) == len(set(names))
-    assert len({family.name for family in FAMILIES}) == len(FAMILIES) == 9
+    assert len({family.name for family in BEHAVIOUR}) == len(BEHAVIOUR) == 9
     of_written = {name.removesuffix("@written") for name in names if name.endswith("@written")}
     of_toy = {name.removesuffix("@toy") for name in names if name.endswith("@toy")}
     assert of_toy <= of_written
@@ -188,7 +188,7 @@ def test_names_are_unique_and_cover_every_collection():
 
 
 def test_every_family_has_probes_without_user_data():
-    for family in FAMILIES:
+    for family in BEHAVIOUR:
         probes = family.make(ProbeInputs(RuleLanguage(), STOPS))
         assert probes
         for probe in probes:
@@ -206,7 +206,7 @@ def test_each_definition_names_the_first_text():
 
 
 def test_titles_are_distinct_within_a_collection():
-    for family in FAMILIES:
+    for family in BEHAVIOUR:
         titles = [probe.title for probe in family.make(ProbeInputs(RuleLanguage(), STOPS))]
         assert len(titles) == len(set(titles))
 

@@ -39,7 +39,7 @@ from termwise.probes.core.sample import check_samples
 from termwise.probes.core.statistics import compare, estimate
 from termwise.probes.core.suites import select_probes, suite_named
 from termwise.probes.core.threshold_sweep import sweep
-from termwise.probes.language.open_language import open_language
+from termwise.probes.language import open_language
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.report import (
     Assertion,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from termwise import Document
 from termwise.scorers import Background, FunctionScorer, MixedScorer, Scale, model_scorer
-from termwise.scorers.fingerprint import fingerprint_of, json_fingerprint, text_fingerprint
+from termwise.scorers.protocol import fingerprint_of
+from termwise.storage.file_record import json_fingerprint, text_fingerprint
 
 BM25 = "sha256:c08e68f65d6c7d63da8ae12983eb2c121acdec6e8a0a83cc829ce019e048b12e"
 MIXTURE = "sha256:08c777d1b40e498c7686cf6d022e73421474b3af1ef7fb97c0601fae78977759"

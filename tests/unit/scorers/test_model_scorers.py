@@ -18,8 +18,7 @@ from termwise.kernels.reference import pairs as reference
 from termwise.models import BM25, make_model
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, CountWeigher, RowScorer, TokenStatistics, index_scorer, model_scorer
-from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import AdditiveScorer, PairScorer
+from termwise.scorers.protocol import AdditiveScorer, PairScorer, fingerprint_of
 from termwise.text import make_analyzer
 
 DOCUMENTS = [

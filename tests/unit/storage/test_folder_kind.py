@@ -46,8 +46,8 @@ def read_scorer_folder(folder: Path) -> object:
     ("held", "argument"),
     [
         (ENCODER, "build_index(model="),
-        (TABLE, "rerank(table="),
-        (SCORER, "rerank(scorer="),
+        (TABLE, "open_table("),
+        (SCORER, "read_scorer_folder("),
         (ENCODING, "model=MODEL, encoding="),
     ],
 )
@@ -71,7 +71,7 @@ def test_one_in_the_place_of_another(
     [
         (ENCODER, "termwise index COLLECTION --out DIR --model {}"),
         (TABLE, "termwise index COLLECTION --out DIR --model {}"),
-        (SCORER, "termwise rerank INDEX --run RUN --queries FILE --output FILE --scorer {}"),
+        (SCORER, "termwise rerank --scorer {} INDEX --run RUN --queries FILE --output FILE"),
         (ENCODING, "termwise index COLLECTION --out DIR --model MODEL --encoding {}"),
     ],
 )

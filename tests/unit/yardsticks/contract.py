@@ -16,8 +16,7 @@ import pytest
 from termwise.errors import MissingFileError, ModelFormatError, ParameterError
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background
-from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import PairScorer, WindowedScorer
+from termwise.scorers.protocol import PairScorer, WindowedScorer, fingerprint_of
 
 
 class CheckpointContract:

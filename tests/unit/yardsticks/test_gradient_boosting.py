@@ -25,8 +25,7 @@ from termwise.errors import (
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, TokenStatistics, model_scorer
-from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import PairScorer
+from termwise.scorers.protocol import PairScorer, fingerprint_of
 from termwise.text import make_analyzer
 from termwise.yardsticks.text_features import TextFeatures, longest_span, shortest_window
 

@@ -16,8 +16,7 @@ from termwise.collection.word_vectors import WordTable, read_word_vectors
 from termwise.errors import DataError, MissingExtraError, MissingFileError, ParameterError
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background
-from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import PairScorer
+from termwise.scorers.protocol import PairScorer, fingerprint_of
 from termwise.text import make_analyzer
 from termwise.yardsticks import WordMoverScorer
 

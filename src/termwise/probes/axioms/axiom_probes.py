@@ -245,7 +245,7 @@ def axiom_probes(
 
     Examples
     --------
-    >>> from termwise.probes.language.open_language import open_language
+    >>> from termwise.probes.language import open_language
     >>> probes = axiom_probes(ProbeInputs(open_language("rules"), frozenset()))
     >>> [probe.name for probe in probes][:2]
     ['tfc1@constructed', 'tfc2@constructed']

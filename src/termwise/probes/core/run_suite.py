@@ -22,8 +22,7 @@ from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.sample import Sample, ScorePairs, check_samples, content_hash
 from termwise.probes.core.score_gaps import Scores, pooled_gaps
-from termwise.scorers.fingerprint import fingerprint_of
-from termwise.scorers.protocol import PartialScorer, TextScorer
+from termwise.scorers.protocol import PartialScorer, TextScorer, fingerprint_of
 from termwise.validation import check_count
 
 

@@ -1,12 +1,17 @@
-"""Parser with a cache of recent texts: many probes parse the same texts."""
+"""Choice of the parser, with a cache of recent texts: many probes parse the same texts."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
 
+from termwise.errors import MissingExtraError, UnknownNameError
 from termwise.probes.language.base import Language, Parsed
+from termwise.probes.language.rules import RuleLanguage
+from termwise.probes.language.spacy_language import SpacyLanguage
 from termwise.validation import check_count
+
+NAMES = ("spacy", "rules")
 
 TOKENS = 1_000_000
 """Default size of the cache in tokens: some hundred megabytes."""
@@ -61,3 +66,33 @@ class CachedLanguage:
 
 def _size(parsed: Parsed) -> int:
     return len(parsed.tokens) + 1
+
+
+def open_language(name: str | None = None) -> Language:
+    """Return a parser with a cache of recent texts.
+
+    Parameters
+    ----------
+    name : {"spacy", "rules"}, optional
+        By default spaCy if it is installed with its small English pipeline, else the rules; see `Language.name`.
+
+    Raises
+    ------
+    MissingExtraError
+        If spaCy is requested and not installed.
+    UnknownNameError
+        If there is no such parser.
+
+    Examples
+    --------
+    >>> open_language("rules").name
+    'rules 1'
+    """
+    if name is None:
+        try:
+            return CachedLanguage(SpacyLanguage())
+        except MissingExtraError:
+            return CachedLanguage(RuleLanguage())
+    if name not in NAMES:
+        raise UnknownNameError.of("language", name, NAMES)
+    return CachedLanguage(SpacyLanguage() if name == "spacy" else RuleLanguage())

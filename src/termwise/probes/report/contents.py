@@ -209,7 +209,6 @@ def _cell(
 
 
 def _correct(cells: Sequence[dict[str, Any]], section_of: dict[str, str]) -> None:
-    """Add p-values corrected over the cells of each section."""
     for section in dict.fromkeys(section_of.values()):
         tested = [cell for cell in cells if section_of[cell["probe"]] == section]
         published = [cell["p_published"] for cell in tested]

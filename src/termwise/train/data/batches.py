@@ -36,7 +36,6 @@ class BatchPlan:
     pairs: Ids
 
     def __len__(self) -> int:
-        """Return the number of batches."""
         return len(self.pairs)
 
 

@@ -44,7 +44,6 @@ class Expansions:
         self._row = {place: number for number, place in enumerate(self.places)}
 
     def __getitem__(self, place: Place) -> npt.NDArray[np.int64]:
-        """Return the expansion terms of a passage."""
         row = self._row[place]
         return self.terms[self.indptr[row] : self.indptr[row + 1]].astype(np.int64)
 

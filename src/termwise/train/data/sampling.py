@@ -125,7 +125,6 @@ class JudgedQueries:
         )
 
     def __len__(self) -> int:
-        """Return the number of queries."""
         return len(self.queries)
 
     def sample(self, seed: int, epoch: int) -> EpochSample:

@@ -258,7 +258,6 @@ def _later_defaults(out: Path, run: Mapping[str, Any]) -> list[str]:
 
 
 def _expansion(record: ExpansionRecord | None, run: Mapping[str, Any]) -> str:
-    """Describe the expansion of passages in training."""
     if record is None:
         return "none"
     before = run.get("trained_with", {})

@@ -420,7 +420,6 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
 
 
 def _with_current_names(tensors: Mapping[str, _Value]) -> dict[str, _Value]:
-    """Replace outdated names of tensors."""
     return {_current_name(name): tensor for name, tensor in tensors.items()}
 
 

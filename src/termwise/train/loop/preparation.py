@@ -223,7 +223,6 @@ def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatc
 
 
 def _pair_texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
-    """Return query and passage of the first pairs of a plan."""
     texts = []
     for owner, number in zip(
         plan.sources.reshape(-1)[:count].tolist(), plan.pairs.reshape(-1)[:count].tolist(), strict=True

@@ -187,7 +187,6 @@ def _trainer(
 
 
 def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
-    """Return the facts of `TrainedNetwork`."""
     settings, steps = run.settings, trainer.state.global_step
     best = trainer.best
     head_pairs = 0
@@ -240,7 +239,6 @@ def _report_start(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> N
 
 
 def _report_selection(run: TrainingRun, *, steps: int, best: Mapping[str, Any]) -> None:
-    """Report the selected weights and the reason."""
     last = f"selected: the last weights, of step {steps:,}"
     if run.settings.take == "last":
         run.say(f"{last}, as set")

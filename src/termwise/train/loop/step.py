@@ -317,7 +317,6 @@ class TrainingStep(Step):
         return loss
 
     def _sparsity_factor(self) -> float:
-        """Return the factor of the regulariser at this step."""
         ramp = self.settings.sparsity_ramp
         return self.settings.sparsity * (min(self.progress / ramp, 1.0) ** 2 if ramp else 1.0)
 

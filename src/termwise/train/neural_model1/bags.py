@@ -60,7 +60,6 @@ class Bags:
         )
 
     def __len__(self) -> int:
-        """Return the number of texts."""
         return len(self.starts) - 1
 
     @property

@@ -192,7 +192,6 @@ def train_neural_model1(
 
 
 def _initial_network(settings: NeuralModel1Settings) -> tuple[Analyzer, TranslationNetwork]:
-    """Return the analyzer and the initial network."""
     analyzer: Analyzer
     embeddings = None
     if settings.embeddings == FROM_SCRATCH:

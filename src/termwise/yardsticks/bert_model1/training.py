@@ -202,7 +202,6 @@ def _process() -> PartialState:
 
 
 def _not_empty(texts: Sequence[str], analyzer: WordPieceAnalyzer) -> npt.NDArray[np.bool_]:
-    """Return which texts have a token."""
     return np.array([bool(analyzer.tokens(text)) for text in texts], dtype=np.bool_)
 
 
