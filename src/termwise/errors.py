@@ -14,13 +14,13 @@
     │   ├── MalformedRecordError       a line of a collection, query, run or judgment file
     │   ├── DuplicateIdError           two records with one identifier
     │   ├── EmptyCollectionError       a collection without a single document
-    │   ├── UnknownIdError             a query or document identifier that is not there
+    │   ├── UnknownIdError             a query or document identifier that is not known
     │   ├── WeightError                term weights that are negative, not finite or out of order
     │   ├── VocabularyMismatchError    two parts with different numberings of terms
     │   ├── ModelFormatError           a trained network that is not as expected
     │   │   └── CorruptModelError          truncated or changed
     │   └── IndexFormatError           a file of an index
-    │       ├── NotAnIndexError            not a termwise index at all
+    │       ├── NotAnIndexError            not a termwise index
     │       ├── NewerFormatError           written by a later version
     │       └── CorruptIndexError          truncated or damaged
     ├── StorageError               3   the disk is full, read-only or fails
@@ -88,7 +88,7 @@ class TermwiseError(Exception):
     message : str
         One sentence without a full stop.
     facts : iterable of (str, object), optional
-        Pairs of label and value: the value seen, the expected value, the place.
+        Pairs of label and value: the value seen, the expected value, the position.
     fixes : iterable of str, optional
         Ways out, best first, with arguments and calls in backticks.
 
@@ -256,7 +256,7 @@ class EmptyCollectionError(DataError):
 
 
 class UnknownIdError(DataError):
-    """A query or document identifier that is not there."""
+    """A query or document identifier that is not known."""
 
     slug = "unknown-id"
 

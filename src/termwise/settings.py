@@ -13,7 +13,7 @@ MOST = 10**15
 """Upper bound of all numeric settings."""
 
 MOST_EPOCHS = 10**6
-"""Upper bound of epochs, which the counters of steps and the estimate of the remaining time allow."""
+"""Upper bound of epochs, within the range of the step counters and of the estimate of the remaining time."""
 
 _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 

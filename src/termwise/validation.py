@@ -14,7 +14,7 @@ from termwise.errors import ParameterError
 from termwise.records import Document
 
 MOST_THREADS = 1024
-"""Upper bound for numbers of threads, which a system can still start."""
+"""Upper bound for numbers of threads; more may exceed the limits of the system."""
 
 MOST_MEMORY = 2**62
 """Upper bound for bytes of memory, for computations in 64 bits."""

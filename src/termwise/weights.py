@@ -35,7 +35,7 @@ class TermWeights:
     Raises
     ------
     WeightError
-        If the arrays do not have this form; names the row.
+        If the arrays do not have this form; the error names the row.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def split(line: str, widths: Iterable[int]) -> list[str]:
     Returns
     -------
     list of str
-        The columns. Their number can be an unexpected one.
+        The columns. Their number may be none of `widths`.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def read_columns(path: Path, formats: Mapping[int, str]) -> Iterator[tuple[int, 
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If a line has another number of columns.
+        If a line has a different number of columns.
     """
     width = 0
     for number, line in read_lines(path):
@@ -74,7 +74,7 @@ def read_columns(path: Path, formats: Mapping[int, str]) -> Iterator[tuple[int, 
 def names_columns(line: str, *, identifiers: Collection[str], texts: Collection[str]) -> bool:
     r"""Return whether a first line of tab-separated columns is a header.
 
-    In a header the first column is the name of an identifier and a later column the name of a text, in any case.
+    A header names an identifier in its first column and a text in a later column, in upper or lower case.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def is_whole(text: str) -> bool:
 
 
 def check_writable(kind: str, value: str, *, tabs: bool) -> None:
-    """Raise `ParameterError` for an identifier that a reader would not get back from a file.
+    """Raise `ParameterError` for an identifier that cannot be read back from a file.
 
     Parameters
     ----------
     kind : str
-        What it identifies, for the message.
+        Kind of the identified record, for the message.
     value : str
         The identifier.
     tabs : bool

@@ -1,4 +1,4 @@
-"""Data sets of the package ir_datasets, with the prefix ``ir_datasets:``; it is imported on use."""
+"""Datasets of the package ir_datasets, with the prefix ``ir_datasets:``. The package is imported on first use."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class DatasetCollection:
 
     @property
     def length(self) -> int | None:
-        """Number of documents, or None if the dataset has no record of it."""
+        """Number of documents, or None if ir_datasets does not record it."""
         try:
             count = load(self.name, "docs").docs_count()
         except (NotImplementedError, OSError):
@@ -131,7 +131,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
 
 
 def dataset_queries(spec: str, fields: tuple[str, ...] | None) -> Iterator[Query]:
-    """Return the queries of ``ir_datasets:ID``; their text is that of documents, or the title."""
+    """Return the queries of ``ir_datasets:ID``; without `fields`, the text is the default text, or else the title."""
     dataset = load(spec, "queries")
 
     def chosen(record: Any) -> tuple[str, ...] | None:

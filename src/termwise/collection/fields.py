@@ -4,7 +4,7 @@ The rules, in order:
 
 1. ``fields=("abstract", "title")`` selects fields and their order.
 2. By default the text is the title and the first of `BODY_FIELDS` that the record has.
-3. A record with neither is an error.
+3. A record without a title and without such a field is an error.
 
 One space joins the parts that are not empty. A field that is absent or ``null`` is empty.
 """
@@ -18,10 +18,10 @@ from typing import Any
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
 
 ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
-"""Names of the identifier; the first one in a record counts."""
+"""Names of the identifier; the first one that a record has is used."""
 
 BODY_FIELDS = ("text", "contents", "content", "body", "document_text", "abstract")
-"""Names of the main text; the first one in a record counts."""
+"""Names of the main text; the first one that a record has is used."""
 
 
 def join(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Collections in files with one record a line: JSON or tab-separated columns."""
+"""Collections in files with one record per line: JSON or tab-separated columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HEADER_IDS = frozenset((*ID_FIELDS, "pid"))
 """Names of the first column in a header of tab-separated documents."""
 
 HEADER_TEXTS = frozenset(("title", *BODY_FIELDS, "passage"))
-"""Names of further columns in such a header, of which it has at least one."""
+"""Names of text columns in such a header; a header has at least one of them."""
 
 
 @dataclass(frozen=True)
 class JsonLinesCollection:
-    """File with one JSON object a line, such as the ``corpus.jsonl`` of a BEIR folder.
+    """File with one JSON object per line, such as the ``corpus.jsonl`` of a BEIR folder.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class JsonLinesCollection:
         Raises
         ------
         MalformedRecordError
-            At the first invalid record; names its line.
+            At the first invalid record; the error names its line.
         UnknownNameError
             After the last record, if no record has a selected field.
         """

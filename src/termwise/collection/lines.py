@@ -76,14 +76,14 @@ def _damaged(path: Path, seen: str) -> MalformedRecordError:
 
 
 def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
-    """Return the bytes of a file, decompressed, where there are at most `most` of them (default: `MAX_LINE`).
+    """Return the decompressed content of a file, of at most `most` bytes (default: `MAX_LINE`).
 
     Raises
     ------
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If it is longer, or a compressed file is damaged or cut off.
+        If the content is longer, or a compressed file is damaged or cut off.
     """
     with opened(path) as stream:
         data = stream.read(most + 1)
@@ -98,13 +98,13 @@ def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a UTF-8 text file with their numbers.
 
-    Lines end with ``\n`` or ``\r\n``, which is removed, as is a byte order mark at the start of the file. Blank lines
-    are skipped, but counted.
+    Line ends (``\n`` or ``\r\n``) and a byte order mark at the start of the file are removed. Blank lines are skipped,
+    but counted.
 
     Parameters
     ----------
     path : Path
-        Plain, or compressed with gzip, which the first bytes show.
+        Plain or gzip-compressed file; the first bytes determine which.
 
     Yields
     ------
@@ -166,7 +166,7 @@ def refuse_pipe(path: Path) -> None:
 
 
 def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    r"""Yield the records of a file with one JSON object a line.
+    r"""Yield the records of a file with one JSON object per line.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     MissingFileError, StorageError
         As `read_lines`.
     MalformedRecordError
-        If a line is not a JSON object, an object has a key twice, or the record has a lone surrogate: in a key or a
-        string at its top level, or in a key of an object there.
+        If a line is not a JSON object, an object has a key twice, or a lone surrogate is in a key or a string at the
+        top level of the record, or in a key of an object there.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise MalformedRecordError.at(
                 path,
                 number,
-                expected="one JSON object a line",
+                expected="one JSON object per line",
                 seen=f"{line[:60]}  ({reason})",
                 message="a line is not valid JSON",
                 fixes=_unwrapped(path, number, line),
@@ -230,11 +230,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decode = json.JSONDecoder(object_pairs_hook=_object).decode
-"""Decoder for all lines: `json.loads` with a hook makes one for each call, which doubles its time."""
+"""Decoder shared by all lines; `json.loads` with a hook builds a decoder in each call and takes twice as long."""
 
 
 def _unwrapped(path: Path, number: int, line: str) -> list[str]:
-    """Return the command that takes the objects out of an array, if the file begins with one."""
+    """Return a command that writes the objects of an array to lines, if the file begins with an array."""
     return [f"jq -c '.[]' {path} > objects.jsonl"] if number == 1 and line.lstrip().startswith("[") else []
 
 

@@ -24,9 +24,9 @@ KINDS = "a BEIR folder, a .jsonl or .tsv file (or .gz), ir_datasets:ID, or pytho
 
 @runtime_checkable
 class Collection(Protocol):
-    """Documents that are read in sequence, as often as needed.
+    """Documents that can be read in sequence any number of times.
 
-    A reader only parses. The index writer refuses repeated identifiers.
+    A reader does not check that identifiers are distinct; the index writer does.
     """
 
     @property
@@ -35,7 +35,7 @@ class Collection(Protocol):
 
     @property
     def length(self) -> int | None:
-        """Number of documents; None if only reading them all would tell."""
+        """Number of documents; None if it is unknown before all are read."""
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents; each call starts at the first."""
@@ -44,15 +44,15 @@ class Collection(Protocol):
 def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) -> Collection:
     r"""Open a collection for reading.
 
-    Nothing is read yet; errors in a file are raised while its documents are read.
+    The documents are not read yet; errors in a file are raised when its documents are read.
 
     Parameters
     ----------
     spec : str or Path
         One of
 
-        - a BEIR folder: its ``corpus.jsonl`` or, where that is absent, ``corpus.jsonl.gz``;
-        - a file with one JSON object a line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
+        - a BEIR folder: its ``corpus.jsonl`` or, if that is absent, ``corpus.jsonl.gz``;
+        - a file with one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
           identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole number;
         - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, with or without ``.gz``); a
           header line that names these columns is skipped;
@@ -127,7 +127,7 @@ def content_suffix(path: Path) -> str:
 
 
 def corpus_file(folder: Path) -> Path:
-    """Return the corpus of a BEIR folder; the plain file comes before the compressed one."""
+    """Return the corpus of a BEIR folder; a plain file is preferred to a compressed one."""
     return folder_file(folder, "corpus.jsonl")
 
 

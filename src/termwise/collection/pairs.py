@@ -34,7 +34,7 @@ class PairSource:
     queries : sequence of str of length Q
         Texts.
     passages : sequence of str of length P
-        Texts; of a collection, only those in pairs.
+        Texts. Passages of a collection that are in no pair are omitted.
     pairs : ndarray of shape (n, 2), int32
         Positions of a query and of a relevant passage.
     """
@@ -64,7 +64,7 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
     ----------
     spec : str or Path
         - a BEIR folder: a corpus, queries, and judgments in ``qrels/<split>.tsv``, plain or gzip-compressed;
-        - a JSONL file, plain or ``.gz``: one pair a line, ``{"query": ..., "passage": ...}``;
+        - a JSONL file, plain or ``.gz``: one pair per line, ``{"query": ..., "passage": ...}``;
         - a folder of such folders or files: one source each, by name;
         - ``ir_datasets:ID``, such as ``ir_datasets:msmarco-passage/train``.
     split : str, optional
@@ -73,7 +73,7 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
     Returns
     -------
     list of PairSource
-        Judgments of at least 1 are relevant. Of a collection, only passages in pairs are kept.
+        A judgment of at least 1 makes a pair. Passages of a collection that are in no pair are dropped.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
     UnknownIdError
         If the query or passage of a judgment is missing.
     MalformedRecordError
-        If a query or passage of a pair is empty; names it.
+        If a query or passage of a pair is empty; the error names it.
     EmptyCollectionError
         If there are no pairs.
     """

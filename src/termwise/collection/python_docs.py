@@ -30,7 +30,7 @@ IMPORTED = (
     "sys", "syslog", "tarfile", "termios", "threading", "time", "timeit", "tracemalloc", "types",
     "unicodedata", "weakref", "xml.parsers.expat", "zlib", "zoneinfo",
 )
-"""Modules whose source does not show their contents. They are imported, which only changes `sys.modules`."""
+"""Modules whose contents cannot be read from their source. They are imported, which only changes `sys.modules`."""
 
 SKIPPED = frozenset({
     "antigravity", "encodings", "genericpath", "idlelib", "lib2to3", "nturl2path", "ntpath", "posixpath",
@@ -77,8 +77,8 @@ class PythonDocumentation:
     """Documentation of the standard library of the running Python.
 
     Built-in modules and extensions are imported, from a list of safe ones. Other modules are read as source and never
-    executed. Private modules, tests and modules with side effects are not read. The collection is read once in a
-    process (a few MB).
+    executed. Private modules, tests and modules with side effects are not read. The collection is read once per process
+    (a few MB).
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ class PythonQuestions:
     Attributes
     ----------
     queries : tuple of Query
-        All shipped questions, also those without remaining judgments.
+        All shipped questions, including those without remaining judgments.
     qrels : tuple of Qrel
         Judgments of documents of the collection; relevance 1 or 2.
     dropped : tuple of Qrel

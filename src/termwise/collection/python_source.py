@@ -85,7 +85,7 @@ def find_modules(root: Path, names: Iterable[str], *, skip: Collection[str]) -> 
     Returns
     -------
     dict of str to Path
-        Files by full module name, sorted; with private modules, whose contents public ones export.
+        Files by full module name, sorted. Private modules are included, because public modules export their contents.
     """
     found: dict[str, Path] = {}
     for name in names:
@@ -194,7 +194,7 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 
 def _origin(node: ast.ImportFrom, package: str) -> str:
-    """Return the full module name of an import statement, relative or not."""
+    """Return the full module name of an absolute or relative import statement."""
     if node.level == 0:
         return node.module or ""
     parts = package.split(".")

@@ -30,15 +30,15 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
     Parameters
     ----------
     path : str or Path
-        A file, plain or gzip-compressed, in one of two formats, which differ in the number of columns:
+        A folder in BEIR layout, ``"ir_datasets:ID"`` (needs the extra ``datasets``), or a file, plain or
+        gzip-compressed, in one of two formats, which differ in the number of columns:
 
         - BEIR: query id, document id, relevance; with or without the header ``query-id corpus-id score``;
         - TREC: query id, iteration, document id, relevance.
 
-        Lines with tabs are split at tabs, so that identifiers can have spaces; other lines at white space. Or a
-        folder in BEIR layout, or ``"ir_datasets:ID"`` (needs the extra ``datasets``).
+        Lines with tabs are split at tabs, so that identifiers can have spaces; other lines at white space.
     split : str, optional
-        Which judgments of a BEIR folder: those in ``qrels/<split>.tsv``, plain or gzip-compressed.
+        Split of a BEIR folder: the judgments in ``qrels/<split>.tsv``, plain or gzip-compressed.
 
     Returns
     -------
@@ -50,9 +50,9 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
     MissingFileError, StorageError
         If the file cannot be read, or the folder has no such judgments.
     MalformedRecordError
-        If a line has another number of columns, or a relevance that is not a whole number of at most 18 characters.
+        If a line has a different number of columns, or a relevance that is not a whole number of at most 18 characters.
     DuplicateIdError
-        If a document has two different judgments for one query; names their lines.
+        If a document has two different judgments for one query; the error names their lines.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
 
 
 def qrels_file(folder: Path, split: str) -> Path | None:
-    """Return the judgments of a BEIR folder, or None where it has none for `split`."""
+    """Return the judgments of a BEIR folder, or None if it has none for `split`."""
     found = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
     return next((path for path in found if path.is_file()), None)
 
@@ -109,7 +109,7 @@ def _without_conflicts(source: str | Path, numbered: Iterable[tuple[int, Qrel]])
         first, before = judged.setdefault((qrel.query_id, qrel.doc_id), (number, qrel))
         if before.relevance != qrel.relevance:
             raise DuplicateIdError(
-                "a document is judged twice and differently for one query",
+                "a document has two different judgments for one query",
                 facts=[
                     ("file", source),
                     ("query", qrel.query_id),

@@ -16,13 +16,13 @@ from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterErr
 from termwise.records import Query
 
 ID_FIELDS = ("_id", "id", "query_id", "qid")
-"""Names of the identifier in a JSON record; the first one in a record counts."""
+"""Names of the identifier in a JSON record; the first one that a record has is used."""
 
 HEADER_IDS = (*ID_FIELDS, "query-id")
 """Names of the first column in a header of tab-separated queries."""
 
 TEXT_FIELDS = ("text", "query", "title", "question")
-"""Names of the text in a JSON record; the first one in a record counts."""
+"""Names of the text in a JSON record; the first one that a record has is used."""
 
 
 def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> Iterator[Query]:
@@ -31,17 +31,17 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
     Parameters
     ----------
     path : str or Path
-        A file, plain or gzip-compressed, in one of four formats:
+        A folder in BEIR layout, with ``queries.jsonl``, ``"ir_datasets:ID"`` (needs the extra ``datasets``), or a file,
+        plain or gzip-compressed, in one of four formats:
 
-        - one JSON object a line, as ``queries.jsonl`` in BEIR: an identifier (``_id``, ``id``, ``query_id``,
+        - one JSON object per line, as ``queries.jsonl`` in BEIR: an identifier (``_id``, ``id``, ``query_id``,
           ``qid``) and a text (``text``, ``query``, ``title``, ``question``);
         - identifier, tab and text on each line; a header line is skipped;
         - classic TREC topics, ``<top> <num> Number: 301 <title> ...``;
         - XML topics, ``<topic number="1"> <query> ...``.
 
-        The endings ``.jsonl`` and ``.tsv`` determine the format, otherwise the first character (``{``, ``<``, or
-        another). Or a folder in BEIR layout, with ``queries.jsonl``, or ``"ir_datasets:ID"`` (needs the extra
-        ``datasets``).
+        The ending ``.jsonl`` or ``.tsv`` determines the format. Without such an ending, the first character does
+        (``{``, ``<``, or any other).
     fields : sequence of str, optional
         Fields of the text, in this order, such as ``("title", "desc")`` for classic topics.
 
@@ -55,7 +55,7 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        At the first invalid record; names its line.
+        At the first invalid record; the error names its line.
     DuplicateIdError
         If two queries share an identifier.
     UnknownNameError

@@ -92,9 +92,9 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
     MissingFileError, StorageError
         If the file cannot be read.
     MalformedRecordError
-        If a line has another number of columns, a rank that is not a whole number, or a score that is not a number.
+        If a line has a different number of columns, a rank that is not a whole number, or a score that is not a number.
     DuplicateIdError
-        If a document is ranked twice for one query; names the lines.
+        If a document is ranked twice for one query; the error names the lines.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] 
     ----------
     run : Run
     path : str or Path
-        A name that ends in ``.gz`` makes a compressed file.
+        The file is compressed if its name ends in ``.gz``.
     separator : {"space", "tab"}, optional
         Column separator. Tabs allow identifiers with spaces, which `read_run` can read; trec_eval and ir_measures
         split at any white space and cannot read such a file.

@@ -208,17 +208,17 @@ class CollectionStatistics:
 class OpenStatistics(CollectionStatistics):
     """Statistics of a collection for weighing any text like one of its documents.
 
-    The counts stay those of the collection, so the weights of a text depend on nothing but the text and the
-    collection. A term that the collection lacks has df = cf = 1. N, avgdl and the number of tokens do not change, so
-    the P(t|C) add up to slightly more than 1. The longest document counts as long as the collection, so no text is
-    longer.
+    The counts stay those of the collection, so the weights of a text depend only on the text and the collection. A term
+    that the collection lacks has df = cf = 1. N, avgdl and the number of tokens do not change, so the P(t|C) add up to
+    slightly more than 1. `longest` is the number of tokens of the collection, because a text can be longer than every
+    document.
 
     Parameters
     ----------
     statistics : CollectionStatistics
         Statistics of the collection.
     n_terms : int
-        Length of the new arrays; at least that of the old ones, which they continue.
+        Length of the new arrays, which extend the old arrays.
     untouched : int, optional
         Number of first terms whose counts stay 0, for models that handle terms without an occurrence.
 

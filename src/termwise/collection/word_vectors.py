@@ -23,13 +23,13 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
     Parameters
     ----------
     words : sequence of str of length n
-        The first of equal words counts.
+        If a word occurs twice, its first vector is used.
     vectors : ndarray of shape (n, d)
 
     Raises
     ------
     DataError
-        If there are no words, another number of vectors, or numbers that are not real and finite.
+        If there are no words, the numbers of words and vectors differ, or a number is not real and finite.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def read_word_vectors(path: str | Path) -> WordTable:
     =======================  =====================================================================================
     text, plain or gzip      lines of a word and its numbers, separated by spaces; a first line of word2vec has two
                              whole numbers: the number of words and the dimension
-    ``NAME.npy``             an array of numpy with a row for each line of ``NAME.txt``, which has one word a line
+    ``NAME.npy``             an array of numpy with a row for each line of ``NAME.txt``, with one word per line
     =======================  =====================================================================================
 
     Raises
@@ -97,7 +97,7 @@ def read_word_vectors(path: str | Path) -> WordTable:
     MissingFileError
         If a file cannot be read.
     MalformedRecordError
-        If a line has no numbers, or another number of them than earlier lines.
+        If a line has no numbers, or more or fewer numbers than earlier lines.
     DataError
         If there is no vector, words and vectors do not match, or lines are missing.
 
@@ -163,5 +163,5 @@ def _of_array(path: Path) -> WordTable:
         raise DataError(
             "words and vectors do not match",
             facts=[("vectors in", path), ("words in", listed), *facts],
-            fixes=[f"a word a line in {listed.name}, in the order of the rows"],
+            fixes=[f"write one word per line to {listed.name}, in the order of the rows"],
         ) from error

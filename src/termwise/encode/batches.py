@@ -12,7 +12,7 @@ from termwise.encode.network_inputs import chunks, framed, padded, windows_of
 from termwise.encode.onnx_session import OnnxSession
 
 PIECES = 32 * 128
-"""Pieces in a batch, padding included."""
+"""Pieces in a batch, including padding."""
 
 PIECES_OF_LOGITS = 8 * 128
 """Pieces in a batch of a network that computes logits over the vocabulary for every piece: 125 MB for 30,522 terms."""
@@ -72,7 +72,7 @@ def run_batches(
     session : OnnxSession
         The network.
     inputs : sequence of ndarray of integers
-        Pieces of each input, special tokens included; 1 or more.
+        Pieces of each input, including special tokens; 1 or more.
     pieces : int
         See `plan_batches`.
 

@@ -1,4 +1,4 @@
-"""Encoding of a collection block by block into a work folder, so that no finished block is lost.
+"""Encoding of a collection in blocks, which a work folder keeps for interrupted and repeated builds.
 
 ::
 
@@ -44,7 +44,7 @@ def encoded_blocks(
     length: int | None = None,
     progress: Progress = no_progress,
 ) -> Iterator[tuple[list[Document], TermWeights]]:
-    """Encode documents in blocks, reusing those that are in the work folder already.
+    """Encode documents in blocks; blocks that are already in the work folder are reused.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def encoded_blocks(
     Raises
     ------
     ParameterError
-        If there is no such part, or an argument is of the wrong type.
+        If there is no such part, or an argument has the wrong type.
     ForeignFolderError
         If the folder belongs to another encoder or other settings, or holds something else.
     StorageError
@@ -116,7 +116,7 @@ def claim(folder: Path, encoder: RowEncoder) -> None:
     found = claim_folder(path, data, check_names=check)
     if found is None or found.get("format") != FORMAT:
         raise ForeignFolderError(
-            "the work folder does not hold an encoding of a collection, or a damaged one",
+            "the work folder holds no encoding of a collection, or a damaged one",
             facts=[("file", path)],
             fixes=["choose another folder"],
         )
@@ -180,7 +180,7 @@ def _checked_shard(value: object) -> tuple[int, int]:
         if part <= parts:
             return part, parts
     raise ParameterError(
-        "a shard is a part of several, counted from 1",
+        "a shard is the number of a part, from 1, and the number of parts",
         facts=[
             ("given", "/".join(map(str, value)) if isinstance(value, tuple) else repr(value)),
             ("expected", "(1, 4), (2, 4), (3, 4) or (4, 4), for example"),

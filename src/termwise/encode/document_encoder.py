@@ -67,7 +67,7 @@ class DocumentEncoder(RowEncoder, Protocol):
 
     @property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """Weight of each query term, shape (V,), whatever its count; None if the weight is the count."""
+        """Weight of each query term, shape (V,), for any count; None if the weight is the count."""
 
     @property
     def floors(self) -> npt.NDArray[np.float64] | None:
@@ -77,7 +77,7 @@ class DocumentEncoder(RowEncoder, Protocol):
     def gives_log_likelihoods(self) -> bool:
         """Whether each row has the log-likelihood of every term of the cleaned vocabulary.
 
-        An index build subtracts a floor from those of each term, just below the smallest of them.
+        An index build subtracts from the log-likelihoods of each term a floor just below their minimum.
         """
 
     @property

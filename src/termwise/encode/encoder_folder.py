@@ -8,7 +8,7 @@
     model.int8.onnx       the network in int8       }
     floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of passages
     query_weights.npy     kinds tildev2 and splade-doc, optional: float32 of shape (V,), the weight of each query term,
-                          whatever its count
+                          for any count
 
 Other files (weights to continue training from, a model card, the training log) are ignored.
 
@@ -76,7 +76,7 @@ class EncoderFolder:
     Attributes
     ----------
     name : str
-        Name or path that was given to `open`.
+        Argument of `open`.
     folder : Path
         Its path.
     manifest : EncoderManifest
@@ -172,7 +172,7 @@ class EncoderFolder:
         Raises
         ------
         ModelFormatError
-            If the folder has no floors, or the file has another content.
+            If the folder has no floors, or the content of the file is not valid.
         CorruptModelError
             If the file was changed.
         """
@@ -189,7 +189,7 @@ class EncoderFolder:
 
     @cached_property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """Weight of each query term, whatever its count.
+        """Weight of each query term, for any count.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class EncoderFolder:
         Raises
         ------
         ModelFormatError
-            If the file has another content.
+            If the content of the file is not valid.
         CorruptModelError
             If the file was changed.
         """

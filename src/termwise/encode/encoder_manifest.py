@@ -132,7 +132,7 @@ class EncoderManifest:
     special : SpecialIds
         Ids of the special tokens.
     positions : int
-        Largest number of pieces in an input, special tokens included.
+        Largest number of pieces in an input, including special tokens.
     length : int
         Default number of pieces in a window at index time, including two special tokens; at most `positions`.
     expansion : ExpansionRecord or None

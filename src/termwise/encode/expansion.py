@@ -64,7 +64,7 @@ QUESTION_WORDS = frozenset({"how", "what", "when", "which", "why", "who", "where
 def expandable(vocabulary: Vocabulary) -> npt.NDArray[np.bool_]:
     """Return which terms may be appended to a passage.
 
-    These are the terms that `clean_vocabulary` keeps in mode ``repo``, whatever the mode of the encoder, except
+    These are the terms that `clean_vocabulary` keeps in mode ``repo``, for every mode of the encoder, except
     `QUESTION_WORDS`. The mode removes stop words, symbols, special tokens and ``##s``.
 
     Parameters

@@ -96,7 +96,7 @@ class NetworkDocumentEncoder(NetworkEncoder):
     session : OnnxSession
         The network.
     length : int or None, optional
-        Number of pieces in a window, where it differs from that of the model.
+        Number of pieces in a window, if it differs from that of the model.
 
     Raises
     ------
@@ -118,7 +118,7 @@ class NetworkDocumentEncoder(NetworkEncoder):
 
     @property
     def query_weights(self) -> npt.NDArray[np.float32] | None:
-        """Weight of each query term, shape (V,), whatever its count; None if the weight is the count."""
+        """Weight of each query term, shape (V,), for any count; None if the weight is the count."""
         return self.folder.query_weights
 
     @property

@@ -54,7 +54,7 @@ class RowPool:
 
     The row of a document holds the largest weight of each term over its windows; with `keep`, only the `keep` terms
     with the largest keys (ties: smaller term number). An entry that is not among the `keep` of its window cannot be
-    among the `keep` of its document, so it is dropped at once. Memory is that of the result and of the buffer.
+    among the `keep` of its document, so it is dropped at once. Memory holds only the result and the buffer.
 
     Parameters
     ----------

@@ -263,8 +263,8 @@ class PrecomputedRows:
 class PrecomputedEncoder:
     """`DocumentEncoder` that takes rows from a file, and encodes the other texts or refuses them.
 
-    `gives_log_likelihoods` is false, since precomputed weights are above 0; they are without idf. All other properties
-    are those of `encoder`.
+    `gives_log_likelihoods` is false, because precomputed weights are above 0. The weights do not include an idf. All
+    other properties are those of `encoder`.
 
     Parameters
     ----------

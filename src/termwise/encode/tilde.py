@@ -90,7 +90,7 @@ class TildeDocumentEncoder(NetworkDocumentEncoder):
     def pruning_keys(
         self, terms: npt.NDArray[np.int32], weights: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.float32]:
-        """Return the keys whose `keep` largest the compact form keeps, see `termwise.models.tilde`."""
+        """Return the keys by which the compact form chooses `keep` weights, see `termwise.models.tilde`."""
         return pruning_keys(terms, weights, self.folder.floors)
 
     def _outputs(

@@ -1,6 +1,6 @@
 """Weighting of query terms, for queries that are whole documents.
 
-A short query needs none of these settings. In a query of two hundred words many terms carry little information: they
+Short queries do not need these settings. In a query of two hundred words many terms carry little information: they
 cost time and add noise. The settings are static, need no network, and apply to every model:
 
 =============  =======================================================================================================

@@ -30,7 +30,7 @@ class QueryVector:
     weights : ndarray of shape (q,), int64 (float64 for a float index)
         Query weights in units of `query_scale`, 1 or more.
     background : int or float
-        Weight of the document bias, in the same unit; 0 where there is none.
+        Weight of the document bias, in the same unit; 0 without a document bias.
     query_scale : float
         Real query weight of one unit: 1, or a power of two.
     unit : float

@@ -93,7 +93,7 @@ def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -
     Raises
     ------
     UnknownIdError, DuplicateIdError
-        If a candidate is not in the index, or occurs twice; names `query_id`.
+        If a candidate is not in the index, or occurs twice; the error names `query_id`.
     """
     ordinals = index.find_many(candidates)
     unknown = np.flatnonzero(ordinals < 0)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from termwise.explain.attribution import SourceWord, Span
 
 Origin = Literal["exact", "expansion", "translation", "background", "absent", "unknown"]
-"""Origin of a contribution: an exact match, an expansion of the document by a model, a translation of other words, or
-the document bias; or the term is absent from the document; or unknown, because the text is not stored."""
+"""Origin of a contribution: an exact match, an expansion of the document by a model, a translation of other words, the
+document bias, a term that is absent from the document, or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)

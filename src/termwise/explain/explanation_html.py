@@ -133,8 +133,8 @@ def explanation_html(explanation: Explanation) -> str:
     Returns
     -------
     str
-        The whole document, to be written as UTF-8. Of a text longer than `WHOLE_TEXT` characters it has passages and a
-        note.
+        The whole document, to be written as UTF-8. For a text longer than `WHOLE_TEXT` characters, it has passages and
+        a note.
 
     Examples
     --------

@@ -48,7 +48,7 @@ _QUERY_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 @dataclass(frozen=True)
 class Remark:
-    """Remark about words of a query, such as why they add nothing.
+    """Remark about words of a query, such as the reason why they contribute nothing.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class TranslationSources:
-    """Words of the text that a translated term comes from.
+    """Words of the text that are translated to a term.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ def contributing(explanation: Explanation) -> list[int]:
 
 
 def standing(explanation: Explanation) -> str:
-    """Return the rank of the document, or why it is not a result; empty for a result without a rank."""
+    """Return the rank of the document, or the reason why it is not a result; empty for a result without a rank."""
     if explanation.rank is not None:
         of = "" if explanation.results is None else f" of {explanation.results:,}"
         return f"rank {explanation.rank:,}{of}"
@@ -262,7 +262,7 @@ def stem(part: Contribution, query: str) -> str:
 
 
 def in_pieces(explanation: Explanation) -> bool:
-    """Return whether a term with a contribution continues a word of the query, as ``##`` at its start shows."""
+    """Return whether a term with a contribution starts with ``##``, that is, continues a word of the query."""
     parts = (explanation.contributions[place] for place in contributing(explanation))
     return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
@@ -377,7 +377,7 @@ def percent(share: float) -> str:
 def query_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query: its terms, and tokens that are not in the index (term `UNKNOWN`).
 
-    In a word with contributing pieces, only these are marked, and cover the whole word.
+    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word.
     """
     query = explanation.query
     adding: list[Mark] = []

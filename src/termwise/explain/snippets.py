@@ -1,7 +1,7 @@
 """Snippets: a text in marked and plain pieces, whole or in the windows with the heaviest marks.
 
-Positions count code points; widths count terminal cells, of which a Chinese character takes two and a combining accent
-none. A character is not separated from its combining marks, unless they do not fit on a line.
+Positions are in code points. Widths are in terminal cells: a Chinese character has two cells, a combining accent none.
+A character is not separated from its combining marks, unless they do not fit on a line.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Piece(NamedTuple):
 def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
     """Split a text into pieces; joined, they are the text.
 
-    The heaviest of overlapping marks wins, and among equal ones the first term.
+    Overlapping marks have the style of the heaviest mark, and of equal weights, of the first term.
 
     Parameters
     ----------

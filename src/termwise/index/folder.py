@@ -45,7 +45,7 @@ def claim(path: Path, *, overwrite: bool) -> list[Path]:
             return missing
         if not path.is_dir():
             raise ForeignFolderError(
-                "the output path is a file, an index is a folder",
+                "the output path is a file, but an index is a folder",
                 facts=[("path", path)],
                 fixes=["choose another path"],
             )

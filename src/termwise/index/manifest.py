@@ -193,7 +193,7 @@ class Manifest:
             raise _no_manifest(folder) from None
         except NotADirectoryError:
             raise NotAnIndexError(
-                "this is a file, an index is a folder",
+                "this is a file, but an index is a folder",
                 facts=[("path", folder)],
                 fixes=[_BUILD_FIX.format("DIR")],
             ) from None
@@ -244,7 +244,7 @@ def publish(folder: Path, manifest: Manifest) -> None:
 
 
 def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description of an encoder in the form in which a manifest gives it back.
+    """Return the description of an encoder as it is read back from a manifest.
 
     Raises
     ------

@@ -67,8 +67,8 @@ class MappedVocabulary:
 class Index:
     """A published index that is mapped into memory.
 
-    It keeps the generation that was current when it was opened, also while a build replaces it. It is read-only and can
-    be shared between threads.
+    It keeps the generation that was current when it was opened, even if a build replaces that generation. It is
+    read-only and can be shared between threads.
 
     Attributes
     ----------

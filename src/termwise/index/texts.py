@@ -13,7 +13,7 @@ import numpy.typing as npt
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt, discard, storage_errors
 
 GROUP_BYTES = 1 << 16
-"""A group of texts ends with the text that brings it to this many bytes."""
+"""A group of texts ends when it has at least this many bytes."""
 
 KIND = "texts"
 

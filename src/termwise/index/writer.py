@@ -440,7 +440,7 @@ class IndexWriter:
 
 
 def _segment_ends(lengths: npt.NDArray[np.int32]) -> list[int]:
-    """Return the ends of the segments: each as long as the format permits."""
+    """Return the ends of the segments. Each segment is as long as the format permits."""
     ends = np.cumsum(lengths, dtype=np.int64)
     cuts: list[int] = []
     first = 0

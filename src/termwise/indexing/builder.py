@@ -194,7 +194,7 @@ def _collection_named(collection: object) -> Iterator[None]:
 
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
-    """Return the analyzer of the model, which a given one must equal, or else the given or default one."""
+    """Return the required analyzer of the model, or else the given or the default analyzer; refuse a different one."""
     if model.analyzer is None:
         return _analyzer(analyzer, default=DEFAULT_ANALYZER)
     required = analyzer_from_spec(model.analyzer)

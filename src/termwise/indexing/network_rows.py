@@ -170,8 +170,8 @@ class _Likelihoods(_TwoPassRows):
     """Rows of ln P(t|d) for the exact form of TILDE, from which the floor of each term is subtracted.
 
     Every row that is not empty must hold the same terms, so that a missing value never counts as a likely one. The
-    floor of a term lies just below its smallest value: every document with a row is a result of every query. A document
-    without one gets the floor for every term.
+    floor of a term is just below its smallest value, so every document with a row is a result of every query. A
+    document without a row gets the floor for every term.
     """
 
     stage = "subtract floors"

@@ -22,7 +22,7 @@ def default_encoding(path: str | Path) -> Path:
     'runs/docs.tw.encoding'
     """
     index = Path(path)
-    if index.name in ("", ".."):  # a relative path without a name of its own
+    if index.name in ("", ".."):  # a relative path whose last part is not a name
         index = index.resolve()
     return Path(f"{index}.encoding")
 

@@ -2,7 +2,7 @@
 
 Dhulipala et al., "Compressing graphs and indexes with recursive graph bisection", KDD 2016. A set of documents is cut
 into two halves. Documents are swapped between them as long as that lowers the estimated cost of the gaps between
-postings; then each half is bisected. The estimate for a term that occurs in l documents of a half of n is
+postings; then each half is bisected. The estimate for a term that occurs in l of the n documents of a half is
 ``l * log2(n / (l + 1))``.
 
 Float32 sums have a fixed order and halves are independent of each other, so the result does not depend on the number of

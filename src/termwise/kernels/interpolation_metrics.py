@@ -1,9 +1,10 @@
 """Measures of an interpolation of two scores, as functions of its weight.
 
 The score of a document is ``alpha * first + (1 - alpha) * second``, a straight line in alpha. Two documents swap where
-their lines cross, at most once. A measure depends on the ranks of the relevant documents only. So it changes only at
-crossings of relevant documents with others: m * n for m relevant documents among n, sorted once. With a cutoff k,
-documents with k others above them at every alpha never reach the cutoff, and are removed first.
+their lines cross, at most once. A measure depends only on the ranks of the relevant documents. It therefore changes
+only at crossings of relevant documents with other documents: at most m * n crossings for m relevant documents among n,
+which are sorted once. With a cutoff k, documents with k others above them at every alpha never reach the cutoff, and
+are removed first.
 
 `termwise.kernels.reference` defines each function; ranks agree exactly, values within 1e-12.
 """
@@ -36,7 +37,7 @@ def value_of_ranks(ranks: Array, gains: Array, kind: int, cutoff: int, norm: flo
         Documents at higher ranks are ignored.
     norm : float
         Divisor of the sum: the largest possible DCG for nDCG, the number of relevant documents for AP and R, the cutoff
-        for P, 1 for RR and Success. The value is 0 if it is 0.
+        for P, 1 for RR and Success. If `norm` is 0, the value is 0.
     """
     if norm <= 0:
         return 0.0

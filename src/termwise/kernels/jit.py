@@ -1,4 +1,4 @@
-"""Compilation of kernels with numba, which the first kernel imports, not this module."""
+"""Compilation of kernels with numba. This module does not import numba; the first kernel does."""
 
 from __future__ import annotations
 

@@ -458,7 +458,7 @@ def model1_weights(
     chances : ndarray of shape (entries,), float32
         T(t|u), above 0.
     own : ndarray of shape (V,), int32
-        Target number of each term, or -1 if it is no target.
+        Target number of each term, or -1 if it is not a target.
     probabilities : ndarray of shape (W,), float64
         P(t|C) of each target, above 0.
     p_self : float64

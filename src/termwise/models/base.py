@@ -57,21 +57,21 @@ class Model(ABC):
     def parameters(self) -> dict[str, object]:
         """Return the parameters as JSON-like values, ``lambda`` for ``lambda_``.
 
-        `model_from_parameters` makes an equal model of them.
+        `model_from_parameters` makes an equal model from them.
         """
         return {field.name.rstrip("_"): getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def query_weighting(self) -> QueryWeighting:
-        """How queries weigh their tokens: ``counts`` unless a subclass says otherwise."""
+        """Weighting of query tokens: ``counts`` unless a subclass overrides it."""
         return "counts"
 
 
 class CountModel(Model):
     """Base class of models that compute weights from term counts and collection statistics.
 
-    `weigh` is required, all else is optional. A caller weighs with the model that `for_vocabulary` returns for the
-    vocabulary.
+    A subclass must define `weigh`; the other members are optional. A caller calls `weigh` of the model that
+    `for_vocabulary` returns for the vocabulary.
     """
 
     has_background_term: ClassVar[bool] = False
@@ -82,7 +82,7 @@ class CountModel(Model):
 
     @property
     def analyzer(self) -> AnalyzerSpec | None:
-        """The only analyzer that the model works with; None if any will do."""
+        """The only analyzer that the model works with; None if it works with all."""
         return None
 
     @property
@@ -106,7 +106,7 @@ class CountModel(Model):
         return self
 
     def restricted_to(self, terms: npt.NDArray[np.int32]) -> CountModel:
-        """Return a model that weighs the given terms alike and may leave out all others.
+        """Return a model that gives the same weights to these terms and may omit all others.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class NetworkModel(Model):
     """Name of an encoder that ships with the package, or path of an encoder folder."""
 
     length: int | None
-    """Number of pieces in a window, including two special ones; None for the default of the encoder."""
+    """Number of pieces in a window, including two special tokens; None for the default of the encoder."""
 
     overlap: int | None
     """Number of pieces that neighbouring windows share; None for an eighth of a window."""

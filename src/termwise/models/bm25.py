@@ -1,7 +1,7 @@
 """BM25 in three variants.
 
-With tf the occurrences of the term in the document, dl the tokens of the document, avgdl their mean, df the number of
-documents with the term and N the number of documents, the weight of a term is
+Let tf be the number of occurrences of the term in the document, dl the number of tokens of the document, avgdl the mean
+of dl, df the number of documents that contain the term, and N the number of documents. The weight of a term is
 
     idf * factor * tf / (tf + k1 * (1 - b + b * dl / avgdl))
 
@@ -19,9 +19,10 @@ variant       idf                                    factor      source
 Robertson & Zaragoza (2009), "The probabilistic relevance framework: BM25 and beyond", Foundations and Trends in
 Information Retrieval 3(4). Kamphuis, de Vries, Boytsov & Lin (2020), "Which BM25 do you mean?", ECIR, compare the
 variants and print Robertson's without the factor. The factor is the same for all terms and documents, so it matters
-only where BM25 is combined with another score.
+only if BM25 is combined with another score.
 
-A repeated query term counts linearly, as in Lucene; the k3 of the TREC-3 formula is not used.
+The query weight of a term is its number of occurrences in the query, as in Lucene; the k3 of the TREC-3 formula is not
+used.
 
 Departures from Lucene: N and avgdl include documents without tokens, and intermediate results are not rounded to 32
 bits. ``lengths="lucene"`` applies Lucene's one-byte document lengths; avgdl is exact in both cases, as in Lucene

@@ -20,7 +20,7 @@ from termwise.weights import TermWeights
 class CountQueryEncoder:
     """Encodes a query as one row: analyse the text, look up the tokens, weigh them.
 
-    Unknown tokens are dropped; they would add the same to every document. A reserved background term gets the sum of
+    Unknown tokens are dropped; they would change all scores equally. A reserved background term gets the sum of
     the other weights: with counts this is the number of known tokens, which multiplies the document bias.
 
     Parameters

@@ -5,24 +5,24 @@ models applied to information retrieval", ACM TOIS 22(2), section 3):
 
     P(t|d) = (tf + mu * P(t|C)) / (dl + mu),        P(t|C) = cf / C
 
-with tf the occurrences of the term in the document, dl the tokens of the document, cf the occurrences of the term in
-the collection and C the tokens of the collection. The logarithm has a part for the term, one for the match and one for
-the document:
+tf is the number of occurrences of the term in the document, dl the number of tokens of the document, cf the number of
+occurrences of the term in the collection, and C the number of tokens of the collection. The logarithm has a part for
+the term, one for the match and one for the document:
 
     ln P(t|d) = ln P(t|C) + ln(1 + tf / (mu * P(t|C))) + ln(mu / (mu + dl))
 
 The first part is the floor; the second, never negative, is the weight. The third is the document bias: it is added once
 for every known token of the query. It is stored as the weight of the reserved background term, whose query weight is
-the number of known tokens. To be at least 0, it is shifted by the value of the longest document:
+the number of known tokens. So that it is at least 0, the value of the longest document is subtracted:
 
     w(background, d) = ln((mu + longest) / (mu + dl)),        floor(background) = ln(mu / (mu + longest))
 
 The score, summed over the query, is ln P(q|d).
 
-Departures from Lucene's ``LMDirichletSimilarity``: Lucene adds the third part only where a term matches, raises a
-negative sum of second and third part to 0, and uses the collection model ``(cf + 1) / (C + 1)``. Here the score is the
+Departures from Lucene's ``LMDirichletSimilarity``: Lucene adds the third part only if a term matches, raises a negative
+sum of the second and third part to 0, and uses the collection model ``(cf + 1) / (C + 1)``. Here the score is the
 formula of the paper. A vocabulary term that is absent from the collection has no ln P(t|C), which would be the same for
-all documents: its floor is 0, and the third part still counts it.
+all documents. Its floor is 0, and it is one of the known tokens that multiply the third part.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Power of the inverse document frequency that network weights are multiplied by.
 
-A network weighs the terms of a document without the other documents of the collection, so a term that every document
-contains may weigh much and yet separate none of them. The power p of the idf corrects this:
+A network weighs the terms of a document without the other documents of the collection. A term that every document
+contains may therefore have a large weight, although it does not distinguish any documents. The power p of the idf
+corrects this:
 
     w'(t, d) = w(t, d) · idf(t)^p          idf(t) = ln(1 + (N - df(t) + 0.5) / (df(t) + 0.5))
 
-with N documents, df(t) of which have t in their row, expansions included; the idf is that of Lucene's BM25. p = 0
-leaves the weights as published; p = 1 gives the idf the influence it has in BM25. Queries do not change: the idf is
-part of the document weights.
+N is the number of documents, and df(t) the number of rows that contain t, including expansions. The idf is that of
+Lucene's BM25. p = 0 leaves the weights as published; p = 1 gives the idf the influence it has in BM25. Queries do not
+change: the idf is part of the document weights.
 
 No published form of TILDEv2 or SPLADE-doc has this factor. Other inference-free models weigh query terms by the idf of
 the training collection [1]_; here it is the idf of the searched collection.

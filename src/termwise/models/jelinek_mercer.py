@@ -6,8 +6,9 @@ there too):
 
     P(t|d) = (1 - lambda) * tf / dl + lambda * P(t|C),        P(t|C) = cf / C
 
-with tf the occurrences of the term in the document, dl the tokens of the document, cf the occurrences of the term in
-the collection and C the tokens of the collection. The logarithm has one part for absent terms and one for matches:
+tf is the number of occurrences of the term in the document, dl the number of tokens of the document, cf the number of
+occurrences of the term in the collection, and C the number of tokens of the collection. The logarithm has one part for
+absent terms and one for matches:
 
     ln P(t|d) = ln(lambda * P(t|C)) + ln(1 + ((1 - lambda) * tf / dl) / (lambda * P(t|C)))
 
@@ -15,7 +16,7 @@ The first part is the floor; the second, never negative, is the weight. The scor
 is ln P(q|d).
 
 The weight is the score of Lucene's ``LMJelinekMercerSimilarity``. Departure: Lucene's default collection model is
-``(cf + 1) / (C + 1)``; here it is that of the paper. In a document without tokens tf / dl counts as 0. A vocabulary
+``(cf + 1) / (C + 1)``; here it is that of the paper. In a document without tokens, tf / dl is 0. A vocabulary
 term that is absent from the collection has the floor 0, so that the product leaves it out like an unknown token.
 """
 

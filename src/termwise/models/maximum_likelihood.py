@@ -1,11 +1,12 @@
 """Maximum likelihood: the unsmoothed language model of a document.
 
-With tf the occurrences of the term in the document and dl the tokens of the document, the weight of a term is
+Let tf be the number of occurrences of the term in the document, and dl the number of tokens of the document. The weight
+of a term is
 
     P(t|d) = tf / dl
 
 The weights of a row that is not empty add up to 1, so the product of the row with a vector over the terms is the mean
-of that vector over the tokens of the document, repetitions included. A document likelihood is such a mean
+of that vector over the tokens of the document, including repetitions. A document likelihood is such a mean
 (`termwise.search.QueryDocumentLikelihood`):
 
     1/dl * sum over the tokens t of d of ln P(t|q)  =  sum over the terms t of d of P(t|d) * ln P(t|q)

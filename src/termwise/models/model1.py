@@ -1,25 +1,25 @@
 """IBM Model 1: query likelihood with translation from document words to query words.
 
-With T(t|u) the probability of query word t given document word u (`termwise.translation`), tf the occurrences of u in
-the document and |D| its words, the document model is
+Let T(t|u) be the probability of query word t given document word u (`termwise.translation`), tf(u, D) the number of
+occurrences of u in the document, and |D| the number of its words. The document model is
 
     m(t, D) = sum over u of T'(t|u) * tf(u, D) / |D|,        T'(t|u) = (1 - p) * T(t|u) + p * [t = u]
 
-where p is the probability of self-translation, of a word to itself. It is smoothed with the collection (Boytsov &
-Kolter, ECIR 2021, arXiv 2102.06815, after Berger & Lafferty, SIGIR 1999):
+where p is the probability of self-translation, that is, of a word to itself. The document model is smoothed with the
+collection (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815, after Berger & Lafferty, SIGIR 1999):
 
     P(t|D) = (1 - lambda) * m(t, D) + lambda * P(t|C),        P(t|C) = 0.9 * P(t|bitext) + 0.1 * cf(t) / C
 
-with cf(t) occurrences of t among the C words of the collection, and P(t|bitext) the relative frequency of t in the
-training pairs. This is the background ``smoothed``; ``bitext`` and ``collection`` use one of the two alone. P(t|C) is
-at least 1e-9.
+cf(t) is the number of occurrences of t in the collection, C the number of words of the collection, and P(t|bitext) the
+relative frequency of t in the training pairs. This is the background ``smoothed``; ``bitext`` and ``collection`` use
+one of the two alone. P(t|C) is at least 1e-9.
 
 The row of a document holds every term that its words translate to:
 
     w(t, D) = ln(P(t|D) / (lambda * P(t|C))) = ln(1 + (1 - lambda) * m(t, D) / (lambda * P(t|C)))
 
-which is 0 where m is 0, so the sum over the words of a query, repetitions included, is ln P(q|D) minus a constant of
-the query. With lambda = 0 there is no smoothing, and m counts as at least 1e-8:
+which is 0 where m is 0, so the sum over the words of a query, including repetitions, is ln P(q|D) minus a constant of
+the query. With lambda = 0 there is no smoothing, and m is at least 1e-8:
 
     w(t, D) = ln max(1, m(t, D) / 1e-8),        floor(t) = ln 1e-8
 
@@ -36,8 +36,8 @@ Departures from the published code [1]_:
 - It divides by the number of distinct query words, which is the same for all documents and not part of an index; for
   fusion, the scaling ``query-length`` divides by the words of the query.
 - Its export omits words without a row in the table, and their self-translation. Here every word translates to itself.
-- Without smoothing, its exported weights are below 0, so that an absent word, 0, counts more than a present one. Here
-  weights are relative to the floor.
+- Without smoothing, its exported weights are below 0, so that an absent word, with weight 0, scores higher than a
+  present one. Here weights are relative to the floor.
 - It applies the threshold for probabilities before and after scaling. Here `least` applies to T as trained.
 - It counts P(t|C) in the training pairs (``background=bitext`` here); the paper counts in the collection.
 
@@ -170,7 +170,7 @@ class Model1(CountModel):
         return CompiledModel1(self, vocabulary.id, *_renumbered(self._translations, vocabulary))
 
     def weigh(self, counts: TermWeights, statistics: CollectionStatistics) -> TermWeights:
-        """Refuse: only the model that `for_vocabulary` returns can weigh."""
+        """Raise an error: only the model that `for_vocabulary` returns computes weights."""
         raise ParameterError(
             "the translation table is not numbered for the vocabulary of the rows",
             facts=[("table", self.table)],
@@ -204,7 +204,7 @@ class CompiledModel1(CountModel):
     starts : ndarray of shape (V + 1,), int64
         Boundaries of the sources in the two arrays that follow.
     targets : ndarray of shape (entries,), int32
-        Increasing for each source; positions in `selected` where that is given.
+        Increasing for each source; positions in `selected` unless that is None.
     chances : ndarray of shape (entries,), float32
         T(t|u), without self-translation.
     bitext : ndarray of shape (V,), float64
@@ -225,7 +225,7 @@ class CompiledModel1(CountModel):
     expands: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Trust the fields, which `Model1.for_vocabulary` and `restricted_to` compute."""
+        """Skip the checks: `Model1.for_vocabulary` and `restricted_to` compute valid fields."""
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters of `model`."""

@@ -3,8 +3,8 @@
     w(t, d) = max over the pieces j of d of  ln(1 + relu(z[j, t]))
     score(q, d) = sum over the terms of the query, with repetitions, of w(t, d)
 
-with z[j, t] the logit of the language-model head for term t at piece j: the document-only form of SPLADE v2 [1]_, in
-which no network reads queries.
+z[j, t] is the logit of the language-model head for term t at piece j. This is the document-only form of SPLADE v2 [1]_,
+in which no network encodes queries.
 
 .. [1] T. Formal, C. Lassance, B. Piwowarski and S. Clinchant, *SPLADE v2: Sparse Lexical and Expansion Model for
    Information Retrieval*, arXiv 2109.10086, 2021.
@@ -32,13 +32,13 @@ class SpladeDoc(NetworkModel):
     keep : int, optional
         Largest number of weights of a document, 1 or more; by default all above 0.
     length : int, optional
-        Pieces of a window, including the two special ones; by default the length of the encoder.
+        Pieces of a window, including the two special tokens; by default the length of the encoder.
     overlap : int, optional
-        Pieces shared by neighbouring windows of a long document, fewer than a window has; by default an eighth of a
-        window.
+        Pieces shared by neighbouring windows of a long document, fewer than the pieces of a window; by default an
+        eighth of a window.
     idf_power : float, optional
-        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`. 0 as
-        published; by default the value recorded in the encoder.
+        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`. 0 is the
+        published form; the default is the value recorded in the encoder.
 
     Raises
     ------

@@ -23,8 +23,8 @@ The compact form keeps the weights with the largest ``sqrt(P(t|d)) w(t, d)``. Th
 which is largest for the rarest terms, and the expected weight ``P(t|d) w(t, d)``, which is largest for common ones.
 
 Departures from the published code [2]_: natural logarithms of a numerically stable sigmoid replace decimal logarithms
-in float16; documents that are longer than the network's input are split into overlapping windows and a term takes its
-largest likelihood over the windows, where the published code drops all text after the first window.
+in float16; documents that are longer than the network's input are split into overlapping windows and a term gets its
+largest likelihood over the windows; the published code drops all text after the first window.
 
 .. [1] S. Zhuang and G. Zuccon, *TILDE: Term Independent Likelihood moDEl for Passage Re-ranking*, SIGIR 2021.
 .. [2] https://github.com/ielab/TILDE, commit 9751709.
@@ -57,10 +57,10 @@ class Tilde(NetworkModel):
     keep : int, optional
         Largest number of weights of a document in the compact form, 1 or more; 256 by default. Not for the exact form.
     length : int, optional
-        Pieces of a window, including the two special ones; by default the length of the encoder.
+        Pieces of a window, including the two special tokens; by default the length of the encoder.
     overlap : int, optional
-        Pieces shared by neighbouring windows of a long document, fewer than a window has; by default an eighth of a
-        window.
+        Pieces shared by neighbouring windows of a long document, fewer than the pieces of a window; by default an
+        eighth of a window.
     side : {"document", "query"}, optional
         Marker that texts are encoded with. ``query`` encodes documents as queries: rows of ln P(t|q), where the query
         is a document of the collection, for `termwise.search.StoredQueryVectors`.

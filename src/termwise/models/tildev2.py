@@ -3,15 +3,15 @@
     w(t, d) = max over the occurrences j of t in d of  relu(u . h[j] + c)
     score(q, d) = sum over the terms of the query, with repetitions, of w(t, d)
 
-with h[j] the network's output for the piece at position j [1]_. A term that is absent from the document weighs 0. To
+h[j] is the output of the network for the piece at position j [1]_. A term that is absent from the document weighs 0. To
 weigh other terms, the document is expanded first: the terms that a TILDE encoder finds most likely are appended, and
 the network weighs them like the others [1]_.
 
-Departures from the published code [2]_: `expansion_terms` counts appended terms, where the code counts the terms it
-examines before it removes stop words, symbols and pieces of the text (``counting="raw"`` does the same);
+Departures from the published code [2]_: `expansion_terms` is the number of appended terms, in the code the number of
+examined terms before stop words, symbols and pieces of the text are removed (``counting="raw"`` does the same);
 `expansion_lift` prefers terms that are likely in this document and unlikely in others (0 as in the code); weights are
 not rounded to 16-bit floats; documents longer than a window are split into overlapping windows, each expanded
-separately, and a term takes its largest weight over the windows.
+separately, and a term gets its largest weight over the windows.
 
 .. [1] S. Zhuang and G. Zuccon, *Fast Passage Re-ranking with Contextualized Exact Term Matching and Efficient
    Passage Expansion*, arXiv 2108.08513, 2021.
@@ -53,20 +53,20 @@ class TildeV2(NetworkModel):
     counting : {"new", "raw"}, optional
         ``new``: `expansion_terms` terms are appended. ``raw``: the `expansion_terms` most likely terms of the
         vocabulary are examined, and those that pass the filter and are not in the text are appended, as in the
-        published code. By default as the encoder was trained.
+        published code. By default the value of the encoder's training.
     expansion_lift : float, optional
         Terms are ranked by ln P(t|d) − expansion_lift · floor(t), where the floor of the expansion encoder is the mean
         of ln P(t|d) over passages. 0 ranks by likelihood, as published; 1 by likelihood relative to other passages. By
-        default as the encoder was trained.
+        default the value of the encoder's training.
     length : int, optional
-        Pieces of a window of the text, including the two special ones and excluding expansions; by default the length
+        Pieces of a window of the text, including the two special tokens and excluding expansions; by default the length
         of the encoder.
     overlap : int, optional
-        Pieces shared by neighbouring windows of a long document, fewer than a window has; by default an eighth of a
-        window.
+        Pieces shared by neighbouring windows of a long document, fewer than the pieces of a window; by default an
+        eighth of a window.
     idf_power : float, optional
-        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`. 0 as
-        published; by default the value recorded in the encoder.
+        Power of the collection's idf that weights are multiplied by, 0 to 4, see `termwise.models.idf_power`. 0 is the
+        published form; the default is the value recorded in the encoder.
 
     Raises
     ------

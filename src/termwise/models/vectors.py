@@ -72,7 +72,7 @@ class VectorModel(Model):
 
     @property
     def query_weighting(self) -> QueryWeighting:
-        """How queries weigh their tokens."""
+        """Weighting of query tokens."""
         return self.query
 
     def term_weights(self, vocabulary: Vocabulary) -> npt.NDArray[np.float32] | None:
@@ -117,7 +117,7 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> JsonV
     MissingFileError
         If it cannot be read.
     DataError
-        If it is malformed; names file, line or row, and token.
+        If it is malformed; the error names file, line or row, and token.
     """
     from termwise.models.vectors_jsonl import JsonVectors
     from termwise.models.vectors_npz import CsrVectors

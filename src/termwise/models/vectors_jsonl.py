@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from termwise.text.analyzer import Analyzer
 
 BATCH_WEIGHTS = 1 << 20
-"""Upper bound for the weights of a batch; a batch ends once it has as many."""
+"""Upper bound for the weights of a batch; a batch ends when it has as many."""
 
 
 class VectorBatch(NamedTuple):
@@ -37,7 +37,7 @@ class VectorBatch(NamedTuple):
     weights : TermWeights of n rows
         Weights of the documents.
     texts : tuple of (str or None) of length n
-        Texts, None where the file has none.
+        Texts; None for a document without text.
     """
 
     doc_ids: tuple[str, ...]
@@ -123,9 +123,9 @@ class JsonVectors:
         MalformedRecordError
             If a line is malformed.
         WeightError
-            If a weight is negative, not finite or too large for 32 bits; names line and token.
+            If a weight is negative, not finite or too large for 32 bits; the error names line and token.
         VocabularyMismatchError
-            If a token is not part of a closed vocabulary; names line and token.
+            If a token is not part of a closed vocabulary; the error names line and token.
         """
         batch = _Batch()
         for record in _checked_records(self.paths):

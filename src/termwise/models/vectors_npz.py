@@ -126,10 +126,10 @@ class CsrVectors:
         Raises
         ------
         WeightError
-            If a weight is negative, not finite or too large for 32 bits, or a row repeats a term; names row and
-            token.
+            If a weight is negative, not finite or too large for 32 bits, or a row repeats a term; the error names row
+            and token.
         VocabularyMismatchError
-            If a column has no term in the vocabulary; names the row.
+            If a column has no term in the vocabulary; the error names the row.
         """
         start = 0
         while start < self.length:
@@ -281,7 +281,7 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]
 
 def _mapped(path: Path, info: zipfile.ZipInfo) -> npt.NDArray[Any] | None:
     # A local file header has 30 bytes; the last four are the lengths of the name and the extra field that follow
-    # (APPNOTE.TXT 4.3.7). After them comes the array with the header of NEP 1.
+    # (APPNOTE.TXT 4.3.7). The array with the header of NEP 1 follows them.
     with path.open("rb") as stream:
         stream.seek(info.header_offset)
         name_length, extra_length = struct.unpack("<26x2H", stream.read(30))

@@ -1,4 +1,4 @@
-"""Query by example: the query is a document, which the results leave out."""
+"""Query by example: the query is a document, which is excluded from the results."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class Example:
         return cls(doc_id, searcher.query_of(doc_id).text, doc_id)
 
     def rank(self, searcher: Searcher, *, k: int) -> tuple[Ranking, tuple[str, ...]]:
-        """Rank the documents for this one.
+        """Rank the documents for this example.
 
-        A text from elsewhere may equal that of a document of the index. If the index keeps texts, documents with the
-        same text, apart from white space, are left out as well.
+        If the index keeps texts, documents with the same text, apart from white space, are excluded as well: a text
+        from a file may equal the text of a document of the index.
 
         Returns
         -------
         ranking : Ranking
             At most `k` documents.
         duplicates : tuple of str
-            Documents with the same text that the ranking leaves out.
+            Documents with the same text, which are excluded.
         """
         if self.doc_id is not None:
             return searcher.rank_like(self.doc_id, k=k), ()
@@ -74,7 +74,7 @@ class Example:
     def explain(
         self, searcher: Searcher, doc_ids: Sequence[str], *, competitors: int | None = None
     ) -> list[Explanation]:
-        """Explain the scores of documents for this one; see `Searcher.explain_many`."""
+        """Explain the scores of documents for this example; see `Searcher.explain_many`."""
         exclude: tuple[str, ...] = ()
         if self.doc_id is not None:
             searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)

@@ -1,21 +1,23 @@
 """Interpolation of query likelihood and document likelihood: the QDL scores of TILDE.
 
-With ln P(t|d) and ln P(t|q) the outputs of a network for a document and a query, and n the kept tokens of the document,
+Let ln P(t|d) and ln P(t|q) be the outputs of a network for a document and a query, and n the number of kept tokens of
+the document:
 
     QL(q|d) = sum over the tokens t of q of ln P(t|d)
     DL(d|q) = 1/n * sum over the tokens t of d of ln P(t|q)
     score   = alpha * QL(q|d) + (1 - alpha) * DL(d|q)
 
-repetitions included in both sums: equations 4 to 6 of Zhuang & Zuccon, *TILDE: Term Independent Likelihood moDEl for
-Passage Re-ranking*, SIGIR 2021. QL is a sum and DL a mean, so the same alpha gives less weight to DL for a longer
+Both sums include repetitions. These are equations 4 to 6 of Zhuang & Zuccon, *TILDE: Term Independent Likelihood moDEl
+for Passage Re-ranking*, SIGIR 2021. QL is a sum and DL a mean, so the same alpha gives less weight to DL for a longer
 query.
 
 QL comes from a TILDE index and needs no network. DL needs ln P(t|q) for the whole vocabulary: one pass of the network
 over the query, or a row stored at index time if the query is a document of the collection. The terms of the documents
 come from an index of the model ``ml``, whose rows are tf/n: DL is the product of such a row with the query vector.
 
-Cases that the formulas leave open: a document without a kept token has no mean and gets the smallest possible DL, the
-smallest ln P(t|q) of the kept terms. For a query without a kept token all scores are 0, and the network is not run.
+The formulas do not cover two cases. The DL of a document without a kept token, which has no mean, is the smallest
+possible one, the smallest ln P(t|q) of the kept terms. For a query without a kept token all scores are 0, and the
+network is not run.
 """
 
 from __future__ import annotations
@@ -158,8 +160,8 @@ class QueryDocumentLikelihood(CandidateRanker):
     Parameters
     ----------
     searcher : Searcher
-        TILDE index, which gives the query likelihood. With ``alpha=0`` it gives no score, and any index of the same
-        documents will do.
+        TILDE index, for the query likelihood. With ``alpha=0`` it contributes no score, and any index of the
+        same documents is sufficient.
     alpha : float, optional
         Weight of the query likelihood, from 0 to 1. With 1, neither a network nor `documents` are needed.
     documents : Index, optional

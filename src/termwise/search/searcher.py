@@ -110,7 +110,7 @@ class Searcher:
         return Query(doc_id, text)
 
     def rank_like(self, doc_id: str, *, k: int = 10) -> Ranking:
-        """Rank the documents for one of them, without it: query by example.
+        """Rank the other documents for the text of one document: query by example.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Searcher:
             skipped.
         exclude : mapping of str to str or set of str, or "id", optional
             Documents to leave out of the results by query identifier, such as the source document of a query; ``"id"``
-            for the document with the identifier of the query. There are `k` results nevertheless.
+            for the document with the identifier of the query. The ranking still has up to `k` results.
         name : str, optional
             Name of the resulting run.
         progress : callable, optional

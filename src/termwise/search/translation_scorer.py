@@ -5,10 +5,10 @@ query time from an index of relative term frequencies P(u|D) (the model ``ml``) 
 query words:
 
     m(t, D) = (1 - p) * sum over u of T(t|u) P(u|D)  +  p * P(t|D)
-    score   = sum over the words t of the query, repetitions included, of ln(1 + (1 - lambda) m / (lambda P(t|C)))
+    score   = sum over the words t of the query, with repetitions, of ln(1 + (1 - lambda) m / (lambda P(t|C)))
 
-or, for lambda = 0, of ln max(1e-8, m). The two parts of m do not depend on p and lambda, so tuning computes them once
-(`TranslationScorer.parts`).
+For lambda = 0, the summand is ln max(1e-8, m). The two parts of m do not depend on p and lambda, so tuning computes
+them once (`TranslationScorer.parts`).
 
 This module imports `termwise.translation`; searching a compiled index does not.
 """

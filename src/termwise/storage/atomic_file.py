@@ -1,8 +1,8 @@
-"""Atomic writes of files: a file appears under its name complete, or not at all.
+"""Atomic writes of files: a file with its final name is always complete.
 
 The bytes go to ``.NAME.XXXXXXXX.tmp`` in the same folder (eight hexadecimal digits), which is synced and renamed at the
-end. The writer holds a lock on its temporary file. A writer that was killed holds none, so the next write of the same
-file removes what it left.
+end. The writer holds a lock on its temporary file. A killed writer holds no lock, so the next write of the same file
+removes its temporary file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
     Parameters
     ----------
     path : Path
-        Where to write; compressed with gzip if the name ends in ``.gz``.
+        Path of the file; it is compressed with gzip if the name ends in ``.gz``.
 
     Yields
     ------
@@ -74,9 +74,9 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def create_bytes_whole(path: Path, data: bytes) -> None:
-    """Write a file atomically unless it exists; of several processes one writes.
+    """Write a file atomically unless it exists; of several processes, one writes.
 
-    Read the file afterwards to learn which one did. On a file system without hard links the last process writes.
+    Read the file afterwards to get the written content. On a file system without hard links the last process writes.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def write_together(files: Iterable[tuple[Path, bytes]], *, last: Path) -> None:
     Parameters
     ----------
     files : iterable of (Path, bytes)
-        Where to write, and what; one of them is `last`.
+        Paths and contents; one path is `last`.
     last : Path
         The file that marks the set as complete.
 
@@ -155,7 +155,7 @@ def lock_temporary(descriptor: int, path: Path) -> bool:
 
 
 def is_open_file(descriptor: int, path: Path) -> bool:
-    """Return whether a path still leads to the file of a descriptor."""
+    """Return whether a path still refers to the file of a descriptor."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
@@ -235,5 +235,5 @@ def _storage_errors(path: Path) -> Iterator[None]:
         raise StorageError(
             "a file cannot be written",
             facts=[("file", path), ("reason", error.strerror or str(error))],
-            fixes=[f"check that {path.parent} exists, has room and lets you write"],
+            fixes=[f"check that {path.parent} exists, is writable and has free space"],
         ) from error

@@ -31,7 +31,7 @@ class AtomicFolder:
     files : frozenset of str
         All names that such a folder may hold.
     kept : str
-        The one of them that stays when the folder is replaced.
+        Name that is kept when the folder is replaced.
     """
 
     noun: str
@@ -53,7 +53,7 @@ class AtomicFolder:
         Raises
         ------
         ForeignFolderError
-            If it holds something else, is a file, is the folder of the base, or lies in it.
+            If the folder holds other files, is a file, is the folder of the base, or lies in that folder.
         StorageError
             If it cannot be read, or is a broken link.
         """
@@ -73,7 +73,7 @@ class AtomicFolder:
                 return
             if not out.is_dir():
                 raise ForeignFolderError(
-                    f"the output is a file, {self.article} {self.noun} is a folder",
+                    f"the output is a file, but {self.article} {self.noun} is a folder",
                     facts=[("path", out)],
                     fixes=["choose another folder: `out=DIR`"],
                 )
@@ -158,7 +158,7 @@ class AtomicFolder:
             raise StorageError(
                 f"the {self.noun} cannot be written",
                 facts=[("path", error.filename or out), ("reason", error.strerror or str(error))],
-                fixes=["choose a folder that can be written and has room: `out=DIR`"],
+                fixes=["choose a writable folder with free space: `out=DIR`"],
             ) from error
 
 

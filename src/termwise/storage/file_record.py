@@ -79,7 +79,7 @@ def folder_fingerprint(folder: Path, *settings: object) -> str:
     Parameters
     ----------
     folder : Path
-        All its files count, except readmes and pictures.
+        The digest covers all its files except readmes and pictures.
     *settings : object
         Settings with which the model is used.
     """

@@ -20,16 +20,16 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Misfit(Exception):
-    """A value in a file that is not what the format allows.
+    """A value in a file that the format does not allow.
 
     Attributes
     ----------
     expected : str
-        What the format allows.
+        Description of the allowed values.
     seen : object
         The value.
     offset : int or None
-        Its position in the file in bytes, where known.
+        Its position in the file in bytes, if known.
     """
 
     def __init__(self, expected: str, seen: object, offset: int | None = None) -> None:
@@ -95,7 +95,7 @@ def unsealed(
     Raises
     ------
     Misfit
-        If it is not JSON, or does not match its checksum.
+        If the data are not JSON, or do not match their checksum.
     """
     try:
         body = json.loads(data.decode("utf-8", "surrogatepass"))
@@ -113,7 +113,7 @@ def unsealed(
     try:
         intact = body.get("checksum") == checksum_of(body)
     except (ValueError, RecursionError):
-        intact = False  # numbers that no writer writes
+        intact = False  # JSON that `checksum_of` cannot write, such as NaN
     if not intact:
         raise Misfit("a manifest that matches its checksum", "one that does not")
     return body

@@ -89,11 +89,11 @@ class ModelFolders:
     Attributes
     ----------
     noun, article : str
-        What the model is called in messages, and its indefinite article.
+        Noun for such a model in messages, and its indefinite article.
     format, version : str and int
         Format of its manifest, and the latest known version.
     repairs : tuple of str
-        What to do with a damaged folder.
+        Fixes for a damaged folder.
     """
 
     noun: str
@@ -200,7 +200,7 @@ class ModelFolders:
                 raise known or foreign from None
             except NotADirectoryError:
                 raise ModelFormatError(
-                    f"this is a file, {self.article} {self.noun} is a folder",
+                    f"this is a file, but {self.article} {self.noun} is a folder",
                     facts=[("path", folder)],
                     fixes=[f"name the folder that holds {path.name}"],
                 ) from None

@@ -90,7 +90,7 @@ def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bo
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """Return a folder and its parents as far as they do not exist, the innermost first."""
+    """Return those of a folder and its parents that do not exist, innermost first."""
     return [place for place in (folder, *folder.parents) if not place.exists()]
 
 

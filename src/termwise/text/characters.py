@@ -43,7 +43,7 @@ class CharacterTable:
     Attributes
     ----------
     classes : ndarray of shape (1114112,), uint8
-        Class of each code point; all word rules treat the characters of a class alike.
+        Class of each code point; all word rules treat the characters of a class in the same way.
     kinds : tuple of str
         ``"L"`` (letter), ``"M"`` (mark), ``"N"`` (number) or ``"-"`` (anything else) for each class.
     properties : tuple of frozenset of str
@@ -58,7 +58,7 @@ class CharacterTable:
     lower: npt.NDArray[np.uint32]
 
     def where(self, holds: Callable[[str, frozenset[str]], bool]) -> str:
-        """Return the classes for which `holds(kind, properties)` is true, as the inside of a regular-expression set."""
+        """Return the classes for which `holds(kind, properties)` is true, as the content of a character set."""
         chosen = [
             number
             for number, (kind, properties) in enumerate(zip(self.kinds, self.properties, strict=True))

@@ -29,7 +29,7 @@ _RAW = "wordpiece"
 
 
 def clean_vocabulary(vocabulary: Vocabulary, mode: CleanMode) -> npt.NDArray[np.bool_]:
-    """Mark the tokens that are no stop words and no symbols.
+    """Mark the tokens that are neither stop words nor symbols.
 
     The rule is that of TILDE [1]_ and of its code [2]_. It removes the words of the NLTK stop list except the question
     words (how, what, when, which, why, who, where), and each token with a character other than an ASCII letter, a
@@ -39,7 +39,7 @@ def clean_vocabulary(vocabulary: Vocabulary, mode: CleanMode) -> npt.NDArray[np.
     Parameters
     ----------
     vocabulary : Vocabulary of n tokens
-        A reserved background term does not count.
+        A reserved background term is not counted.
     mode : {"paper", "repo", "none"}
         ``paper``: the rule above, which keeps 28,403 of 30,522 tokens, as in the paper. ``repo``: the rule also
         removes the piece ``##s``, as the published code does now (28,402). ``none``: keep all tokens.
@@ -86,7 +86,7 @@ def clean_vocabulary(vocabulary: Vocabulary, mode: CleanMode) -> npt.NDArray[np.
 class CleanedAnalyzer:
     """Splits text into word pieces and removes stop words, symbols and ``[UNK]``.
 
-    The vocabulary is still that of all word pieces, so that the numbers are those of the network. Repeated pieces are
+    The vocabulary contains all word pieces, so the token numbers are those of the network. Repeated pieces are
     kept, and spans refer to the text.
 
     Use `of`, `shipped` or `make_analyzer` to make one.

@@ -41,7 +41,7 @@ _CLITICS = frozenset(("n't", "'d", "'ll", "'m", "'re", "'s", "'ve"))
 _INNER = str.maketrans("", "", "-_.")
 _WINDOW = 20_000
 _UNBROKEN = re.compile(r"[^ \n\t]{500}")
-"""Text without white space, for which the rules of spaCy take quadratic time."""
+"""A run of text without white space. The rules of spaCy take quadratic time for long runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class LemmaAnalyzer:
                 ],
                 fixes=[
                     f"pip install 'spacy=={given.get('spacy')}.*' '{_PACKAGES[-1]}=={given.get('version')}'",
-                    "build the index again with what is installed",
+                    "build the index again with the installed versions",
                 ],
             )
         object.__setattr__(self, "_pipeline", pipeline)
@@ -214,7 +214,7 @@ def load_pipeline(purpose: str, *, exclude: Sequence[str] = ()) -> Language:
 
 
 def windows(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the windows of a text, which end at white space where possible."""
+    """Yield the ranges of the windows of a text, which end at white space if possible."""
     begin = 0
     while begin < len(text):
         end = min(begin + _WINDOW, len(text))

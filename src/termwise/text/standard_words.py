@@ -15,7 +15,7 @@ _LONGEST = 255
 _STRETCH = 1024
 
 _MANY = 32
-"""Number of consecutive underscores from which far ones are removed before the search for words."""
+"""Length of a run of underscores from which its distant part is removed before the search for words."""
 
 _ASCII_WORD = re.compile(
     r"(?:(?<!_)_+)?[A-Za-z0-9](?:[A-Za-z0-9_]+|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*"
@@ -157,10 +157,10 @@ def _rules() -> _Rules:
 
 
 def _classes(text: str) -> str:
-    """Return the classes of the characters of a text, with spaces for underscores too far from a word to belong to it.
+    """Return the character classes of a text; underscores too far from a word to belong to it become spaces.
 
-    A search that starts at an underscore reads up to 255 of them before it finds that no word follows. Without the
-    replacement, a text of underscores would take 255 steps for each.
+    A search that starts at an underscore reads up to 255 underscores before it finds that no word follows. Without the
+    replacement, a text of underscores would take 255 steps for each underscore.
     """
     classes, rules = classify(text), _rules()
     if rules.many_underscores.search(classes) is None:
@@ -179,7 +179,7 @@ def _classes(text: str) -> str:
 def _cut(text: str) -> list[tuple[int, int]]:
     """Find the words of any text: the longest match of any rule within 255 UTF-16 code units.
 
-    The search reads one stretch at a time, so that a text that is one long word takes linear time.
+    The search reads `_STRETCH` characters at a time, so that a text that is one long word takes linear time.
     """
     classes, rules = _classes(text), _rules()
     spans = []

@@ -100,8 +100,8 @@ class SnowballEnglish:
     Raises
     ------
     MissingExtraError
-        In a call, if the installed PyStemmer gives other stems than Snowball 3.1: with ``univers``, the stem of
-        ``university`` in earlier releases, queries would not match an index.
+        In a call, if the stems of the installed PyStemmer differ from those of Snowball 3.1. Earlier releases stem
+        ``university`` to ``univers``, so a query would not match an index.
 
     References
     ----------
@@ -165,7 +165,7 @@ class SimpleLemma:
     Raises
     ------
     MissingExtraError
-        In a call, if simplemma is not installed, or another release with another dictionary.
+        In a call, if simplemma is not installed, or the installed release has another dictionary.
 
     References
     ----------

@@ -33,7 +33,7 @@ class Numbering(dict[str, int]):
 
 @dataclass(frozen=True, eq=False)
 class NumberedTexts:
-    """Tokens of texts, as numbers that hold only for these texts.
+    """Tokens of texts, as numbers that are valid only for these texts.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class NumberedTexts:
     indptr : ndarray of shape (texts + 1,), int64
         Boundaries of the texts in `numbers`.
     numbers : ndarray, int32
-        Position of each token of the texts in `tokens`.
+        Position in `tokens` of each token of the texts.
     """
 
     tokens: tuple[str, ...]

@@ -14,7 +14,7 @@ _ASCII_WORD = re.compile("[A-Za-z0-9]+(?:(?<=[A-Za-z])'[A-Za-z][A-Za-z0-9]*)*")
 
 
 class WordTokenizer(Protocol):
-    """Finds the words of a text: without state, and the same in every version of Python."""
+    """Finds the words of a text. It has no state, and the words are equal in every version of Python."""
 
     @property
     def name(self) -> str:
@@ -55,9 +55,9 @@ class WhitespaceWords:
 class UnicodeWords:
     """Maximal runs of letters, marks and numbers that do not begin with a mark.
 
-    An apostrophe (' or ’) between two letters, the first perhaps with marks, belongs to the word, so that a stemmer
-    gets ``world's``. All other punctuation, with the underscore, separates words. Letters, marks and numbers are the
-    general categories L, M and N of Unicode 17.0.0 in every version of Python.
+    An apostrophe (' or ’) between two letters belongs to the word, also if marks follow the first letter, so that a
+    stemmer gets ``world's``. All other punctuation, including the underscore, separates words. Letters, marks and
+    numbers are the general categories L, M and N of Unicode 17.0.0 in every version of Python.
 
     Examples
     --------

@@ -50,8 +50,8 @@ class WordPieceAnalyzer:
     """Splits text into word pieces; a piece that continues a word begins with ``##``.
 
     There is no truncation and no padding, even if a tokenizer file sets them, and no special tokens are added. A word
-    without pieces becomes the unknown token (``[UNK]``), which `clean_vocabulary` removes. A special token in the text
-    (``[MASK]``) is that token, as in the library. Lone surrogates become U+FFFD. Normalisation and its version of
+    without pieces becomes the unknown token (``[UNK]``), which `clean_vocabulary` removes. The text of a special token
+    (``[MASK]``) becomes that token, as in the library. Lone surrogates become U+FFFD. Normalisation and its version of
     Unicode are those of the library.
 
     Two pieces of one character (the letters of a Hangul syllable) have the same span.
@@ -104,12 +104,12 @@ class WordPieceAnalyzer:
 
     @classmethod
     def from_file(cls, path: str | Path, *, name: str = "wordpiece") -> WordPieceAnalyzer:
-        """Make an analyzer from a ``tokenizer.json`` or a vocabulary with one piece a line.
+        """Make an analyzer from a ``tokenizer.json`` or a vocabulary with one piece per line.
 
         Parameters
         ----------
         path : str or Path
-            A file ``.json`` is a tokenizer of the `tokenizers` library with a WordPiece model. Any other file is a
+            A ``.json`` file is a tokenizer of the `tokenizers` library with a WordPiece model. Any other file is a
             vocabulary, with the normalisation of uncased BERT (no control characters, lower case, no accents, single
             Chinese characters).
         name : str, optional
@@ -235,7 +235,7 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
     expected = spec.options.get("sha256", _SHIPPED_SHA256)
     if seen != expected:
         raise MalformedRecordError(
-            "the vocabulary that ships with the package is not the one the analyzer was made with",
+            "the shipped vocabulary differs from the vocabulary that the analyzer was made with",
             facts=[("vocabulary", _SHIPPED), ("sha256 seen", seen), ("sha256 expected", expected)],
             fixes=["install termwise again"],
         )
@@ -253,7 +253,7 @@ def _assembled(kind: str, data: bytes) -> _Assembled:
         if numbers[token] != number:
             raise _malformed(
                 kind,
-                expected="token ids 0, 1, 2, ... without a gap and without a repetition",
+                expected="token ids 0, 1, 2, ... without gaps and repetitions",
                 seen=f"id {numbers[token]} of {token!r} where {number} should be",
             )
     if tokenizer.model.unk_token not in numbers:
@@ -296,7 +296,7 @@ def _read_tokenizer(data: bytes) -> Tokenizer:
         )
     try:
         return Tokenizer.from_str(data.decode("utf-8"))
-    except BaseException as error:  # the library raises nothing more specific, and panics past Exception
+    except BaseException as error:  # the library raises no specific error, and its panics are not Exceptions
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise _malformed(_TOKENIZER_JSON, expected=expected, seen=str(error)) from error
@@ -327,7 +327,7 @@ def _read_vocabulary(data: bytes) -> Tokenizer:
     if _UNKNOWN not in numbers:
         raise _malformed(
             _VOCAB_TXT,
-            expected=f"a WordPiece vocabulary, one piece a line, with {_UNKNOWN}",
+            expected=f"a WordPiece vocabulary, one piece per line, with {_UNKNOWN}",
             seen=f"no {_UNKNOWN}",
         )
     cased = [piece for piece in lines if piece not in _SPECIAL and re.match("(##)?[A-Z]", piece)]

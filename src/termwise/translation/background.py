@@ -1,7 +1,7 @@
 """Background probabilities P(t|C), which smooth translations.
 
-With cf(t) occurrences of the term among the C words of the collection, and P(t|bitext) its relative frequency on the
-source side of the training pairs:
+Let cf(t) be the number of occurrences of the term in the collection, C the number of words of the collection, and
+P(t|bitext) the relative frequency of the term on the source side of the training pairs:
 
 ==============  ==================================
 background      P(t|C)
@@ -11,9 +11,10 @@ background      P(t|C)
 ``collection``  cf(t) / C
 ==============  ==================================
 
-but at least `LEAST_PROBABILITY` (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815, note 3). The paper uses ``collection``,
-its code ``bitext``. Some translations are absent from the collection, and some document words from the bitext: a term
-that the background lacks is the rarest possible term and outweighs all others. ``smoothed`` covers the terms of both.
+Smaller probabilities are raised to `LEAST_PROBABILITY` (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815, note 3). The
+paper uses ``collection``, its code ``bitext``. Some translations are absent from the collection, and some document
+words from the bitext: a term that is absent from the background has the smallest probability and outweighs all others.
+``smoothed`` covers the terms of both.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def background_probabilities(
     collection : ndarray of shape (n,), float64
         cf / C of each term; 0 for absent terms, and for all terms of an empty collection.
     bitext : ndarray of shape (n,), float64
-        P(t|bitext) of each term; 0 likewise.
+        P(t|bitext) of each term; 0 for absent terms, and for all terms of an empty bitext.
 
     Returns
     -------

@@ -131,7 +131,7 @@ def make_bitext(
     progress: Progress = no_progress,
     say: Callable[[str], None] = lambda _: None,
 ) -> Bitext:
-    """Split passages into chunks about as long as their queries, and pair both [1]_.
+    """Split passages into chunks about as long as their queries, and pair each query with its chunks [1]_.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def make_bitext(
         Processes for the analysis of many texts. The bitext does not depend on it.
     progress : callable, optional
     say : callable, optional
-        Called with a message about pairs so long that a single one slows training.
+        Called with a message if some pairs are so long that a single pair slows training.
 
     Raises
     ------

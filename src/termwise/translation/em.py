@@ -149,7 +149,8 @@ def estimate(
     Raises
     ------
     ForeignFolderError
-        If `folder` holds another run, naming the differences, or a run and `resume` is false.
+        If `folder` holds a run with other data or settings (the error names the differences), or any run and `resume`
+        is false.
     CorruptModelError
         If the state in `folder` is damaged.
     StorageError

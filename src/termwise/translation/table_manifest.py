@@ -83,7 +83,7 @@ class TableManifest:
     def id(self) -> str:
         """``sha256:`` and a digest of analyzer, vocabulary and arrays: equal ids mean equal tables.
 
-        Path, origin and recommended values do not enter it.
+        The digest does not cover path, origin and recommended values.
         """
         return checksum_of(
             {

@@ -34,7 +34,7 @@ def pruning_keys(terms: Sequence[int], weights: Sequence[float], floors: Sequenc
 def excess_rows(
     logits: Sequence[Sequence[float]], terms: Sequence[int], floors: Sequence[float]
 ) -> tuple[list[int], list[int], list[float]]:
-    """Return ``ln sigmoid(z) - floor`` of the `terms` of each row where it is above 0.
+    """Return ``ln sigmoid(z) - floor`` of the `terms` of each row if it is above 0.
 
     Examples
     --------
