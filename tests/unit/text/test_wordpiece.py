@@ -268,5 +268,7 @@ def test_a_spec_that_names_no_vocabulary():
 
 def test_another_shipped_vocabulary_is_refused():
     options = {"vocabulary": "bert-base-uncased", "sha256": "0" * 64}
-    with pytest.raises(MalformedRecordError, match="differs from the vocabulary that the analyzer was made with"):
+    with pytest.raises(
+        MalformedRecordError, match="differs from the vocabulary that the analyzer was made with"
+    ):
         analyzer_from_spec(AnalyzerSpec("wordpiece", options))
