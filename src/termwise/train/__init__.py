@@ -1,4 +1,4 @@
-"""Training and conversion of encoders and translation tables, with torch (``pip install 'termwise[train]'``).
+"""Training and conversion of encoders and translation tables, with torch (the extra ``train``).
 
 The functions are loaded when they are first used, so that importing this package needs neither torch nor transformers.
 """
