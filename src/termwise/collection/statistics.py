@@ -216,7 +216,6 @@ class OpenStatistics(CollectionStatistics):
     Parameters
     ----------
     statistics : CollectionStatistics
-        Statistics of the collection.
     n_terms : int
         Length of the new arrays, which extend the old arrays.
     untouched : int, optional

@@ -78,9 +78,7 @@ class EncoderFolder:
     name : str
         Argument of `open`.
     folder : Path
-        Its path.
     manifest : EncoderManifest
-        Its manifest.
     analyzer : WordPieceAnalyzer
         Tokenizer of the network, without cleaning.
     """

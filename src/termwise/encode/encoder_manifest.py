@@ -124,7 +124,6 @@ class EncoderManifest:
     kind : {"tilde", "tildev2", "splade-doc"}
         Output of the network, see `termwise.encode.encoder_folder`.
     tokenizer : AnalyzerRecord
-        Its tokenizer.
     terms : int
         Size of the vocabulary.
     cleaning : {"paper", "repo", "none"}

@@ -46,7 +46,6 @@ class OnnxSession:
     Parameters
     ----------
     folder : EncoderFolder
-        The encoder.
     precision : {"float32", "int8"}, optional
         Precision of the network; by default see `choose_precision`.
     threads : int, optional
@@ -279,7 +278,6 @@ def choose_precision(
     Parameters
     ----------
     folder : EncoderFolder
-        The encoder.
     precision : str or None
         Precision chosen by the user, if any.
     processor : str

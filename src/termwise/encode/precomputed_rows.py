@@ -269,7 +269,6 @@ class PrecomputedEncoder:
     Parameters
     ----------
     precomputed : PrecomputedRows
-        The rows.
     encoder : DocumentEncoder
         The encoder that computed them.
     missing : {"encode", "refuse"}, optional

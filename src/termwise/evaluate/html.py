@@ -95,7 +95,6 @@ def comparison_html(
     Parameters
     ----------
     comparison : Comparison
-        The comparison.
     criterion : Criterion, optional
         Criterion of the verdicts; the page lists the p-values of all tests.
     title, texts

@@ -68,7 +68,6 @@ def comparison_latex(
     Parameters
     ----------
     comparison : Comparison
-        The comparison.
     criterion : Criterion, optional
         Criterion for the marks.
     label : str, optional

@@ -298,7 +298,6 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
     Parameters
     ----------
     comparison : Comparison
-        The comparison.
     criterion : Criterion, optional
         Criterion of the verdicts.
     """
@@ -363,7 +362,6 @@ def comparison_text(comparison: Comparison, *, criterion: Criterion = DEFAULT_CR
     Parameters
     ----------
     comparison : Comparison
-        The comparison.
     criterion : Criterion, optional
         Criterion of the verdicts.
     """

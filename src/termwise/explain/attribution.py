@@ -56,7 +56,6 @@ class TranslationShares:
     Attributes
     ----------
     index : Index
-        The index.
     columns : TranslationColumns
         T(t|u).
     self_translation : float

@@ -128,7 +128,6 @@ def explanation_html(explanation: Explanation) -> str:
     Parameters
     ----------
     explanation : Explanation
-        The explanation.
 
     Returns
     -------

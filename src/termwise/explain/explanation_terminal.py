@@ -65,7 +65,6 @@ def explanation_renderable(
     Parameters
     ----------
     explanation : Explanation
-        The explanation.
     width : int, optional
         Largest width in columns; that of the console by default.
     full : bool, optional

@@ -177,7 +177,6 @@ def summands(
     Parameters
     ----------
     explanation : Explanation
-        The explanation.
     places : sequence of int
         Positions of the contributions, see `contributing`.
     most : int
@@ -211,7 +210,6 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     Parameters
     ----------
     part : Contribution
-        The contribution.
     query : str
         The query of the explanation.
     words : int, optional
@@ -399,7 +397,6 @@ def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
     Parameters
     ----------
     explanation : Explanation
-        The explanation.
     places : iterable of int
         Positions of contributions.
 
@@ -424,7 +421,6 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     Parameters
     ----------
     explanation : Explanation
-        The explanation.
     words : int, optional
         Largest number of words per remark.
     """

@@ -44,7 +44,6 @@ def ranking_renderable(
     Parameters
     ----------
     ranking : Ranking
-        The ranking.
     explanations : sequence of Explanation, optional
         Explanations of the first documents, in the order of the ranking; each adds a line of text with marked matches,
         if texts are stored.
@@ -91,7 +90,6 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     Parameters
     ----------
     explanation : Explanation
-        The explanation.
     terms : int, optional
         Number of terms to list; the others are added up.
     """

@@ -32,7 +32,6 @@ class Candidates:
     Attributes
     ----------
     query_id : str
-        The query.
     doc_ids : tuple of str of length n
         Documents in the order of the first run, then those that only the second ranks, and so on.
     scores : ndarray of shape (runs, n), float64

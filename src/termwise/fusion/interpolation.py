@@ -97,7 +97,6 @@ def interpolate(
     Parameters
     ----------
     first, second : Run
-        The runs.
     alpha : float
         Share of the first run, from 0 to 1; 1 gives the order of the first run, 0 that of the second.
     missing, scaling, documents, name

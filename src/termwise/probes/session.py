@@ -48,7 +48,6 @@ class ProbeSession:
     Attributes
     ----------
     inputs : ProbeInputs
-        Inputs of the probes.
     background : Background
         Term statistics of the models.
     collection : str

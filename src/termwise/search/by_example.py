@@ -20,7 +20,6 @@ class Example:
     name : str
         Displayed name: the identifier, or the name of a file.
     text : str
-        The text.
     doc_id : str or None
         Identifier, if it is a document of the index.
     """

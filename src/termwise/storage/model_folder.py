@@ -68,7 +68,6 @@ def wrong_kind(folder: Path, manifest: str) -> ModelFormatError | None:
     Parameters
     ----------
     folder : Path
-        The folder.
     manifest : str
         Name of the expected manifest, one of `FOLDER_KINDS`.
     """

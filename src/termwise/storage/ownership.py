@@ -71,7 +71,6 @@ def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bo
     Parameters
     ----------
     folder : Path
-        The folder.
     names : iterable of str
         Names of its files.
     is_known : callable
