@@ -105,11 +105,7 @@ class TermwiseError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(
-        self,
-        message: str,
-        *,
-        facts: Iterable[tuple[str, object]] = (),
-        fixes: Iterable[str] = (),
+        self, message: str, *, facts: Iterable[tuple[str, object]] = (), fixes: Iterable[str] = ()
     ) -> None:
         self.message = message
         self.facts = tuple(facts)
@@ -147,10 +143,7 @@ class TermwiseError(Exception):
 
 
 def _rebuild(
-    kind: type[TermwiseError],
-    message: str,
-    facts: tuple[tuple[str, object], ...],
-    fixes: tuple[str, ...],
+    kind: type[TermwiseError], message: str, facts: tuple[tuple[str, object], ...], fixes: tuple[str, ...]
 ) -> TermwiseError:
     error = kind.__new__(kind)
     TermwiseError.__init__(error, message, facts=facts, fixes=fixes)

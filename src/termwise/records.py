@@ -126,8 +126,7 @@ class Ranking:
             seen: set[str] = set()
             twice = next(d for d in self.doc_ids if d in seen or seen.add(d))  # type: ignore[func-returns-value]
             raise DuplicateIdError(
-                "a document is ranked twice",
-                facts=[("query", self.query_id), ("document", twice)],
+                "a document is ranked twice", facts=[("query", self.query_id), ("document", twice)]
             )
 
     def __len__(self) -> int:
@@ -186,8 +185,7 @@ class Run:
         for ranking in rankings:
             if ranking.query_id in table:
                 raise DuplicateIdError(
-                    "a query is ranked twice in one run",
-                    facts=[("run", name), ("query", ranking.query_id)],
+                    "a query is ranked twice in one run", facts=[("run", name), ("query", ranking.query_id)]
                 )
             table[ranking.query_id] = ranking
         object.__setattr__(self, "rankings", MappingProxyType(table))

@@ -97,6 +97,5 @@ def _parsed(called: str, name: str, text: str, hint: Any) -> object:
 
 def _unreadable(called: str, name: str, value: object, hint: Any) -> ParameterError:
     return ParameterError(
-        f"the {called} {name} cannot be read",
-        facts=[("given", shown(value)), ("expected", _EXPECTED[hint])],
+        f"the {called} {name} cannot be read", facts=[("given", shown(value)), ("expected", _EXPECTED[hint])]
     )

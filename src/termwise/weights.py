@@ -52,11 +52,7 @@ class TermWeights:
     vocabulary: str
 
     def __init__(
-        self,
-        indptr: npt.ArrayLike,
-        terms: npt.ArrayLike,
-        weights: npt.ArrayLike,
-        vocabulary: str,
+        self, indptr: npt.ArrayLike, terms: npt.ArrayLike, weights: npt.ArrayLike, vocabulary: str
     ) -> None:
         object.__setattr__(self, "indptr", _frozen(_integers(indptr, "indptr"), np.int64))
         object.__setattr__(self, "terms", _frozen(_integers(terms, "terms"), np.int32))
@@ -137,12 +133,7 @@ class TermWeights:
                 terms.append(term)
                 weights.append(weight)
             indptr.append(len(terms))
-        return cls(
-            np.array(indptr, dtype=np.int64),
-            terms,
-            np.array(weights, dtype=np.float64),
-            vocabulary,
-        )
+        return cls(np.array(indptr, dtype=np.int64), terms, np.array(weights, dtype=np.float64), vocabulary)
 
     @classmethod
     def concatenate(cls, parts: Sequence[TermWeights]) -> TermWeights:

@@ -107,7 +107,5 @@ def _text_of(file: Path) -> str:
         ) from error
     except UnicodeDecodeError as error:
         raise MalformedRecordError(
-            "the text is not in UTF-8",
-            facts=[("file", file), ("byte", error.start)],
-            fixes=[CONVERT],
+            "the text is not in UTF-8", facts=[("file", file), ("byte", error.start)], fixes=[CONVERT]
         ) from error

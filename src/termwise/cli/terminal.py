@@ -41,10 +41,6 @@ _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u206
 """Characters that JSON allows and that change what a terminal shows: DEL, C1 controls, bidirectional controls."""
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
-
-
 def print_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object on one line.
 
@@ -55,7 +51,7 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 def print_json_text(text: str) -> None:
     """Print one JSON object, given as text, with the escapes of `print_json`."""
-    text = _UNSAFE.sub(_escaped, text)
+    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:

@@ -75,9 +75,7 @@ def command(
     refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels])
     if output is not None and output.exists() and not overwrite:
         raise UsageError(
-            "the file exists",
-            facts=[("file", output)],
-            fixes=["--overwrite", "choose another name"],
+            "the file exists", facts=[("file", output)], fixes=["--overwrite", "choose another name"]
         )
     self_translations = _numbers("--self-translation", self_translation, SELF_TRANSLATIONS)
     tried = _numbers("--lambda", lambdas, LAMBDAS)

@@ -98,7 +98,8 @@ def _contributions(
             )
         )
     if vector.background:
-        bias = _bias(index, ordinal)
+        number, row = index.locate(ordinal)
+        bias = index.segments[number].bias[row].item()
         contributions.append(
             Contribution(
                 term=index.vocabulary.token(index.manifest.terms),
@@ -110,11 +111,6 @@ def _contributions(
         )
     contributions.sort(key=lambda contribution: -contribution.score)
     return tuple(contributions)
-
-
-def _bias(index: Index, ordinal: int) -> float:
-    number, row = index.locate(ordinal)
-    return index.segments[number].bias[row].item()  # type: ignore[no-any-return]
 
 
 def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:

@@ -499,13 +499,9 @@ def _left_out(explanation: Explanation) -> list[str]:
     for word in _QUERY_WORD.finditer(explanation.query):
         while following < len(taken) and taken[following][1] <= word.start():
             following += 1
-        if following == len(taken) or not _overlap(taken[following], word.span()):
+        if following == len(taken) or taken[following][0] >= word.end():
             left.append(word.group())
     return left
-
-
-def _overlap(a: Span, b: Span) -> bool:
-    return a[0] < b[1] and b[0] < a[1]
 
 
 def _distinct(words: Iterable[str]) -> list[str]:

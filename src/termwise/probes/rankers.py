@@ -9,13 +9,7 @@ from pathlib import Path
 
 from termwise.collection import read_run
 from termwise.display.safe_text import shown
-from termwise.errors import (
-    DataError,
-    MissingFileError,
-    ParameterError,
-    UnknownNameError,
-    UsageError,
-)
+from termwise.errors import DataError, MissingFileError, ParameterError, UnknownNameError, UsageError
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.sample import ScorePairs

@@ -19,14 +19,7 @@ from termwise.progress import Progress, no_progress
 from termwise.scorers import ScoreCache
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.score_pairs import score_pairs
-from termwise.validation import (
-    check,
-    check_count,
-    check_names,
-    check_path,
-    check_threads,
-    is_integer,
-)
+from termwise.validation import check, check_count, check_names, check_path, check_threads, is_integer
 
 
 def run_probe(

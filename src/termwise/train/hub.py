@@ -6,13 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from huggingface_hub import (
-    HfApi,
-    get_hf_file_metadata,
-    hf_hub_url,
-    snapshot_download,
-    try_to_load_from_cache,
-)
+from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url, snapshot_download, try_to_load_from_cache
 
 from termwise.errors import ModelFormatError
 from termwise.train.messages import first_line

@@ -29,11 +29,7 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def errors_as(
-    kind: type[TermwiseError],
-    message: str,
-    *,
-    facts: Sequence[tuple[str, object]],
-    fixes: Sequence[str] = (),
+    kind: type[TermwiseError], message: str, *, facts: Sequence[tuple[str, object]], fixes: Sequence[str] = ()
 ) -> Iterator[None]:
     """Turn exceptions of libraries that document no type into an error of termwise; its last fact is the reason."""
     try:

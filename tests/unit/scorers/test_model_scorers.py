@@ -173,7 +173,7 @@ def test_wrong_statistics_and_pairs_are_refused(background):
     with pytest.raises(EmptyCollectionError):
         TokenStatistics.count([], make_analyzer("english"))
     scorer = RowScorer(CountWeigher(BM25(), make_analyzer("whitespace"), counted))
-    with pytest.raises(ParameterError, match="a query and a text"):
+    with pytest.raises(ParameterError, match="as many queries as texts"):
         scorer.score_pairs(["a"], ["b", "c"])
     with pytest.raises(ParameterError):
         scorer.score("a", "one text")

@@ -215,11 +215,7 @@ class RepeatedTextProbe(Probe):
 
 
 def axiom_probes(
-    inputs: ProbeInputs,
-    *,
-    analyzer: Analyzer | None = None,
-    margin: float = MARGIN,
-    most: int = MAX_SAMPLES,
+    inputs: ProbeInputs, *, analyzer: Analyzer | None = None, margin: float = MARGIN, most: int = MAX_SAMPLES
 ) -> list[Probe]:
     """Make the probes of all axioms.
 
@@ -263,7 +259,7 @@ def axiom_probes(
 
     for judged in inputs.judged:
         own_reader = TermReader(chosen)
-        idf = cache(partial(_collection_idf, own_reader, judged))
+        idf = cache(partial(idf_of, own_reader, judged.texts.values()))
         probes += [
             JudgedAxiomProbe(
                 axiom, judged, own_reader, margin=margin, idf=idf, similarity=similarity, most=most
@@ -273,10 +269,6 @@ def axiom_probes(
         ]
         probes.append(RepeatedTextProbe(judged, most))
     return probes
-
-
-def _collection_idf(reader: TermReader, judged: JudgedTexts) -> Idf:
-    return idf_of(reader, judged.texts.values())
 
 
 FAMILY = Family("axioms", "agreement with retrieval axioms", axiom_probes, (VECTORS,))

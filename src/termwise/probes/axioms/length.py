@@ -13,15 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from termwise.probes.axioms.axiom import (
-    Axiom,
-    AxiomQuery,
-    Profile,
-    TermSequence,
-    differing,
-    larger,
-    similar,
-)
+from termwise.probes.axioms.axiom import Axiom, AxiomQuery, Profile, TermSequence, differing, larger, similar
 from termwise.probes.axioms.sentence_templates import (
     PLACES_PER_SENTENCE,
     ConstructedPair,

@@ -99,11 +99,7 @@ def scrambled(text: str, random: Random) -> str:
 
 
 def with_some_words(
-    text: str,
-    random: Random,
-    change: Callable[[str, Random], str | None],
-    *,
-    share: float = SHARE,
+    text: str, random: Random, change: Callable[[str, Random], str | None], *, share: float = SHARE
 ) -> str | None:
     """Change some of the words that can be changed, at least one; None if no word can be changed.
 

@@ -92,12 +92,7 @@ class JudgedTexts:
 
     @classmethod
     def read(
-        cls,
-        collection: str | Path,
-        queries: str | Path,
-        qrels: str | Path,
-        *,
-        name: str | None = None,
+        cls, collection: str | Path, queries: str | Path, qrels: str | Path, *, name: str | None = None
     ) -> JudgedTexts:
         """Read the judged part of a collection.
 

@@ -79,7 +79,7 @@ def read_misspellings(path: str | Path) -> Misspellings:
     words = {correct.lower() for _, correct in pairs}
     typos_of: dict[str, set[str]] = {}
     for typo, correct in pairs:
-        if correct and not _has_space(typo + correct) and not _contains(typo.lower(), words):
+        if correct and not any(map(str.isspace, typo + correct)) and not _contains(typo.lower(), words):
             typos_of.setdefault(correct.lower(), set()).add(typo)
     if not typos_of:
         raise DataError("a list of misspellings has no usable entry", facts=[("file", path)])
@@ -88,10 +88,6 @@ def read_misspellings(path: str | Path) -> Misspellings:
 
 def _contains(typo: str, words: Collection[str]) -> bool:
     return any(word in words for word in (typo, *UnicodeWords().words(typo)))
-
-
-def _has_space(text: str) -> bool:
-    return any(character.isspace() for character in text)
 
 
 def _objects(path: Path) -> Iterator[tuple[str, str]]:

@@ -91,11 +91,7 @@ def _why_foreign(out: Path, is_score_file: Callable[[Path], bool] | None) -> str
 
 
 def write_report(
-    out: Path,
-    report: dict[str, Any],
-    run: SuiteRun,
-    *,
-    is_score_file: Callable[[Path], bool] | None = None,
+    out: Path, report: dict[str, Any], run: SuiteRun, *, is_score_file: Callable[[Path], bool] | None = None
 ) -> None:
     """Write all files of a report except the score cache.
 

@@ -153,13 +153,7 @@ def _apportion(shares: npt.NDArray[np.float64], total: int) -> Ids:
 
 
 def _groups(
-    size: int,
-    count: int,
-    *,
-    unit: int,
-    block: int,
-    order: Ids | None,
-    random: np.random.Generator,
+    size: int, count: int, *, unit: int, block: int, order: Ids | None, random: np.random.Generator
 ) -> Ids:
     """Return `count` groups of `unit` pairs of one source; each group consists of runs of `block` neighbours."""
     runs: list[Ids] = []

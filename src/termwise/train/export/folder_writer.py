@@ -243,6 +243,5 @@ def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float3
         )
     if vector.shape != (terms,) or not is_valid_vector(name, vector):
         raise ParameterError(
-            f"{name} must hold {VECTORS[name]}",
-            facts=[("shape", vector.shape), ("terms", terms)],
+            f"{name} must hold {VECTORS[name]}", facts=[("shape", vector.shape), ("terms", terms)]
         )

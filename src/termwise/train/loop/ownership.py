@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,8 @@ def claim(folder: Path, run: Mapping[str, Any], *, resume: bool, may_change: Seq
         refuse_taken(folder)
     file = folder / SETTINGS
     data = (json.dumps(run, indent=1) + "\n").encode()
-    recorded = _checked(claim_folder(file, data, check_names=_any_names), file)
+    # Other files stay: mined negatives and checkpoints.
+    recorded = _checked(claim_folder(file, data, check_names=lambda _: None), file)
     given = json.loads(data)
     recorded["settings"] |= {name: given["settings"][name] for name in may_change}
     differing = [name for name in given if recorded.get(name) != given[name]]
@@ -107,10 +108,6 @@ def unclaimed_if_refused(folder: Path) -> Iterator[None]:
             remove(path)
         remove_empty(missing)
         raise
-
-
-def _any_names(names: Iterable[str]) -> None:
-    """Accept a folder that holds other files: training keeps its mined negatives and checkpoints there."""
 
 
 def _checked(recorded: dict[str, Any] | None, file: Path) -> dict[str, Any]:

@@ -195,9 +195,7 @@ class BertModel1Scorer:
             _Text(
                 place,
                 windows_of(
-                    query_ids,
-                    self._token_ids(text, config.document_length),
-                    chunk_length=config.chunk_length,
+                    query_ids, self._token_ids(text, config.document_length), chunk_length=config.chunk_length
                 ),
             )
             for place, text in enumerate(texts)

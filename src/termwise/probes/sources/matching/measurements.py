@@ -146,11 +146,7 @@ TERM_FREQUENCY = Measurement(
     lambda counted: counted.counts,
 )
 SUM_TERM_FREQUENCY = Measurement(
-    "sum-tf",
-    "SumTF",
-    "has more occurrences of query terms",
-    "with equal total counts of query terms",
-    _sums,
+    "sum-tf", "SumTF", "has more occurrences of query terms", "with equal total counts of query terms", _sums
 )
 OVERLAP = Measurement(
     "overlap",

@@ -28,13 +28,7 @@ from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.transfer.files import find_layout
 from termwise.probes.sources.transfer.pair_files import by_source, digest_of, parallel_lines, read_pairs
 from termwise.probes.sources.transfer.pairs import TextPair, common_chunk
-from termwise.probes.sources.transfer.probe import (
-    Layout,
-    PairDataSet,
-    PairProbe,
-    by_layout,
-    pair_layout,
-)
+from termwise.probes.sources.transfer.probe import Layout, PairDataSet, PairProbe, by_layout, pair_layout
 
 _MSPC_COLUMNS = "Quality, #1 ID, #2 ID, #1 String, #2 String"
 _SPELL_CHECKED = "spell-checked"

@@ -19,13 +19,7 @@ from termwise.errors import MalformedRecordError
 from termwise.probes.core.probe import define_pair
 from termwise.probes.sources.transfer.pair_files import Record, read_pairs, string_of, strings_of
 from termwise.probes.sources.transfer.pairs import TextPair, shared_lemma
-from termwise.probes.sources.transfer.probe import (
-    Layout,
-    PairDataSet,
-    PairProbe,
-    by_layout,
-    by_pattern,
-)
+from termwise.probes.sources.transfer.probe import Layout, PairDataSet, PairProbe, by_layout, by_pattern
 
 _SECTIONS = ("TITLE", "FIRST-SENTENCE", "RESTBODY")
 
@@ -106,8 +100,7 @@ def _string_list(record: Record, name: str, path: Path, line: int) -> list[str]:
 
 SCITLDR = PairDataSet(
     by_layout(
-        "SciTLDR",
-        Layout("any", {split: [f"{split}.jsonl"] for split in ("train", "dev", "test")}, _scitldr),
+        "SciTLDR", Layout("any", {split: [f"{split}.jsonl"] for split in ("train", "dev", "test")}, _scitldr)
     ),
     shared_lemma,
     (
