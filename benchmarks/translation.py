@@ -80,7 +80,7 @@ from translation_peers import (  # noqa: E402
 
 from termwise import build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
-from termwise.collection.pairs import PairSource, read_sources  # noqa: E402
+from termwise.collection.training_pairs import PairSource, read_sources  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.errors import CheckFailedError, TermwiseError  # noqa: E402

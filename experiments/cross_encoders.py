@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import record
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.indexing import build_index
 from termwise.records import Document, Query
 

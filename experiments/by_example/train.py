@@ -27,7 +27,7 @@ import record  # noqa: E402
 from cross_encoders import train_cross_encoder  # noqa: E402
 from train_command import run_train_command  # noqa: E402
 
-from termwise.collection.pairs import read_sources  # noqa: E402
+from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import UnknownNameError  # noqa: E402
 
 ABOUT_TRAINING = {"kind", "base", "pairs", "expand-with", "expansion-terms"}

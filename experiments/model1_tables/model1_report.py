@@ -14,7 +14,7 @@ from model1_plan import BASELINE, Contrast, Plan
 from model1_systems import Bench, Scored
 
 from termwise.evaluate import Evaluation, compare_evaluations
-from termwise.evaluate.correction import holm
+from termwise.evaluate.multiple_testing import holm
 
 Floats = npt.NDArray[np.float64]
 

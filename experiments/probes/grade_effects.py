@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 import record  # noqa: E402
 
-from termwise.evaluate.correction import holm  # noqa: E402
+from termwise.evaluate.multiple_testing import holm  # noqa: E402
 from termwise.evaluate.paired_tests import sign_flip_p  # noqa: E402
 from termwise.probes.report import read_report  # noqa: E402
 from termwise.probes.report.folder import results_at  # noqa: E402

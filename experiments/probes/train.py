@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE.parent)]
 import record  # noqa: E402
 from cross_encoders import train_cross_encoder  # noqa: E402
 
-from termwise.collection.pairs import read_sources  # noqa: E402
+from termwise.collection.training_pairs import read_sources  # noqa: E402
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import record  # noqa: E402
 
-from termwise.collection.pairs import PairSource, read_sources  # noqa: E402
+from termwise.collection.training_pairs import PairSource, read_sources  # noqa: E402
 
 MARGIN = 8
 """Passages are padded to a multiple of this number of pieces."""

@@ -29,7 +29,7 @@ import record  # noqa: E402
 from prepare import left_out  # noqa: E402
 
 from termwise.cli.terminal import progress_bar  # noqa: E402
-from termwise.collection.pairs import read_sources  # noqa: E402
+from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
 from termwise.translation import (  # noqa: E402
     Model1Settings,

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import open_collection, read_qrels, read_queries
-from termwise.collection.pairs import normalised
+from termwise.collection.training_pairs import normalised
 
 SOURCES = (
     "advisories", "arxiv_cs", "arxiv_sci", "boolq", "debian", "docstrings", "manpages", "nq_qed", "proposals",

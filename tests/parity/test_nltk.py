@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.text import make_analyzer
 from termwise.translation import estimate, make_bitext
 

@@ -103,7 +103,7 @@ def note_finished_blocks(
 @contextmanager
 def resumable_work(work: Path | None) -> Iterator[None]:
     """Report on stderr, when interrupted, that the same command resumes the work."""
-    from termwise.encode.blocks import block_files
+    from termwise.encode.block_file import block_files
 
     try:
         yield

@@ -144,7 +144,7 @@ def command(
     from termwise.collection import read_run
     from termwise.probes.core.effect_rule import parse_delta
     from termwise.probes.core.reference_rankings import DEPTH
-    from termwise.probes.data_sources import named_folders
+    from termwise.probes.data_set_names import named_folders
     from termwise.probes.report import Assertion, failed_assertions, read_report, report_at
     from termwise.probes.session import ProbeSession
 

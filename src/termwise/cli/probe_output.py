@@ -14,7 +14,7 @@ from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.suites import SUITES, ProbeSelection
-from termwise.probes.data_sources import data_names
+from termwise.probes.data_set_names import data_names
 from termwise.probes.report import Assertion, differences, failed_assertions
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES

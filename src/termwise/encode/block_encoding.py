@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.display.safe_text import settings_differences, short_digest
-from termwise.encode.blocks import BLOCK_NAME, cut_blocks, read_block, write_block
+from termwise.encode.block_file import BLOCK_NAME, cut_blocks, read_block, write_block
 from termwise.encode.document_encoder import RowEncoder, check_encoder
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress

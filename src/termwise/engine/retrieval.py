@@ -14,7 +14,7 @@ from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.segment import Inverted, Segment
-from termwise.kernels.forward import score_rows
+from termwise.kernels.forward_index import score_rows
 from termwise.kernels.retrieval import OK, ORDINAL_BITS, retrieve
 
 _LOW = (1 << ORDINAL_BITS) - 1

@@ -2,12 +2,12 @@
 
 from termwise.evaluate.comparison import Comparison, compare, compare_evaluations
 from termwise.evaluate.contrast import Contrast, Correction, Criterion, Test, Verdict
-from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, TieRule, evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
 from termwise.evaluate.latency import Latency, LatencySummary
 from termwise.evaluate.latex import comparison_latex, evaluation_latex
 from termwise.evaluate.measures import measure_names, parse_measures
+from termwise.evaluate.multiple_testing import benjamini_hochberg, bonferroni, holm
 from termwise.evaluate.tables import (
     Column,
     Table,

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Literal, final
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
 from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion
-from termwise.evaluate.correction import bonferroni, holm
 from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule, TieRule
 from termwise.evaluate.formats import json_line, shortlist
+from termwise.evaluate.multiple_testing import bonferroni, holm
 from termwise.evaluate.paired_tests import mean_interval, paired_differences, paired_t, sign_flip_p
 from termwise.records import Exclusion, Qrel, Run
 

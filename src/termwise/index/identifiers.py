@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import DuplicateIdError, ParameterError
-from termwise.kernels.strings import insert_hashes
+from termwise.kernels.string_lookup import insert_hashes
 
 
 class Identifiers:

@@ -14,7 +14,7 @@ from termwise.errors import CorruptIndexError, MissingFileError, UnknownIdError
 from termwise.index.container import Container, IndexFile, corrupt, map_file
 from termwise.index.manifest import Manifest, SegmentRecord
 from termwise.index.segment import Segment, concatenated_ranges
-from termwise.index.strings import StringTable
+from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.text.vocabulary import BACKGROUND, Vocabulary

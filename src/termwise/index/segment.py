@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
+from termwise.index.document_order import document_order
 from termwise.index.manifest import BLOCK_BITS
-from termwise.index.ordering import document_order
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
 from termwise.kernels.inversion import collect_postings, count_terms, cut_postings

@@ -37,7 +37,7 @@ from termwise.index.manifest import (
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, write_segment
 from termwise.index.spill import RowSpill
-from termwise.index.strings import SECTIONS, write_strings
+from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import remove, sync_folder, write_synced

@@ -9,7 +9,7 @@ from pathlib import Path
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.block_encoding import claim
-from termwise.encode.blocks import BlockKey, block_files, count_blocks, cut_blocks, holds_block
+from termwise.encode.block_file import BlockKey, block_files, count_blocks, cut_blocks, holds_block
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.open_encoder import open_document_encoder
 from termwise.errors import ParameterError

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from termwise.encode.block_encoding import remove_work_folder
-from termwise.encode.blocks import block_files
+from termwise.encode.block_file import block_files
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.index.manifest import FORMAT, NAME
 

@@ -20,13 +20,13 @@ from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
 from termwise.probes.core.run_suite import ProbeSamples, run_suite
 from termwise.probes.core.suites import ProbeSelection, select_probes, suite_named
-from termwise.probes.data_sources import check_folders, judged_source
+from termwise.probes.data_set_names import check_folders, judged_source
 from termwise.probes.language import open_language
-from termwise.probes.rankers import MixtureSpecification, Ranker, build_mixtures, open_rankers
 from termwise.probes.registry import families
 from termwise.probes.report import report_of
 from termwise.probes.report.assertions import NO_PAIR, Assertion, check_assertions
 from termwise.probes.report.folder import SCORES, prepare_folder, write_report
+from termwise.probes.session_rankers import MixtureSpecification, Ranker, build_mixtures, open_rankers
 from termwise.probes.sources.transfer.data_sets import DATA_SETS as TRANSFER
 from termwise.probes.sources.yaml_probes import read_probes
 from termwise.progress import Progress, no_progress
@@ -121,7 +121,7 @@ class ProbeSession:
     def rankers(
         self, rankers: Sequence[str | TextScorer], *, threads: int, device: str | None = None
     ) -> dict[str, Ranker]:
-        """Open rankers by name; see `termwise.probes.rankers.open_rankers`."""
+        """Open rankers by name; see `termwise.probes.session_rankers.open_rankers`."""
         return open_rankers(rankers, self.inputs.judged, ScorerContext(self.background, threads, device))
 
     def reference(

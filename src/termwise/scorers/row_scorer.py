@@ -84,7 +84,7 @@ class RowScorer(BasePairScorer):
         return self._weigher.fingerprint
 
     def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        from termwise.kernels.pairs import pair_scores
+        from termwise.kernels.pair_scores import pair_scores
 
         if not texts:
             return np.zeros(0)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError, StorageError
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from termwise._version import __version__
-from termwise.collection.pairs import PairSource, read_sources
+from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.model_folder import TRAINING

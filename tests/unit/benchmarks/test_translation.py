@@ -9,7 +9,7 @@ import struct
 import numpy as np
 import pytest
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.errors import CheckFailedError, ParameterError
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, estimate, make_bitext

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("accelerate")
 
-from termwise.collection.pairs import read_sources  # noqa: E402
+from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 from termwise.yardsticks.doc2query import Doc2Query  # noqa: E402
 

@@ -24,7 +24,7 @@ from termwise.encode import (
     open_precomputed_encoder,
     open_query_encoder,
 )
-from termwise.encode.blocks import block_files
+from termwise.encode.block_file import block_files
 from termwise.errors import (
     DuplicateIdError,
     EmptyCollectionError,

@@ -13,8 +13,8 @@ from termwise import Document, build_index
 from termwise.collection import CollectionStatistics, OpenStatistics
 from termwise.errors import EmptyCollectionError, ParameterError, UsageError, VocabularyMismatchError
 from termwise.index import Index
-from termwise.kernels import pairs
-from termwise.kernels.reference import pairs as reference
+from termwise.kernels import pair_scores
+from termwise.kernels.reference import pair_scores as reference
 from termwise.models import BM25, make_model
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, CountWeigher, RowScorer, TokenStatistics, index_scorer, model_scorer
@@ -224,7 +224,7 @@ def test_pairs_agree_with_the_reference(queries, texts):
         right.terms,
         right.weights,
     )
-    fast = pairs.pair_scores(*arguments, asked, held)
+    fast = pair_scores.pair_scores(*arguments, asked, held)
     slow = reference.pair_scores(*[one.tolist() for one in arguments], asked.tolist(), held.tolist())
     assert fast.tolist() == slow
 
@@ -238,7 +238,7 @@ def test_sums_are_rounded_once_whatever_the_order(values, random):
         row = pairs_of([dict(enumerate(weights))])
         ones = np.ones(len(row.terms))
         first = np.zeros(1, dtype=np.int64)
-        return pairs.pair_scores(
+        return pair_scores.pair_scores(
             row.indptr, row.terms, ones, row.indptr, row.terms, row.weights, first, first
         )[0]
 
@@ -257,7 +257,7 @@ def test_sums_near_the_midpoint_of_two_floats():
         row = pairs_of([dict(enumerate(values))])
         first = np.zeros(1, dtype=np.int64)
         ones = np.ones(len(row.terms))
-        found = pairs.pair_scores(
+        found = pair_scores.pair_scores(
             row.indptr, row.terms, ones, row.indptr, row.terms, row.weights, first, first
         )[0]
         assert found == math.fsum(row.weights.astype(np.float64))

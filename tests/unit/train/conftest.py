@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from termwise.collection.pairs import PairSource  # noqa: E402
+from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.train.data.batches import neighbour_order
 
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.train.data import passage_idf as rarity
 from termwise.train.data.passage_idf import source_term_factors, term_factors
 

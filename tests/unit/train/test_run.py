@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 
 from safetensors.torch import load_file  # noqa: E402
 
-from termwise.collection.pairs import PairSource  # noqa: E402
+from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.errors import (  # noqa: E402
     CorruptModelError,
     ForeignFolderError,

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from termwise.collection.pairs import PairSource  # noqa: E402
+from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402

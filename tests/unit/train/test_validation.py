@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from termwise.collection.pairs import PairSource  # noqa: E402
+from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.text import make_analyzer
 from termwise.translation import Bitext, make_bitext
 

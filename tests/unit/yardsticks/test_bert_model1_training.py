@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file  # noqa: E402
 from tests.unit.train.conftest import WORDS, write_jsonl  # noqa: E402
 
-from termwise.collection.pairs import PairSource  # noqa: E402
+from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.errors import (  # noqa: E402
     EmptyCollectionError,
     ForeignFolderError,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.evaluate.correction import holm
+from termwise.evaluate.multiple_testing import holm
 from termwise.probes.core.result import ProbeResult, json_score
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
 from termwise.probes.core.score_gaps import Scores

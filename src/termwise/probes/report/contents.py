@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.evaluate.correction import benjamini_hochberg, bonferroni, holm
+from termwise.evaluate.multiple_testing import benjamini_hochberg, bonferroni, holm
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.errors import ParameterError
-from termwise.index.ordering import document_order
+from termwise.index.document_order import document_order
 from termwise.text import make_analyzer
 
 Ids = npt.NDArray[np.int64]

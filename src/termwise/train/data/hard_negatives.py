@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.indexing import build_index
 from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress, no_progress
 from termwise.train.data.inputs import Ids, Pieces

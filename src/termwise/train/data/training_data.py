@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from termwise.collection.pairs import PairSource, read_sources
+from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.train.base_encoder import base_name
 from termwise.train.loop.validation import HeldOut

@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from termwise.collection import Collection
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError
 from termwise.progress import Progress
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary

@@ -13,7 +13,7 @@ import torch
 from accelerate import PartialState
 from transformers import set_seed
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
 from termwise.progress import Progress

@@ -12,7 +12,7 @@ import torch
 from accelerate import PartialState
 from transformers import TrainerCallback, TrainingArguments
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import EmptyCollectionError
 from termwise.evaluate import evaluate

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms

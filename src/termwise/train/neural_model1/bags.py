@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary
 from termwise.train.data.sampling import JudgedQueries

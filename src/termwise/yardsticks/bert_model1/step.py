@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.train.data.inputs import Pieces
 from termwise.train.data.sampling import EpochSample, JudgedQueries
 from termwise.train.loop.step import Batches, Step

@@ -15,7 +15,7 @@ from accelerate import PartialState
 from transformers import set_seed
 
 from termwise._version import __version__
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.search.candidates import rank_candidates

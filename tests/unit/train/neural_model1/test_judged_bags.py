@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from termwise.collection.pairs import PairSource
+from termwise.collection.training_pairs import PairSource
 from termwise.train.neural_model1.bags import JudgedBags
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 import torch
 from tests.unit.train.neural_model1.conftest import small_network
 
-from termwise.collection.pairs import read_sources
+from termwise.collection.training_pairs import read_sources
 from termwise.errors import CorruptModelError, DivergedError
 from termwise.train.loop.run_log import LOG
 from termwise.train.neural_model1.bags import JudgedBags

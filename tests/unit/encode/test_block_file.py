@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.encode.counting import DOCUMENTS, Counting, read, texts
 
-from termwise.encode.blocks import count_blocks, cut_blocks, holds_block
+from termwise.encode.block_file import count_blocks, cut_blocks, holds_block
 from termwise.errors import MissingFileError
 from termwise.records import Document
 

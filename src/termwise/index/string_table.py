@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError
 from termwise.index.container import Container, ContainerWriter, corrupt
-from termwise.kernels.strings import CORRUPT, find_string, find_strings, first_disorder
+from termwise.kernels.string_lookup import CORRUPT, find_string, find_strings, first_disorder
 
 SECTIONS = 3
 """Number of sections of a string table in its container."""

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from termwise.kernels.strings import ABSENT, CORRUPT, find_string, find_strings, first_disorder, insert_hashes
+from termwise.kernels.string_lookup import (
+    ABSENT,
+    CORRUPT,
+    find_string,
+    find_strings,
+    first_disorder,
+    insert_hashes,
+)
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 

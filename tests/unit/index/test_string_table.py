@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from termwise.errors import CorruptIndexError
 from termwise.index.container import Container, ContainerWriter
-from termwise.index.strings import SECTIONS, StringTable, write_strings
+from termwise.index.string_table import SECTIONS, StringTable, write_strings
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=12)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.collection import msmarco
 
-from termwise.collection.pairs import PairSource, read_sources
+from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import (
     EmptyCollectionError,
     MalformedRecordError,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise.kernels import forward
-from termwise.kernels.forward import CORRUPT, OK
+from termwise.kernels import forward_index
+from termwise.kernels.forward_index import CORRUPT, OK
 from termwise.kernels.reference import retrieval as reference
 
 N_TERMS = 8
@@ -32,7 +32,7 @@ def score(
 ) -> tuple[list[Any], list[bool], int]:
     slots = np.zeros(size, dtype=np.uint8)
     exact = number is np.float64
-    scores, matched, status = forward.score_rows(
+    scores, matched, status = forward_index.score_rows(
         np.array(indptr, dtype=np.uint32),
         np.array(terms, dtype=term_type),
         np.array(impacts, dtype=np.float32 if exact else np.uint8),
@@ -95,7 +95,7 @@ def test_agrees_with_the_definition(data: st.DataObject) -> None:
 
 
 def test_takes_the_arguments_of_the_definition_in_its_order() -> None:
-    fast = list(inspect.signature(forward.score_rows.py_func).parameters)
+    fast = list(inspect.signature(forward_index.score_rows.py_func).parameters)
     assert fast[:8] == list(inspect.signature(reference.score_rows).parameters)
 
 
@@ -129,9 +129,11 @@ def test_a_position_outside_its_array_is_corrupt(indptr: list[int], terms: list[
 @settings(max_examples=40)
 def test_terms_are_searched_for_in_long_rows(data: st.DataObject) -> None:
     number = data.draw(st.sampled_from([np.int64, np.float64]))
-    size = 8 * forward.LONG
+    size = 8 * forward_index.LONG
     lengths = data.draw(
-        st.lists(st.sampled_from([0, 3, forward.LONG, forward.LONG + 1, size]), min_size=1, max_size=4)
+        st.lists(
+            st.sampled_from([0, 3, forward_index.LONG, forward_index.LONG + 1, size]), min_size=1, max_size=4
+        )
     )
     seed = data.draw(st.integers(0, 99))
     generator = np.random.default_rng(seed)

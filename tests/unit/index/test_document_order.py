@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from termwise.index.ordering import LEAF, document_order
+from termwise.index.document_order import LEAF, document_order
 from termwise.weights import TermWeights
 
 
