@@ -33,7 +33,6 @@ from termwise.explain.explanation_text import (
     query_marks,
     remarks,
     rounding,
-    standing,
     stem,
     summands,
     translation_sources,
@@ -64,9 +63,9 @@ _TITLE = 80
 
 @dataclass(frozen=True)
 class _Term:
-    """One contribution, formatted; `place` counts from 1, `hue` 0 is the neutral colour."""
+    """One contribution, formatted; `position` counts from 1, `hue` 0 is the neutral colour."""
 
-    place: int
+    position: int
     hue: int
     name: str
     stem: str
@@ -84,9 +83,9 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Segment:
-    """Segment of the stacked bar; `place` is 0 for the sum of small segments."""
+    """Segment of the stacked bar; `position` is 0 for the sum of small segments."""
 
-    place: int
+    position: int
     hue: int
     name: str
     score: str
@@ -97,22 +96,22 @@ class _Segment:
 
 @dataclass(frozen=True)
 class _Part:
-    """Summand of the formula; `place` is 0 if it belongs to no term."""
+    """Summand of the formula; `position` is 0 if it belongs to no term."""
 
     sign: str
     number: str
     name: str
-    place: int
+    position: int
     hue: int
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class _Piece:
     """Piece of the text or of the query."""
 
     text: str
     kind: str = "plain"
-    place: int = 0
+    position: int = 0
     hue: int = 0
     level: int = 0
     first: bool = False
@@ -144,15 +143,15 @@ def explanation_html(explanation: Explanation) -> str:
     True
     """
     text = explanation.text
-    places = contributing(explanation)
-    coloured = hues(explanation, places)
-    colours = [coloured.get(place, -1) + 1 for place in range(len(explanation.contributions))]
+    positions = contributing(explanation)
+    coloured = hues(explanation, positions)
+    colours = [coloured.get(position, -1) + 1 for position in range(len(explanation.contributions))]
     parts = [] if text is None else _text(text, marks(explanation))
     example = explanation.example
     example_parts = [] if example is None else _text(explanation.query, example_marks(explanation))
     marked = {piece.term for part in parts for piece in part}
     listed = _TERMS if example is None else _TERMS_OF_EXAMPLE
-    terms = _terms(explanation, places, colours, marked)
+    terms = _terms(explanation, positions, colours, marked)
     query = legible(explanation.query, directions=True)
     return render_page(
         "termwise.explain",
@@ -160,7 +159,7 @@ def explanation_html(explanation: Explanation) -> str:
         title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(example or explanation.query))}",
         doc_id=legible_line(explanation.doc_id),
         example=None if example is None else legible_line(example),
-        asked=_stretches(example_parts, colours, added_by_model(explanation)),
+        example_texts=_pieces(example_parts, colours, added_by_model(explanation)),
         query=[] if example is not None else _query(explanation, query, colours),
         query_size="long"
         if len(query) > _SCROLLED_QUERY
@@ -168,17 +167,17 @@ def explanation_html(explanation: Explanation) -> str:
         if len(query) > _SMALLER_QUERY
         else "",
         remarks=remarks(explanation),
-        standing=standing(explanation),
-        total=_total(explanation, places, terms, listed),
+        rank=rank_text(explanation),
+        total=_total(explanation, positions, terms, listed),
         shown_terms=terms[:listed],
         further_terms=terms[listed:],
         chips=[term for term in terms if term.in_page][:_CHIPS],
         stored=text is not None,
         empty=text is not None and not text.strip(),
-        parts=_stretches(parts, colours),
+        parts=_pieces(parts, colours),
         characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
         scrolled=max(_characters(parts), _characters(example_parts)) > _SCROLLED_TEXT,
-        asked_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
+        example_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
         pieces=in_pieces(explanation),
         exact=all(part.origin in ("exact", "absent", "background") for part in explanation.contributions),
@@ -189,22 +188,22 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def _terms(
-    explanation: Explanation, places: Sequence[int], colours: Sequence[int], marked: Container[int | None]
+    explanation: Explanation, positions: Sequence[int], colours: Sequence[int], marked: Container[int | None]
 ) -> list[_Term]:
     contributions, query = explanation.contributions, explanation.query
     decimals = decimals_of(explanation)
-    weight_decimals = decimals_for(contributions[place].weight for place in places)
-    scores = [contributions[place].score for place in places]
+    weight_decimals = decimals_for(contributions[position].weight for position in positions)
+    scores = [contributions[position].score for position in positions]
     whole, longest = sum(max(0.0, score) for score in scores), max(scores, default=0.0)
-    sources = {source.place: source for source in translation_sources(explanation)}
+    sources = {source.position: source for source in translation_sources(explanation)}
     terms = []
-    for place in places:
-        part, made = contributions[place], sources.get(place)
+    for position in positions:
+        part, made = contributions[position], sources.get(position)
         unfound = explanation.text is None or part.origin in ("background", "translation")
         terms.append(
             _Term(
-                place=place + 1,
-                hue=colours[place],
+                position=position + 1,
+                hue=colours[position],
                 name=label(part, query),
                 stem=stem(part, query),
                 full_name=full_name(part, query),
@@ -216,22 +215,22 @@ def _terms(
                 found=None if unfound else len(part.spans),
                 made=() if made is None else tuple((word, percent(share)) for word, share in made.parts),
                 made_more=0 if made is None else made.more,
-                in_page=place in marked,
+                in_page=position in marked,
             )
         )
     return terms
 
 
 def _total(
-    explanation: Explanation, places: Sequence[int], terms: Sequence[_Term], listed: int
+    explanation: Explanation, positions: Sequence[int], terms: Sequence[_Term], listed: int
 ) -> dict[str, object]:
     """Return bar, formula and last rows of the table of the score."""
     constant, decimals = explanation.constant, decimals_of(explanation)
-    scores = [explanation.contributions[place].score for place in places]
+    scores = [explanation.contributions[position].score for position in positions]
     lacking = rounding([constant, *scores], explanation.score, decimals)
     return {
         "segments": list(_segments(scores, terms, decimals)),
-        "formula": list(_formula(explanation, places, terms, decimals)),
+        "formula": list(_formula(explanation, positions, terms, decimals)),
         "score": _typeset(explanation.score, decimals),
         "constant": None if constant == 0 else _typeset(constant, decimals),
         "rounding": _typeset(lacking, decimals) if lacking else None,
@@ -249,7 +248,7 @@ def _segments(scores: Sequence[float], terms: Sequence[_Term], decimals: int) ->
             small += max(0.0, score)
             continue
         grow = css_number(1000 * share)
-        yield _Segment(term.place, term.hue, term.full_name, term.score, term.share, grow, share >= 0.08)
+        yield _Segment(term.position, term.hue, term.full_name, term.score, term.share, grow, share >= 0.08)
     if small > 0:
         share = small / whole
         written, percentage = _typeset(small, decimals), _percent(small, whole)
@@ -258,17 +257,17 @@ def _segments(scores: Sequence[float], terms: Sequence[_Term], decimals: int) ->
 
 
 def _formula(
-    explanation: Explanation, places: Sequence[int], terms: Sequence[_Term], decimals: int
+    explanation: Explanation, positions: Sequence[int], terms: Sequence[_Term], decimals: int
 ) -> Iterable[_Part]:
-    by_place = dict(zip(places, terms, strict=True))
-    most = len(places) if len(places) <= _FORMULA_TERMS + 1 else _FORMULA_TERMS
-    for number_, (name, value, place) in enumerate(summands(explanation, places, most, decimals)):
+    by_position = dict(zip(positions, terms, strict=True))
+    most = len(positions) if len(positions) <= _FORMULA_TERMS + 1 else _FORMULA_TERMS
+    for number_, (name, value, position) in enumerate(summands(explanation, positions, most, decimals)):
         if number_ == 0:
             yield _Part("", _typeset(value, decimals if value else 0), name, 0, 0)
             continue
-        term = None if place is None else by_place[place]
+        term = None if position is None else by_position[position]
         sign, size = "−" if value < 0 else "+", _typeset(abs(value), decimals)
-        yield _Part(sign, size, name, term.place if term else 0, term.hue if term else 0)
+        yield _Part(sign, size, name, term.position if term else 0, term.hue if term else 0)
 
 
 def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
@@ -279,7 +278,7 @@ def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
     longest = max(score - explanation.constant for _, _, score in rows)
     neighbours: list[dict[str, object]] = []
     for rank, name, score in rows:
-        ours = rank == explanation.rank
+        explained = rank == explanation.rank
         difference = _typeset(score - explanation.score, decimals, signed=True)
         above = max(0.0, score - explanation.constant)
         neighbours.append(
@@ -287,9 +286,9 @@ def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
                 "rank": f"{rank:,}",
                 "doc_id": name,
                 "score": _typeset(score, decimals),
-                "difference": "" if ours else difference,
+                "difference": "" if explained else difference,
                 "width": css_number(100 * above / longest if longest > 0 else 0.0),
-                "ours": ours,
+                "explained": explained,
             }
         )
     return neighbours
@@ -298,14 +297,14 @@ def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
 # --- the text and the query -------------------------------------------------------------------------------------
 
 
-def _text(text: str, places: Sequence[Mark]) -> list[list[Piece]]:
+def _text(text: str, text_marks: Sequence[Mark]) -> list[list[Piece]]:
     """Return a text in one part, or in passages if it is long."""
     written = legible(text, directions=True)
     if not written.strip():
         return []
     if len(written) <= WHOLE_TEXT:
-        return [cut(written, places)]
-    parts = passages(written, places, width=_PASSAGE_WIDTH, count=PASSAGES)
+        return [cut(written, text_marks)]
+    parts = passages(written, text_marks, width=_PASSAGE_WIDTH, count=PASSAGES)
     unbreakable = {
         f" {ELLIPSIS}": f"\N{NO-BREAK SPACE}{ELLIPSIS}",
         f"{ELLIPSIS} ": f"{ELLIPSIS}\N{NO-BREAK SPACE}",
@@ -319,36 +318,36 @@ def _characters(parts: Iterable[Iterable[Piece]]) -> int:
     return sum(len(piece.text) for part in parts for piece in part)
 
 
-def _stretches(
+def _pieces(
     parts: list[list[Piece]], colours: Sequence[int], added: Container[int] = ()
-) -> list[list[_Stretch]]:
+) -> list[list[_Piece]]:
     seen: set[int] = set()
     lists = []
     for part in parts:
-        stretches = []
+        pieces = []
         for text, strength, term in part:
             if term is None:
-                stretches.append(_Stretch(text))
+                pieces.append(_Piece(text))
                 continue
             level = max(1, math.ceil(_LEVELS * strength))
             kind = "added" if term in added else "term"
-            stretches.append(_Stretch(text, kind, term + 1, colours[term], level, term not in seen))
+            pieces.append(_Piece(text, kind, term + 1, colours[term], level, term not in seen))
             seen.add(term)
-        lists.append(stretches)
+        lists.append(pieces)
     return lists
 
 
-def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list[_Stretch]:
-    stretches = []
+def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list[_Piece]:
+    pieces = []
     for text, _, term in cut(query, query_marks(explanation)):
         if term is None:
-            stretches.append(_Stretch(text))
+            pieces.append(_Piece(text))
         elif term == UNKNOWN:
-            stretches.append(_Stretch(text, "unknown"))
+            pieces.append(_Piece(text, "unknown"))
         else:
             kind = "absent" if explanation.contributions[term].score == 0 else "term"
-            stretches.append(_Stretch(text, kind, term + 1, colours[term], _LEVELS))
-    return stretches
+            pieces.append(_Piece(text, kind, term + 1, colours[term], _LEVELS))
+    return pieces
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ from termwise.explain.explanation_text import (
     percent,
     query_marks,
     remarks,
-    standing,
     stem,
     summands,
     translation_sources,
@@ -52,7 +51,7 @@ _LONGEST_BAR = 24
 _SHORTEST_BAR = 5
 _BESIDE_BAR = 7
 _WORDS = 12
-_BESIDE = 60
+_SIDE_BY_SIDE = 60
 _PARTS = 4
 _SHARES = (0.92, 0.8, 0.6)
 
@@ -123,7 +122,7 @@ class _ExplanationView:
     def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
         score = Text.assemble("score ", (number(explanation.score, decimals_of(explanation)), "bold"))
-        if rank := standing(explanation):
+        if rank := rank_text(explanation):
             score.append(f" · {rank}")
         if explanation.example is None:
             query = Text("query ") + _query(explanation, 3 * columns, plain)
@@ -137,19 +136,19 @@ class _ExplanationView:
         contributions = explanation.contributions
         decimals = decimals_of(explanation)
         colours = colours_of(explanation)
-        places = contributing(explanation)
-        weight_decimals = decimals_for(contributions[place].weight for place in places)
+        positions = contributing(explanation)
+        weight_decimals = decimals_for(contributions[position].weight for position in positions)
         rows = []
-        most = len(places) if self.full else TERMS
-        for title, value, place in summands(explanation, places, most, decimals):
-            if place is None:
+        most = len(positions) if self.full else TERMS
+        for title, value, position in summands(explanation, positions, most, decimals):
+            if position is None:
                 if title != "constant" or value != 0:
                     style = "dim" if title == "rounding" else ""
                     share = None if title in ("constant", "rounding") else max(0.0, value)
                     rows.append(_Row(Text(title), number(value, decimals), share=share, style=style))
                 continue
-            part = contributions[place]
-            name = Text(label(part, explanation.query), colours[place])
+            part = contributions[position]
+            name = Text(label(part, explanation.query), colours[position])
             if term := stem(part, explanation.query):
                 name.append(f" ({term})", "dim")
             rows.append(
@@ -157,7 +156,7 @@ class _ExplanationView:
                     name,
                     number(value, decimals),
                     share=max(0.0, value),
-                    colour=colours[place],
+                    colour=colours[position],
                     origin="not known" if part.origin == "unknown" else part.origin,
                     product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
                     found=f"{len(part.spans):,}×" if part.spans else "–",
@@ -170,18 +169,18 @@ class _ExplanationView:
         """Yield one line per translated term with its source words."""
         colours = colours_of(self.explanation)
         for term in translation_sources(self.explanation)[: None if self.full else TERMS]:
-            part = self.explanation.contributions[term.place]
+            part = self.explanation.contributions[term.position]
             words = ", ".join(f"{word} {percent(share)}" for word, share in term.parts)
             more = f", {term.more:,} more" if term.more else ""
             yield Text.assemble(
-                (full_name(part, self.explanation.query), colours[term.place]), " ← ", words, more
+                (full_name(part, self.explanation.query), colours[term.position]), " ← ", words, more
             )
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
-        beside = explanation.example is not None and columns >= _BESIDE
-        width = max(8, (columns - 4) // 2 if beside else columns - 2)
-        lines = 2 * TEXT_LINES if beside else TEXT_LINES
+        side_by_side = explanation.example is not None and columns >= _SIDE_BY_SIDE
+        width = max(8, (columns - 4) // 2 if side_by_side else columns - 2)
+        lines = 2 * TEXT_LINES if side_by_side else TEXT_LINES
         heading = Text("text", "bold")
         if explanation.text is None:
             missing = Text("not stored in this index; build it with store_text=True to see the matches")
@@ -195,7 +194,7 @@ class _ExplanationView:
             console, explanation.query, example_marks(explanation), width, lines, plain, added
         )
         names = [legible_line(explanation.example), legible_line(explanation.doc_id)]
-        if not beside:
+        if not side_by_side:
             blocks = zip(names, (example, document), strict=True)
             shown = [part for name, texts in blocks for part in (Text(name, "bold"), *map(indented, texts))]
         else:
@@ -214,7 +213,7 @@ class _ExplanationView:
         self,
         console: Console,
         source: str,
-        places: Sequence[Mark],
+        text_marks: Sequence[Mark],
         width: int,
         lines: int,
         plain: bool,
@@ -226,12 +225,12 @@ class _ExplanationView:
             return [Text("empty", "dim")]
         colours = colours_of(self.explanation)
         if self.full or len(text) <= width * lines:
-            whole = marked_text(cut(text, places), colours, plain=plain, added=added)
+            whole = marked_text(cut(text, text_marks), colours, plain=plain, added=added)
             if self.full or len(whole.wrap(console, width)) <= lines:
                 return [whole]
         parts: list[Text] = []
         for share in _SHARES:
-            chosen = passages(text, places, width=int(share * width * lines / _PARTS), count=_PARTS)
+            chosen = passages(text, text_marks, width=int(share * width * lines / _PARTS), count=_PARTS)
             parts = [marked_text(part, colours, plain=plain, added=added) for part in chosen]
             if sum(len(part.wrap(console, width)) for part in parts) <= lines:
                 break

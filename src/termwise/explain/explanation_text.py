@@ -35,7 +35,7 @@ ORIGINS = {
 """Descriptions of the origins of contributions."""
 
 UNKNOWN = 1 << 30
-"""Position in place of a contribution, for query tokens without one."""
+"""Position instead of a contribution, for query tokens without one."""
 
 NOTEWORTHY = 0.05
 """Smallest share of a translated term for which a word is marked in the text."""
@@ -71,7 +71,7 @@ class TranslationSources:
 
     Attributes
     ----------
-    place : int
+    position : int
         Position of the contribution.
     parts : tuple of (str, float)
         Words of the text, ``"itself"`` for the term, with their shares; largest first.
@@ -79,7 +79,7 @@ class TranslationSources:
         Number of further words.
     """
 
-    place: int
+    position: int
     parts: tuple[tuple[str, float], ...]
     more: int
 
@@ -146,10 +146,10 @@ def rounding(parts: Sequence[float], total: float, decimals: int) -> float:
 
 def contributing(explanation: Explanation) -> list[int]:
     """Return the positions of the contributions other than 0, largest first."""
-    return [place for place, part in enumerate(explanation.contributions) if part.score != 0]
+    return [position for position, part in enumerate(explanation.contributions) if part.score != 0]
 
 
-def standing(explanation: Explanation) -> str:
+def rank_text(explanation: Explanation) -> str:
     """Return the rank of the document, or the reason why it is not a result; empty for a result without a rank."""
     if explanation.rank is not None:
         of = "" if explanation.results is None else f" of {explanation.results:,}"
@@ -170,14 +170,14 @@ def neighbourhood(explanation: Explanation) -> list[tuple[int, str, float]]:
 
 
 def summands(
-    explanation: Explanation, places: Sequence[int], most: int, decimals: int
+    explanation: Explanation, positions: Sequence[int], most: int, decimals: int
 ) -> Iterator[tuple[str, float, int | None]]:
     """Yield the parts of the score as a sum: the constant, terms, the sum of the other terms, and the rounding.
 
     Parameters
     ----------
     explanation : Explanation
-    places : sequence of int
+    positions : sequence of int
         Positions of the contributions, see `contributing`.
     most : int
         Number of terms to list; the others are added up.
@@ -189,15 +189,15 @@ def summands(
     tuple of (str, float, int or None)
         Name, value, and position of the contribution, or None for the other parts.
     """
-    scores = [explanation.contributions[place].score for place in places]
+    scores = [explanation.contributions[position].score for position in positions]
     values = [explanation.constant, *scores[:most]]
     yield "constant", explanation.constant, None
-    for place in places[:most]:
-        part = explanation.contributions[place]
-        yield full_name(part, explanation.query), part.score, place
-    if len(places) > most:
+    for position in positions[:most]:
+        part = explanation.contributions[position]
+        yield full_name(part, explanation.query), part.score, position
+    if len(positions) > most:
         values.append(sum(scores[most:]))
-        yield f"{len(places) - most:,} more terms", values[-1], None
+        yield f"{len(positions) - most:,} more terms", values[-1], None
     if lacking := rounding(values, explanation.score, decimals):
         yield "rounding", lacking, None
 
@@ -261,7 +261,7 @@ def stem(part: Contribution, query: str) -> str:
 
 def in_pieces(explanation: Explanation) -> bool:
     """Return whether a term with a contribution starts with ``##``, that is, continues a word of the query."""
-    parts = (explanation.contributions[place] for place in contributing(explanation))
+    parts = (explanation.contributions[position] for position in contributing(explanation))
     return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
 
@@ -272,13 +272,13 @@ def marks(explanation: Explanation) -> list[Mark]:
     the whole word.
     """
     marked = []
-    for place, part in enumerate(explanation.contributions):
+    for position, part in enumerate(explanation.contributions):
         if part.score > 0:
-            marked += [Mark(start, end, part.score, place) for start, end in part.spans]
+            marked += [Mark(start, end, part.score, position) for start, end in part.spans]
             for source in part.sources:
                 if source.term != part.term and source.share >= NOTEWORTHY:
                     marked += [
-                        Mark(start, end, part.score * source.share, place) for start, end in source.spans
+                        Mark(start, end, part.score * source.share, position) for start, end in source.spans
                     ]
     return whole_words(explanation.text or "", marked)
 
@@ -286,8 +286,8 @@ def marks(explanation: Explanation) -> list[Mark]:
 def example_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query in a query by example, like `marks` for the document."""
     marked = [
-        Mark(start, end, part.score, place)
-        for place, part in enumerate(explanation.contributions)
+        Mark(start, end, part.score, position)
+        for position, part in enumerate(explanation.contributions)
         if part.score > 0
         for start, end in part.query_spans
     ]
@@ -297,8 +297,8 @@ def example_marks(explanation: Explanation) -> list[Mark]:
 def added_by_model(explanation: Explanation) -> frozenset[int]:
     """Return the positions of contributions with words absent from the document."""
     return frozenset(
-        place
-        for place, part in enumerate(explanation.contributions)
+        position
+        for position, part in enumerate(explanation.contributions)
         if part.score > 0 and part.origin in ("expansion", "translation")
     )
 
@@ -323,17 +323,17 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
     query, parts = explanation.query, explanation.contributions
     pieces = _pieces_of_words(explanation)
     groups: dict[object, list[int]] = {}
-    for place in contributing(explanation):
-        words = _words(parts[place], query)
-        is_piece = len(words) == 1 and _is_piece(parts[place], query)
-        groups.setdefault(words[0].casefold() if is_piece else place, []).append(place)
+    for position in contributing(explanation):
+        words = _words(parts[position], query)
+        is_piece = len(words) == 1 and _is_piece(parts[position], query)
+        groups.setdefault(words[0].casefold() if is_piece else position, []).append(position)
     sums = []
-    for places in groups.values():
-        group = [parts[place] for place in places]
+    for positions in groups.values():
+        group = [parts[position] for position in positions]
         name = label(group[0], query, words=1)
         if _is_piece(group[0], query) and _incomplete_words(group, pieces, query):
             name += f" ({legible_line(' '.join(part.term for part in group))})"
-        sums.append((name, sum(part.score for part in group), places[0]))
+        sums.append((name, sum(part.score for part in group), positions[0]))
     return sorted(sums, key=lambda part: -part[1])
 
 
@@ -349,7 +349,7 @@ def translation_sources(explanation: Explanation, *, words: int = 4) -> list[Tra
     """
     text = explanation.text or ""
     sources = []
-    for place, part in enumerate(explanation.contributions):
+    for position, part in enumerate(explanation.contributions):
         shares: dict[str, float] = {}
         for source in part.sources:
             word = text[slice(*word_around(text, *source.spans[0]))]
@@ -357,7 +357,7 @@ def translation_sources(explanation: Explanation, *, words: int = 4) -> list[Tra
             shares[name] = shares.get(name, 0.0) + source.share
         largest = sorted(shares.items(), key=lambda item: -item[1])
         if largest:
-            sources.append(TranslationSources(place, tuple(largest[:words]), max(0, len(largest) - words)))
+            sources.append(TranslationSources(position, tuple(largest[:words]), max(0, len(largest) - words)))
     return sources
 
 
@@ -380,24 +380,24 @@ def query_marks(explanation: Explanation) -> list[Mark]:
     query = explanation.query
     adding: list[Mark] = []
     others = [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
-    for place, part in enumerate(explanation.contributions):
+    for position, part in enumerate(explanation.contributions):
         target = adding if part.score != 0 else others
-        target += [Mark(start, end, 2.0, place) for start, end in part.query_spans]
+        target += [Mark(start, end, 2.0, position) for start, end in part.query_spans]
     marked = {word_around(query, mark.start, mark.end) for mark in adding}
     left = [mark for mark in others if word_around(query, mark.start, mark.end) not in marked]
     return whole_words(query, adding + left)
 
 
-def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
+def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
     """Assign colours to contributions, in the order of their terms in the query.
 
-    With `places` of all contributions of a short query, a term has the same colour in the explanations of all
+    With `positions` of all contributions of a short query, a term has the same colour in the explanations of all
     documents. If there are more terms than colours, the largest contributions get colours. A document bias has none.
 
     Parameters
     ----------
     explanation : Explanation
-    places : iterable of int
+    positions : iterable of int
         Positions of contributions.
 
     Returns
@@ -406,10 +406,10 @@ def hues(explanation: Explanation, places: Iterable[int]) -> dict[int, int]:
         Position to number of the colour, from 0 to `HUES` - 1.
     """
     parts = explanation.contributions
-    chosen = [place for place in sorted(places) if parts[place].origin != "background"][:HUES]
+    chosen = [position for position in sorted(positions) if parts[position].origin != "background"][:HUES]
     end = ((len(explanation.query), 0),)
-    chosen.sort(key=lambda place: (parts[place].query_spans or end, parts[place].term))
-    return {place: hue for hue, place in enumerate(chosen)}
+    chosen.sort(key=lambda position: (parts[position].query_spans or end, parts[position].term))
+    return {position: hue for hue, position in enumerate(chosen)}
 
 
 def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
@@ -452,9 +452,9 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
 def _named(parts: Sequence[Contribution], explanation: Explanation) -> list[str]:
     """Name parts by their words, with the piece if other pieces of the word are not among the parts."""
     query = explanation.query
-    beside = _incomplete_words(parts, _pieces_of_words(explanation), query)
+    incomplete = _incomplete_words(parts, _pieces_of_words(explanation), query)
     return [
-        full_name(part, query) if beside & _places(part.query_spans, query) else label(part, query)
+        full_name(part, query) if incomplete & _words_around(part.query_spans, query) else label(part, query)
         for part in parts
     ]
 
@@ -471,15 +471,15 @@ def _incomplete_words(
     parts: Iterable[Contribution], pieces: Mapping[Span, AbstractSet[Span]], query: str
 ) -> set[Span]:
     """Return the words of the parts that have pieces in no part."""
-    here = {span for part in parts for span in part.query_spans}
-    return {word for word in _places(here, query) if pieces[word] - here}
+    covered = {span for part in parts for span in part.query_spans}
+    return {word for word in _words_around(covered, query) if pieces[word] - covered}
 
 
 def _is_piece(part: Contribution, query: str) -> bool:
     return any(word_around(query, *span) != span for span in part.query_spans)
 
 
-def _places(spans: Iterable[Span], query: str) -> set[Span]:
+def _words_around(spans: Iterable[Span], query: str) -> set[Span]:
     return {word_around(query, *span) for span in spans}
 
 
@@ -494,12 +494,12 @@ def _token_spans(explanation: Explanation) -> list[Span]:
 
 
 def _left_out(explanation: Explanation) -> list[str]:
-    taken = _token_spans(explanation)
+    spans = _token_spans(explanation)
     left, following = [], 0
     for word in _QUERY_WORD.finditer(explanation.query):
-        while following < len(taken) and taken[following][1] <= word.start():
+        while following < len(spans) and spans[following][1] <= word.start():
             following += 1
-        if following == len(taken) or taken[following][0] >= word.end():
+        if following == len(spans) or spans[following][0] >= word.end():
             left.append(word.group())
     return left
 

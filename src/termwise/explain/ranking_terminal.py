@@ -70,12 +70,12 @@ def ranking_renderable(
                ‹Merge› one ‹list› into another.
                merge 4.50 + lists 1.25 = 5.75
     """
-    for place, explanation in enumerate(explanations):
-        ranked = ranking.doc_ids[place] if place < len(ranking) else None
+    for position, explanation in enumerate(explanations):
+        ranked = ranking.doc_ids[position] if position < len(ranking) else None
         if explanation.doc_id != ranked:
             raise ParameterError(
                 "an explanation is for another document than that of its rank",
-                facts=[("rank", place + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
+                facts=[("rank", position + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
                 fixes=["explain the documents in the order of the ranking"],
             )
     return _RankingView(ranking, tuple(explanations), explain, width)
@@ -99,7 +99,7 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     parts: list[tuple[str, float, str]] = []
     if explanation.constant != 0:
         parts.append(("constant", explanation.constant, ""))
-    parts += [(name, score, colours[place]) for name, score, place in named[:terms]]
+    parts += [(name, score, colours[position]) for name, score, position in named[:terms]]
     if len(named) > terms:
         others = sum(score for _, score, _ in named[terms:])
         parts.append((f"{len(named) - terms:,} more", others, ""))
@@ -135,21 +135,21 @@ class _RankingView:
         indent = rank_width + score_width + 4
         if columns < indent + 24:
             indent = 2
-        for place, (doc_id, score) in enumerate(zip(self.ranking.doc_ids, written, strict=True)):
+        for position, (doc_id, score) in enumerate(zip(self.ranking.doc_ids, written, strict=True)):
             head = Text(overflow="fold")
-            head.append(f"{place + 1:>{rank_width},}", "dim")
+            head.append(f"{position + 1:>{rank_width},}", "dim")
             head.append(f"  {score:>{score_width}}  ")
             head.append(legible_line(doc_id), "bold")
             parts: list[ConsoleRenderable] = [head]
-            if place < len(self.explanations):
-                below = self._below(self.explanations[place], columns - indent, plain)
+            if position < len(self.explanations):
+                below = self._below(self.explanations[position], columns - indent, plain)
                 parts += [indented(part, indent) for part in below]
             yield from trimmed_lines(console, options.update(width=columns), parts)
 
     def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
         if explanation.text is not None and explanation.text.strip():
-            places = marks(explanation)
-            yield _one_line(legible(explanation.text), places, colours_of(explanation), columns, plain)
+            text_marks = marks(explanation)
+            yield _one_line(legible(explanation.text), text_marks, colours_of(explanation), columns, plain)
         if self.explain:
             yield _flow(sum_parts(explanation), columns)
 
@@ -165,14 +165,14 @@ def _flow(parts: Iterable[Text], columns: int) -> Text:
     return Text("\n").join(lines)
 
 
-def _one_line(text: str, places: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
-    pieces = snippet(text, places, columns)
+def _one_line(text: str, text_marks: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
+    pieces = snippet(text, text_marks, columns)
     line = marked_text(pieces, colours, plain=plain)
     for _ in range(_TRIES):
         if line.cell_len <= columns:
             break
         marked = sum(piece.term is not None for piece in pieces)
-        pieces = snippet(text, places, columns - 2 * marked)
+        pieces = snippet(text, text_marks, columns - 2 * marked)
         line = marked_text(pieces, colours, plain=plain)
     line.truncate(columns, overflow="ellipsis")
     return line

@@ -219,7 +219,9 @@ def _pieces(text: str, marks: Sequence[Mark], low: int, high: int, heaviest: flo
 def _one_line(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     """Collapse white space and move the marks; marks lose white space at their ends."""
     line = " ".join(text.split())
-    lengths = _collapsed_lengths(text, sorted({place for mark in marks for place in (mark.start, mark.end)}))
+    lengths = _collapsed_lengths(
+        text, sorted({position for mark in marks for position in (mark.start, mark.end)})
+    )
     moved = []
     for mark in marks:
         start, end = lengths[mark.start], lengths[mark.end]
@@ -230,17 +232,17 @@ def _one_line(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
     return line, moved
 
 
-def _collapsed_lengths(text: str, places: Iterable[int]) -> dict[int, int]:
-    """Return the length of the collapsed text before each of the ascending `places`."""
+def _collapsed_lengths(text: str, positions: Iterable[int]) -> dict[int, int]:
+    """Return the length of the collapsed text before each of the ascending `positions`."""
     lengths: dict[int, int] = {}
     length = done = 0
-    for place in places:
-        part = text[done:place]
+    for position in positions:
+        part = text[done:position]
         if words := part.split():
             apart = length > 0 and (part[0].isspace() or text[done - 1].isspace())
             length += apart + sum(map(len, words)) + len(words) - 1
-        lengths[place] = length
-        done = place
+        lengths[position] = length
+        done = position
     return lengths
 
 
@@ -287,9 +289,9 @@ def _word_end(line: str, high: int, last: int) -> int:
     return high
 
 
-def _between_letters(line: str, place: int) -> bool:
+def _between_letters(line: str, position: int) -> bool:
     """Return whether a word starts or ends at a position."""
-    return line[place - 1].isalnum() != line[place].isalnum() and not _joins(line, place)
+    return line[position - 1].isalnum() != line[position].isalnum() and not _joins(line, position)
 
 
 def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -93,4 +93,4 @@ def colours_of(explanation: Explanation) -> list[str]:
     """Return the colour of each contribution, or an empty text."""
     count = len(explanation.contributions)
     coloured = hues(explanation, range(count))
-    return [COLOURS[coloured[place]] if place in coloured else "" for place in range(count)]
+    return [COLOURS[coloured[position]] if position in coloured else "" for position in range(count)]
