@@ -93,9 +93,9 @@ def check_names(name: str, value: object) -> None:
 def check_texts(value: object) -> None:
     """Check that an argument is a sequence of strings, not one string."""
     check("texts", value, _several(value), "a sequence of strings, also for one text: [text]")
-    for place, text in enumerate(value):  # type: ignore[var-annotated, arg-type]
+    for position, text in enumerate(value):  # type: ignore[var-annotated, arg-type]
         if not isinstance(text, str):
-            raise wrong(f"text number {place + 1}", text, "a string")
+            raise wrong(f"text number {position + 1}", text, "a string")
 
 
 def _several(value: object) -> bool:

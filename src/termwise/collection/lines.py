@@ -144,12 +144,12 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        around = raw[max(0, error.start - 20) : error.start + 20]
+        excerpt = raw[max(0, error.start - 20) : error.start + 20]
         raise MalformedRecordError.at(
             path,
             number,
             expected="UTF-8",
-            seen=f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}, in {around!r}",
+            seen=f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}, in {excerpt!r}",
             message="a line is not UTF-8",
             fixes=[CONVERT],
         ) from error
@@ -221,12 +221,12 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object; raise ValueError for a repeated key."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         keys = [key for key, _ in pairs]
-        repeated = next(key for place, key in enumerate(keys) if key in keys[:place])
+        repeated = next(key for position, key in enumerate(keys) if key in keys[:position])
         raise ValueError(f"the key {shown(repeated)} is given twice")
-    return found
+    return record
 
 
 _decode = json.JSONDecoder(object_pairs_hook=_object).decode
@@ -244,11 +244,11 @@ def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
             name,
             *([value] if isinstance(value, str) else value if isinstance(value, dict) else []),
         ):
-            if lone := SURROGATE.search(text):
+            if surrogate := SURROGATE.search(text):
                 raise MalformedRecordError.at(
                     path,
                     number,
                     expected="complete characters",
-                    seen=f"a lone surrogate, \\u{ord(lone[0]):04x}, in {name!a}",
+                    seen=f"a lone surrogate, \\u{ord(surrogate[0]):04x}, in {name!a}",
                     message="a string has a lone surrogate",
                 )

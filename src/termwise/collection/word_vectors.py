@@ -39,48 +39,48 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
     """
 
     def __init__(self, words: Sequence[str], vectors: npt.ArrayLike) -> None:
-        given = np.asarray(vectors)
-        if given.dtype.kind not in "fiu":
-            raise DataError("word vectors must be real numbers", facts=[("numbers", given.dtype.name)])
-        found = np.ascontiguousarray(given, dtype=np.float32)
-        if found.ndim != 2 or not found.size or len(found) != len(words) or not np.isfinite(found).all():
+        array = np.asarray(vectors)
+        if array.dtype.kind not in "fiu":
+            raise DataError("word vectors must be real numbers", facts=[("numbers", array.dtype.name)])
+        rows = np.ascontiguousarray(array, dtype=np.float32)
+        if rows.ndim != 2 or not rows.size or len(rows) != len(words) or not np.isfinite(rows).all():
             raise DataError(
                 "words and vectors do not match",
                 facts=[
                     ("words", f"{len(words):,}"),
-                    ("vectors", " x ".join(map(str, found.shape))),
+                    ("vectors", " x ".join(map(str, rows.shape))),
                     ("expected", "as many vectors as words, of finite numbers"),
                 ],
             )
-        self.vectors = found
-        self._places: dict[str, int] = {}
-        for place, word in enumerate(words):
-            self._places.setdefault(word, place)
+        self.vectors = rows
+        self._rows: dict[str, int] = {}
+        for row, word in enumerate(words):
+            self._rows.setdefault(word, row)
 
     def __getitem__(self, word: str) -> npt.NDArray[np.float32]:
-        vector: npt.NDArray[np.float32] = self.vectors[self._places[word]]
+        vector: npt.NDArray[np.float32] = self.vectors[self._rows[word]]
         return vector
 
     def __contains__(self, word: object) -> bool:
-        return word in self._places
+        return word in self._rows
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._rows)
 
     def place(self, word: str) -> int | None:
         """Return the row of a word in `vectors`, or None."""
-        return self._places.get(word)
+        return self._rows.get(word)
 
     @cached_property
     def digest(self) -> str:
         """Digest of words and vectors, in hexadecimal digits."""
-        found = sha256("\n".join(f"{place} {word}" for word, place in self._places.items()).encode())
-        found.update(repr(self.vectors.shape).encode())
-        found.update(np.ascontiguousarray(self.vectors, dtype="<f4").tobytes())
-        return found.hexdigest()
+        digest = sha256("\n".join(f"{row} {word}" for word, row in self._rows.items()).encode())
+        digest.update(repr(self.vectors.shape).encode())
+        digest.update(np.ascontiguousarray(self.vectors, dtype="<f4").tobytes())
+        return digest.hexdigest()
 
 
 def read_word_vectors(path: str | Path) -> WordTable:
@@ -119,12 +119,12 @@ def _of_lines(path: Path) -> WordTable:
     vectors: list[npt.NDArray[np.float32]] = []
     size = announced = None
     for number, line in read_lines(path):
-        word, *given = line.rstrip().split(" ")
-        if number == 1 and len(given) == 1 and word.isdecimal() and given[0].isdecimal():
+        word, *numbers = line.rstrip().split(" ")
+        if number == 1 and len(numbers) == 1 and word.isdecimal() and numbers[0].isdecimal():
             announced = int(word[:18])
             continue
         try:
-            vector = np.array(given, dtype=np.float32)
+            vector = np.array(numbers, dtype=np.float32)
         except ValueError:
             vector = np.empty(0, dtype=np.float32)
         size = len(vector) if size is None else size
@@ -152,16 +152,16 @@ def _of_array(path: Path) -> WordTable:
             "a file cannot be read", facts=[("file", path), ("reason", error.strerror or error)]
         ) from error
     except (ValueError, EOFError, MemoryError) as error:
-        why = str(error).partition(". ")[0]  # the rest explains how to load pickled objects
-        raise DataError("a file is not an array of numpy", facts=[("file", path), ("reason", why)]) from error
-    listed = path.with_suffix(_WORDS)
-    words = [line for _, line in read_lines(listed)]
+        reason = str(error).partition(". ")[0]  # the rest explains how to load pickled objects
+        raise DataError("a file is not an array of numpy", facts=[("file", path), ("reason", reason)]) from error
+    words_path = path.with_suffix(_WORDS)
+    words = [line for _, line in read_lines(words_path)]
     try:
         return WordTable(words, vectors)
     except (DataError, TypeError, ValueError) as error:
         facts = error.facts if isinstance(error, DataError) else [("reason", error)]
         raise DataError(
             "words and vectors do not match",
-            facts=[("vectors in", path), ("words in", listed), *facts],
-            fixes=[f"write one word per line to {listed.name}, in the order of the rows"],
+            facts=[("vectors in", path), ("words in", words_path), *facts],
+            fixes=[f"write one word per line to {words_path.name}, in the order of the rows"],
         ) from error

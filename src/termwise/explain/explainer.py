@@ -41,7 +41,7 @@ def explain(
         text = index.text(ordinal)
         count = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
-            (None, (), None) if ranked is None else _standing(index, ranked, ordinal, count)
+            (None, (), None) if ranked is None else _rank_and_neighbours(index, ranked, ordinal, count)
         )
         explanations.append(
             Explanation(
@@ -124,21 +124,21 @@ def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> Rank
     """Rank all documents that are not excluded."""
     ordinals, scores = first_stage(index, vector, len(index))
     if exclude:
-        kept = ~np.isin(ordinals, index.find_many(list(exclude)))
-        ordinals, scores = ordinals[kept], scores[kept]
+        included = ~np.isin(ordinals, index.find_many(list(exclude)))
+        ordinals, scores = ordinals[included], scores[included]
     return ordinals, scores
 
 
-def _standing(
+def _rank_and_neighbours(
     index: Index, ranked: RankedOrdinals, ordinal: int, neighbours: int
 ) -> tuple[int | None, tuple[Competitor, ...], int]:
     """Return the rank of a document, its neighbours, and the number of ranked documents."""
     ordinals, scores = ranked
-    position = np.flatnonzero(ordinals == ordinal)
-    here = int(position[0]) if len(position) else len(ordinals)
-    rank = here + 1 if len(position) else None
-    near = range(max(0, here - neighbours), min(len(ordinals), here + neighbours + 1))
+    matches = np.flatnonzero(ordinals == ordinal)
+    position = int(matches[0]) if len(matches) else len(ordinals)
+    rank = position + 1 if len(matches) else None
+    neighbourhood = range(max(0, position - neighbours), min(len(ordinals), position + neighbours + 1))
     competitors = tuple(
-        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in near if i != here
+        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in neighbourhood if i != position
     )
     return rank, competitors, len(ordinals)

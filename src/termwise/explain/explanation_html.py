@@ -31,6 +31,7 @@ from termwise.explain.explanation_text import (
     number,
     percent,
     query_marks,
+    rank_text,
     remarks,
     rounding,
     stem,

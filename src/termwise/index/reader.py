@@ -213,11 +213,11 @@ class Index:
 
     def find_many(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the positions of several documents in the input, -1 for unknown ones."""
-        found = np.full(len(doc_ids), -1, dtype=np.int64)
+        ordinals = np.full(len(doc_ids), -1, dtype=np.int64)
         for first, table in zip(self.firsts, self._ids, strict=True):
             rows = table.find_many(doc_ids)
-            found[rows >= 0] = rows[rows >= 0] + first
-        return found
+            ordinals[rows >= 0] = rows[rows >= 0] + first
+        return ordinals
 
     def text(self, ordinal: int) -> str | None:
         """Return the stored text of a document, or None if the index stores no texts."""
@@ -227,12 +227,12 @@ class Index:
 
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, faster than `text`; positions must be in range."""
-        found: list[str | None] = [None] * len(ordinals)
-        for table, (_, places, rows) in zip(self._texts, self.by_segment(ordinals), strict=True):
+        texts: list[str | None] = [None] * len(ordinals)
+        for table, (_, positions, rows) in zip(self._texts, self.by_segment(ordinals), strict=True):
             if table is not None:
-                for place, text in zip(places.tolist(), table.get_many(rows), strict=True):
-                    found[place] = text
-        return found
+                for position, text in zip(positions.tolist(), table.get_many(rows), strict=True):
+                    texts[position] = text
+        return texts
 
     def locate(self, ordinal: int) -> tuple[int, int]:
         """Return the segment number of a document, and its row in the segment.
@@ -332,8 +332,8 @@ class Index:
         """Yield each segment, the positions of its documents in `ordinals`, and their rows in the segment."""
         owners = np.searchsorted(self.firsts, ordinals, side="right") - 1
         for number, segment in enumerate(self.segments):
-            places = np.flatnonzero(owners == number)
-            yield segment, places, ordinals[places] - self.firsts[number]
+            positions = np.flatnonzero(owners == number)
+            yield segment, positions, ordinals[positions] - self.firsts[number]
 
     def check_strings(self) -> None:
         """Check every token, identifier and stored text.

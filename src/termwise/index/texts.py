@@ -96,15 +96,15 @@ class TextTable:
 
     def get_many(self, numbers: npt.NDArray[np.int64]) -> list[str]:
         """Return several texts, faster than `get`: each group is decompressed once."""
-        found = [""] * len(numbers)
+        result = [""] * len(numbers)
         current, texts = -1, b""
-        for place in np.argsort(numbers, kind="stable").tolist():
-            number = int(numbers[place])
+        for position in np.argsort(numbers, kind="stable").tolist():
+            number = int(numbers[position])
             group = self._group_of(number)
             if group != current:
                 current, texts = group, self._unpack(group)
-            found[place] = self._cut(number, texts)
-        return found
+            result[position] = self._cut(number, texts)
+        return result
 
     def _group_of(self, number: int) -> int:
         group = int(self._group[number])

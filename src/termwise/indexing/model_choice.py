@@ -137,26 +137,26 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
         return
     folder = EncoderFolder.open(model.encoder)
     expected = {"kind": folder.manifest.kind, "id": folder.id, "vocabulary": folder.vocabulary.id}
-    given = {"kind": description["kind"], "id": description.get("id"), "vocabulary": encoder.vocabulary.id}
-    differing = [key for key in expected if expected[key] != given[key]]
+    actual = {"kind": description["kind"], "id": description.get("id"), "vocabulary": encoder.vocabulary.id}
+    differing = [key for key in expected if expected[key] != actual[key]]
     if differing or expected["kind"] != model.name:
         raise ParameterError(
             "the encoder is not the one that the model names",
             facts=[
                 ("model", f"{model.name}, encoder {model.encoder}: {_kind_and_id(expected)}"),
-                ("encoder", f"{description.get('name')}: {_kind_and_id(given)}"),
+                ("encoder", f"{description.get('name')}: {_kind_and_id(actual)}"),
                 ("differ in", ", ".join(differing) or "kind"),
             ],
             fixes=["leave the encoder out", "pass the folder of the encoder as the model: `model=FOLDER`"],
         )
-    theirs, ours = _settings(encoder), _settings(open_document_encoder(model, load=False))
-    unequal = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+    encoder_settings, model_settings = _settings(encoder), _settings(open_document_encoder(model, load=False))
+    unequal = [name for name in {**model_settings, **encoder_settings} if encoder_settings.get(name) != model_settings.get(name)]
     if unequal:
         raise ParameterError(
             "the encoder runs with other settings than the model has",
             facts=[
                 ("model", f"{model.name}, encoder {model.encoder}"),
-                *((name, f"{ours.get(name)}, and {theirs.get(name)} in the encoder") for name in unequal),
+                *((name, f"{model_settings.get(name)}, and {encoder_settings.get(name)} in the encoder") for name in unequal),
             ],
             fixes=["leave the encoder out", "give model and encoder the same settings"],
         )

@@ -48,8 +48,8 @@ def work_folder(path: str | Path, encoding: str | Path | None) -> Iterator[Path]
 
 def check_apart(index: Path, encoding: Path) -> None:
     """Refuse an index and a work folder if either lies inside the other."""
-    places = [Path(os.path.realpath(path)) for path in (index, encoding)]
-    if places[0] == places[1] or places[0] in places[1].parents or places[1] in places[0].parents:
+    paths = [Path(os.path.realpath(folder)) for folder in (index, encoding)]
+    if paths[0] == paths[1] or paths[0] in paths[1].parents or paths[1] in paths[0].parents:
         raise ParameterError(
             "the index and the folder of encoded documents may not contain each other",
             facts=[
@@ -63,8 +63,8 @@ def check_apart(index: Path, encoding: Path) -> None:
 
 def check_outside_indexes(encoding: Path) -> None:
     """Refuse a work folder that is an index or lies inside one."""
-    place = Path(os.path.realpath(encoding))
-    for folder in (place, *place.parents):
+    path = Path(os.path.realpath(encoding))
+    for folder in (path, *path.parents):
         if _is_index(folder):
             raise ParameterError(
                 "the folder of encoded documents lies inside an index",

@@ -75,8 +75,8 @@ class CountQueryEncoder:
         if self.term_weights is not None:
             object.__setattr__(self, "term_weights", self._checked(self.term_weights))
 
-    def _checked(self, given: npt.ArrayLike) -> npt.NDArray[np.float32]:
-        weights = np.array(given, dtype=np.float32)
+    def _checked(self, values: npt.ArrayLike) -> npt.NDArray[np.float32]:
+        weights = np.array(values, dtype=np.float32)
         if weights.shape != (len(self.vocabulary),):
             raise ParameterError(
                 "the number of term weights differs from the number of terms",

@@ -183,9 +183,9 @@ class Model1(CountModel):
 
         compiled = self.for_vocabulary(vocabulary)
         sources = np.repeat(np.arange(len(compiled.starts) - 1), np.diff(compiled.starts))
-        held = statistics.collection_frequencies[sources] > 0
-        starts = np.concatenate(([0], np.cumsum(held)))[compiled.starts]
-        columns = transpose(starts, compiled.targets[held], compiled.chances[held])
+        occurs = statistics.collection_frequencies[sources] > 0
+        starts = np.concatenate(([0], np.cumsum(occurs)))[compiled.starts]
+        columns = transpose(starts, compiled.targets[occurs], compiled.chances[occurs])
         return TranslationColumns(
             columns[0], columns[1].astype(np.uint32), columns[2].astype(np.float16)
         ).files()

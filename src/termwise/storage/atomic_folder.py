@@ -58,11 +58,11 @@ class AtomicFolder:
             If it cannot be read, or is a broken link.
         """
         with self._storage_errors(out):
-            place = Path(os.path.realpath(out))
+            target = Path(os.path.realpath(out))
             if (
                 base is not None
                 and Path(base).is_dir()
-                and Path(os.path.realpath(base)) in (place, *place.parents)
+                and Path(os.path.realpath(base)) in (target, *target.parents)
             ):
                 raise ForeignFolderError(
                     "the output would overwrite the base",

@@ -90,7 +90,7 @@ def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bo
 
 def missing_folders(folder: Path) -> list[Path]:
     """Return those of a folder and its parents that do not exist, innermost first."""
-    return [place for place in (folder, *folder.parents) if not place.exists()]
+    return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def remove_empty(folders: Iterable[Path]) -> None:

@@ -53,12 +53,12 @@ class AnalyzerSpec:
     def fingerprint(self) -> str:
         """``sha256:`` and a digest of name, options and file contents."""
         digest = hashlib.sha256()
-        head = {
+        description = {
             "name": self.name,
             "options": dict(self.options),
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()},
         }
-        digest.update(json.dumps(head, sort_keys=True, ensure_ascii=False).encode())
+        digest.update(json.dumps(description, sort_keys=True, ensure_ascii=False).encode())
         return f"sha256:{digest.hexdigest()}"
 
     def beside(self, other: AnalyzerSpec) -> tuple[str, str]:

@@ -170,8 +170,8 @@ class CleanedAnalyzer:
     def analyze(self, text: str) -> Analysis:
         """Return the kept pieces of a text with their character spans."""
         analysis = self._pieces.analyze(text)
-        chosen = [place for place, token in enumerate(analysis.tokens) if token in self.kept]
-        return Analysis(tuple(analysis.tokens[place] for place in chosen), analysis.spans[chosen])
+        chosen = [position for position, token in enumerate(analysis.tokens) if token in self.kept]
+        return Analysis(tuple(analysis.tokens[position] for position in chosen), analysis.spans[chosen])
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""

@@ -152,13 +152,13 @@ class _Pipeline:
         text = without_surrogates(text)
         stop = stop_list(_STOP) | _CLITICS
         for begin, end in windows(text):
-            for word, lemma, place in self._words(text[begin:end].replace("’", "'")):
+            for word, lemma, start in self._words(text[begin:end].replace("’", "'")):
                 form = lower_case(word)
                 if form in stop or not _is_word(word):
                     continue
                 lemma = lower_case(lemma) or form
                 if lemma not in stop:
-                    yield lemma, begin + place, begin + place + len(word)
+                    yield lemma, begin + start, begin + start + len(word)
 
     def _words(self, text: str) -> list[tuple[str, str, int]]:
         # The zone frees the memory that spaCy would keep for each text.

@@ -61,9 +61,9 @@ def number_texts(analyzer: Analyzer, texts: Sequence[str]) -> NumberedTexts:
     (('merge', 'sort', 'lists'), [0, 2, 4], [0, 1, 1, 2])
     """
     numbering = Numbering()
-    found = array("i")
+    numbers = array("i")
     indptr = np.zeros(len(texts) + 1, dtype=np.int64)
-    for place, text in enumerate(texts):
-        found.extend(map(numbering.__getitem__, analyzer.tokens(text)))
-        indptr[place + 1] = len(found)
-    return NumberedTexts(tuple(numbering), indptr, np.array(found, dtype=np.int32))
+    for row, text in enumerate(texts):
+        numbers.extend(map(numbering.__getitem__, analyzer.tokens(text)))
+        indptr[row + 1] = len(numbers)
+    return NumberedTexts(tuple(numbering), indptr, np.array(numbers, dtype=np.int32))

@@ -341,17 +341,17 @@ def _part(
     even = longer <= longest_ratio * shorter
     drawn = even & (random.random(len(pair)) < sample) if sample < 1 else even
     first = (passage_starts[:-1][passage][pair] + within)[drawn]
-    held = np.bincount(row[pair][drawn], minlength=len(used))
-    taken = np.zeros(len(row), dtype=np.bool_)
-    taken[pair[drawn]] = True
+    chunk_counts = np.bincount(row[pair][drawn], minlength=len(used))
+    sampled = np.zeros(len(row), dtype=np.bool_)
+    sampled[pair[drawn]] = True
     large = []
-    for place in np.flatnonzero(taken & (2 * query_length * length > _LARGE)).tolist():
-        query = query_tokens[query_starts[row[place]] : query_starts[row[place] + 1]]
-        answer = passage_tokens[passage_starts[passage[place]] : passage_starts[passage[place] + 1]]
+    for pair_number in np.flatnonzero(sampled & (2 * query_length * length > _LARGE)).tolist():
+        query = query_tokens[query_starts[row[pair_number]] : query_starts[row[pair_number] + 1]]
+        answer = passage_tokens[passage_starts[passage[pair_number]] : passage_starts[passage[pair_number] + 1]]
         cells = _cells(query, answer, symmetrise=symmetrise)
         if cells > _LARGE:
-            large.append(_Large(source.name, int(number[place]) + 1, len(query), len(answer), cells))
-    kept = held > 0
+            large.append(_Large(source.name, int(number[pair_number]) + 1, len(query), len(answer), cells))
+    kept = chunk_counts > 0
     counts = BitextFacts(
         pairs=len(source),
         empty=int((~nonempty).sum()),
@@ -359,7 +359,7 @@ def _part(
         uneven=int((~even).sum()),
         unsampled=int(even.sum() - drawn.sum()),
     )
-    chunks = Side(_boundaries(held[kept]), first, chunk[drawn].astype(np.int32), passage_tokens)
+    chunks = Side(_boundaries(chunk_counts[kept]), first, chunk[drawn].astype(np.int32), passage_tokens)
     rows = np.arange(kept.sum() + 1)
     queries = Side(rows, query_starts[:-1][kept], np.diff(query_starts)[kept].astype(np.int32), query_tokens)
     return _Part(queries, chunks, _frequencies(passage_starts, passage_tokens, len(terms)), counts, large)

@@ -153,13 +153,13 @@ class TranslationTable:
             )
         usable = (self.probabilities > 0) & (self.probabilities <= 1)  # False for NaN
         if not usable.all():
-            place = int(np.flatnonzero(~usable)[0])
-            source = int(np.searchsorted(boundaries, place, side="right")) - 1
+            position = int(np.flatnonzero(~usable)[0])
+            source = int(np.searchsorted(boundaries, position, side="right")) - 1
             raise _invalid(
                 "a translation probability is out of range",
                 expected="a number above 0 and at most 1",
-                seen=f"T({self.vocabulary.token(int(self.targets[place]))}|{self.vocabulary.token(source)})"
-                f" = {self.probabilities[place]}",
+                seen=f"T({self.vocabulary.token(int(self.targets[position]))}|{self.vocabulary.token(source)})"
+                f" = {self.probabilities[position]}",
             )
         sums = self.row_sums
         if self.kind == "model1" and len(sums) and sums.max() > 1 + ROUNDING:
@@ -236,27 +236,27 @@ class TranslationTable:
 
 def _frozen(name: str, values: object, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return a read-only array of one axis and this type; refuse values that it cannot hold."""
-    given = np.asarray(values)
-    whole = np.issubdtype(dtype, np.integer)
-    if given.ndim != 1 or (whole and given.size and not np.issubdtype(given.dtype, np.integer)):
+    array = np.asarray(values)
+    integral = np.issubdtype(dtype, np.integer)
+    if array.ndim != 1 or (integral and array.size and not np.issubdtype(array.dtype, np.integer)):
         raise _invalid(
             f"{name} of a translation table is not a one-dimensional array of numbers",
             expected=f"{np.dtype(dtype)} of one axis",
-            seen=f"{given.dtype} of {given.ndim}",
+            seen=f"{array.dtype} of {array.ndim}",
         )
-    if whole and given.size:
+    if integral and array.size:
         bounds = np.iinfo(dtype)
-        if given.max() > bounds.max or given.min() < bounds.min:
+        if array.max() > bounds.max or array.min() < bounds.min:
             raise _invalid(
                 f"{name} of a translation table is out of range",
                 expected=f"{bounds.min} to {bounds.max}",
-                seen=f"{given.min()} to {given.max()}",
+                seen=f"{array.min()} to {array.max()}",
             )
-    made = np.ascontiguousarray(given, dtype=dtype)
-    if made.flags.writeable:
-        made = made.copy() if made is given else made
-        made.setflags(write=False)
-    return made
+    result = np.ascontiguousarray(array, dtype=dtype)
+    if result.flags.writeable:
+        result = result.copy() if result is array else result
+        result.setflags(write=False)
+    return result
 
 
 def _invalid(message: str, *, expected: object, seen: object) -> WeightError:

@@ -26,9 +26,9 @@ from termwise.explain.explanation_text import (
     marks,
     number,
     query_marks,
+    rank_text,
     remarks,
     rounding,
-    standing,
     stem,
     summands,
     sums_of_words,
@@ -168,10 +168,10 @@ def test_the_heaviest_of_many_terms_are_coloured():
 
 
 def test_a_document_that_matches_nothing_but_its_bias_is_no_result():
-    assert standing(EXPLANATION) == ""
+    assert rank_text(EXPLANATION) == ""
     background = Explanation(QUERY, "d", 0.5, 0.0, PARTS[2:], (), "")
-    assert standing(background) == "not a result: the document shares no term with the query"
-    assert standing(replace(background, rank=1_234, results=5_678)) == "rank 1,234 of 5,678"
+    assert rank_text(background) == "not a result: the document shares no term with the query"
+    assert rank_text(replace(background, rank=1_234, results=5_678)) == "rank 1,234 of 5,678"
 
 
 def test_the_parts_of_a_sum_add_up_to_the_rounded_score():
