@@ -51,7 +51,7 @@ MOST_NAMES = 40
 """Largest number of known names that an error lists in full."""
 
 
-def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> list[str]:
+def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
     """Return the known names closest in spelling to an unknown one, nearest first, without regard to case.
 
     Names that differ only in case are returned alone.
@@ -62,7 +62,7 @@ def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> lis
         The unknown name.
     known : iterable of str
         All names.
-    likeness : float, optional
+    cutoff : float, optional
         Cutoff of `difflib.get_close_matches`, from 0 to 1.
 
     Examples
@@ -76,7 +76,7 @@ def near_names(name: str, known: Iterable[str], *, likeness: float = 0.5) -> lis
     for each in known:
         spelt.setdefault(each.casefold(), []).append(each)
     folded = name.casefold()
-    near = [folded] if folded in spelt else difflib.get_close_matches(folded, spelt, n=3, cutoff=likeness)
+    near = [folded] if folded in spelt else difflib.get_close_matches(folded, spelt, n=3, cutoff=cutoff)
     return [each for one in near for each in spelt[one]]
 
 

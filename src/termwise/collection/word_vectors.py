@@ -70,8 +70,8 @@ class WordTable(Mapping[str, npt.NDArray[np.float32]]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def place(self, word: str) -> int | None:
-        """Return the row of a word in `vectors`, or None."""
+    def row(self, word: str) -> int | None:
+        """Return the row number of a word in `vectors`, or None."""
         return self._rows.get(word)
 
     @cached_property
@@ -153,7 +153,9 @@ def _of_array(path: Path) -> WordTable:
         ) from error
     except (ValueError, EOFError, MemoryError) as error:
         reason = str(error).partition(". ")[0]  # the rest explains how to load pickled objects
-        raise DataError("a file is not an array of numpy", facts=[("file", path), ("reason", reason)]) from error
+        raise DataError(
+            "a file is not an array of numpy", facts=[("file", path), ("reason", reason)]
+        ) from error
     words_path = path.with_suffix(_WORDS)
     words = [line for _, line in read_lines(words_path)]
     try:

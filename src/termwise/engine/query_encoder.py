@@ -142,7 +142,7 @@ def analyzer_of(index: Index) -> Analyzer:
     spec = AnalyzerSpec(described["name"], described["options"], files)
     analyzer = analyzer_from_spec(spec)
     if analyzer.spec.fingerprint != described["fingerprint"]:
-        built, current = spec.beside(analyzer.spec)
+        built, current = spec.differences(analyzer.spec)
         raise VocabularyMismatchError(
             "the analyzer of this index has changed since the build",
             facts=[

@@ -193,7 +193,7 @@ def _unknown(name: str, base: str) -> UnknownNameError:
             fixes=[f"write {spelt}, the name in ir_measures"],
         )
     known = [known for known, measure in _registry().items() if _refusal(measure) is None]
-    near = list(dict.fromkeys(str(_registry()[other]) for other in near_names(base, known, likeness=0.6)))
+    near = list(dict.fromkeys(str(_registry()[other]) for other in near_names(base, known, cutoff=0.6)))
     if near:
         suggestions = " or ".join(name.replace(base, other, 1) for other in near)
         facts, fixes = [("given", name)], [f"did you mean {suggestions}?"]

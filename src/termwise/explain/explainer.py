@@ -139,6 +139,8 @@ def _rank_and_neighbours(
     rank = position + 1 if len(matches) else None
     neighbourhood = range(max(0, position - neighbours), min(len(ordinals), position + neighbours + 1))
     competitors = tuple(
-        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i])) for i in neighbourhood if i != position
+        Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i]))
+        for i in neighbourhood
+        if i != position
     )
     return rank, competitors, len(ordinals)

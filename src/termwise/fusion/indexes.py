@@ -331,7 +331,7 @@ def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
     first, *others = (analyzer_of(index).spec for index in indexes)
     for index, spec in zip(indexes[1:], others, strict=True):
         if spec.fingerprint != first.fingerprint:
-            one, other = first.beside(spec)
+            one, other = first.differences(spec)
             raise VocabularyMismatchError(
                 "the indexes have different analyzers",
                 facts=[

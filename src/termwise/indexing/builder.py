@@ -201,7 +201,7 @@ def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analy
     if analyzer is not None:
         given = _analyzer(analyzer, default=DEFAULT_ANALYZER).spec
         if given.fingerprint != required.spec.fingerprint:
-            required_name, given_name = required.spec.beside(given)
+            required_name, given_name = required.spec.differences(given)
             raise VocabularyMismatchError(
                 "the model requires another analyzer",
                 facts=[

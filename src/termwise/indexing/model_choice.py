@@ -150,13 +150,20 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
             fixes=["leave the encoder out", "pass the folder of the encoder as the model: `model=FOLDER`"],
         )
     encoder_settings, model_settings = _settings(encoder), _settings(open_document_encoder(model, load=False))
-    unequal = [name for name in {**model_settings, **encoder_settings} if encoder_settings.get(name) != model_settings.get(name)]
+    unequal = [
+        name
+        for name in {**model_settings, **encoder_settings}
+        if encoder_settings.get(name) != model_settings.get(name)
+    ]
     if unequal:
         raise ParameterError(
             "the encoder runs with other settings than the model has",
             facts=[
                 ("model", f"{model.name}, encoder {model.encoder}"),
-                *((name, f"{model_settings.get(name)}, and {encoder_settings.get(name)} in the encoder") for name in unequal),
+                *(
+                    (name, f"{model_settings.get(name)}, and {encoder_settings.get(name)} in the encoder")
+                    for name in unequal
+                ),
             ],
             fixes=["leave the encoder out", "give model and encoder the same settings"],
         )

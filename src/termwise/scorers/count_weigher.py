@@ -129,7 +129,7 @@ def _with_background_term(row: Row, background: int) -> Row:
 
 def _check_analyzer(model: CountModel, analyzer: Analyzer, statistics: TokenStatistics) -> None:
     if model.analyzer is not None and model.analyzer.fingerprint != analyzer.spec.fingerprint:
-        expected, actual = model.analyzer.beside(analyzer.spec)
+        expected, actual = model.analyzer.differences(analyzer.spec)
         raise VocabularyMismatchError(
             "the model was made with another analyzer",
             facts=[("model", f"{model.name}, {expected}"), ("analyzer", actual)],

@@ -307,7 +307,7 @@ def _check_documents(index: Index) -> None:
 def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
     analyzer = analyzer_of(index)
     if analyzer.spec.fingerprint != table.analyzer.fingerprint:
-        index_analyzer, table_analyzer = analyzer.spec.beside(table.analyzer)
+        index_analyzer, table_analyzer = analyzer.spec.differences(table.analyzer)
         raise VocabularyMismatchError(
             "the index and the translation table have different analyzers",
             facts=[("index", f"{index.path}  {index_analyzer}"), ("table", table_analyzer)],

@@ -40,7 +40,7 @@ class AtomicFolder:
     files: frozenset[str]
     kept: str
 
-    def check_place(self, out: Path, *, base: str | Path | None = None) -> None:
+    def check_output(self, out: Path, *, base: str | Path | None = None) -> None:
         """Check that a folder may be written, before any work is done.
 
         Parameters
@@ -129,7 +129,7 @@ class AtomicFolder:
     @contextmanager
     def stage(self, out: Path) -> Iterator[Path]:
         """Yield a hidden folder inside `out` to make files in; it is removed at the end. See `publish`."""
-        self.check_place(out)
+        self.check_output(out)
         with self._storage_errors(out):
             out.mkdir(parents=True, exist_ok=True)
             remove_abandoned(out, re.compile(rf"{re.escape(_STAGE)}.*"))

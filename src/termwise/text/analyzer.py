@@ -61,14 +61,14 @@ class AnalyzerSpec:
         digest.update(json.dumps(description, sort_keys=True, ensure_ascii=False).encode())
         return f"sha256:{digest.hexdigest()}"
 
-    def beside(self, other: AnalyzerSpec) -> tuple[str, str]:
-        """Return the names of this specification and another one, with the differences if the names are equal.
+    def differences(self, other: AnalyzerSpec) -> tuple[str, str]:
+        """Return texts for this specification and another one: the names, with the differing values if they are equal.
 
         Examples
         --------
-        >>> AnalyzerSpec("own", {"stop": True}).beside(AnalyzerSpec("own", {"stop": False}))
+        >>> AnalyzerSpec("own", {"stop": True}).differences(AnalyzerSpec("own", {"stop": False}))
         ('own, stop True', 'own, stop False')
-        >>> AnalyzerSpec("own").beside(AnalyzerSpec("standard"))
+        >>> AnalyzerSpec("own").differences(AnalyzerSpec("standard"))
         ('own', 'standard')
         """
         if self.name != other.name:
@@ -77,8 +77,8 @@ class AnalyzerSpec:
             {**spec.options, **{name: hashlib.sha256(data).hexdigest() for name, data in spec.files.items()}}
             for spec in (self, other)
         ]
-        mine, theirs = settings_differences(*facts)
-        return (f"{self.name}, {mine}", f"{other.name}, {theirs}") if mine else (self.name, other.name)
+        first, second = settings_differences(*facts)
+        return (f"{self.name}, {first}", f"{other.name}, {second}") if first else (self.name, other.name)
 
 
 @runtime_checkable

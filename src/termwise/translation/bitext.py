@@ -347,7 +347,9 @@ def _part(
     large = []
     for pair_number in np.flatnonzero(sampled & (2 * query_length * length > _LARGE)).tolist():
         query = query_tokens[query_starts[row[pair_number]] : query_starts[row[pair_number] + 1]]
-        answer = passage_tokens[passage_starts[passage[pair_number]] : passage_starts[passage[pair_number] + 1]]
+        answer = passage_tokens[
+            passage_starts[passage[pair_number]] : passage_starts[passage[pair_number] + 1]
+        ]
         cells = _cells(query, answer, symmetrise=symmetrise)
         if cells > _LARGE:
             large.append(_Large(source.name, int(number[pair_number]) + 1, len(query), len(answer), cells))

@@ -86,7 +86,7 @@ def train_model1(
     """
     check_threads(threads)
     out = Path(out)
-    FOLDER.check_place(out)
+    FOLDER.check_output(out)
     work = out / TRAINING
     refuse_foreign(work)
     if not resume:

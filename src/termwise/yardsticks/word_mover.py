@@ -126,7 +126,7 @@ class WordMoverScorer(BasePairScorer):
         return scores + 0.0  # no negative zero
 
     def _distribution(self, text: str) -> _Distribution:
-        rows = [row for word in self._analyzer.tokens(text) if (row := self._words.place(word)) is not None]
+        rows = [row for word in self._analyzer.tokens(text) if (row := self._words.row(word)) is not None]
         distinct_rows, counts = np.unique(np.array(rows, dtype=np.int64), return_counts=True)
         return _Distribution(distinct_rows, counts / max(1, len(rows)))
 

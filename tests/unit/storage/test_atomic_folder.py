@@ -22,7 +22,7 @@ def test_free_places(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
     for place in ("new", "empty", "link", "new/deeper"):
-        KIND.check_place(tmp_path / place)
+        KIND.check_output(tmp_path / place)
         KIND.refuse_finished(tmp_path / place)
     assert not (tmp_path / "new").exists()
 
@@ -42,7 +42,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path, place: str, reason: str) -> Non
     (tmp_path / "file").write_text("")
     for base in (None, tmp_path / "loop"):
         with pytest.raises(StorageError, match="the pot cannot be written") as caught:
-            KIND.check_place(tmp_path / place, base=base)
+            KIND.check_output(tmp_path / place, base=base)
         assert dict(caught.value.facts) == {"path": str(tmp_path / place), "reason": reason}
         assert "`out=DIR`" in caught.value.fixes[0]
 
@@ -51,14 +51,14 @@ def test_what_it_starts_from_is_known_behind_links(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "link").symlink_to("base")
     with pytest.raises(ForeignFolderError, match="overwrite the base"):
-        KIND.check_place(tmp_path / "link" / "mine", base=tmp_path / "base")
+        KIND.check_output(tmp_path / "link" / "mine", base=tmp_path / "base")
 
 
 def test_one_that_is_finished(tmp_path: Path) -> None:
     (tmp_path / "lid.npy").write_text("")
     KIND.refuse_finished(tmp_path)
     (tmp_path / "pot.json").write_text("{}")
-    KIND.check_place(tmp_path)
+    KIND.check_output(tmp_path)
     with pytest.raises(ForeignFolderError, match="already holds a pot") as caught:
         KIND.refuse_finished(tmp_path)
     assert dict(caught.value.facts) == {"folder": tmp_path, "found": "pot.json"}

@@ -154,7 +154,7 @@ def convert_checkpoint(
     check("folder", folder, isinstance(folder, str | Path), "a folder")
     check_path("out", out)
     check("expansion", expansion, isinstance(expansion, Expansion | None), "an Expansion, or None")
-    FOLDER.check_place(Path(out), base=folder)
+    FOLDER.check_output(Path(out), base=folder)
     FOLDER.refuse_finished(Path(out))
     collection = None if floors_from is None else open_collection(floors_from)
     say(f"reading the checkpoint {folder}")

@@ -84,7 +84,7 @@ def check_folder(model: AtomicFolder, out: Path, *, resume: bool, base: str | Pa
     ForeignFolderError
         If `out` holds something else, the base, a run although `resume` is false, or a model without a run.
     """
-    model.check_place(out, base=base)
+    model.check_output(out, base=base)
     work = out / model.kept
     if not resume:
         refuse_taken(work)
