@@ -206,9 +206,14 @@ class DataError(TermwiseError):
 
 
 class MissingFileError(DataError):
-    """A path that does not exist or cannot be read."""
+    """A path that does not exist or cannot be read; `of` builds the error from that of the system."""
 
     slug = "missing-file"
+
+    @classmethod
+    def of(cls, message: str, path: Path, error: OSError, *, fixes: Iterable[str] = ()) -> MissingFileError:
+        """Build the error for a file that the system cannot read, with the reason."""
+        return cls(message, facts=[("file", path), ("reason", error.strerror or error)], fixes=fixes)
 
 
 class MalformedRecordError(DataError):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from termwise.cli.judged import exclusion, missing_rule, read_runs, tie_rule
+from termwise.cli.judged import exclusion, read_runs, tie_rule
 from termwise.cli.options import (
     DEFAULT_MEASURES,
     ExcludeSeed,
@@ -16,6 +16,7 @@ from termwise.cli.options import (
     Missing,
     Ties,
     argument,
+    choice,
     option,
 )
 from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
@@ -40,7 +41,7 @@ def command(
     evaluator = Evaluator(
         read_qrels(qrels),
         measures or DEFAULT_MEASURES,
-        missing=missing_rule(missing),
+        missing=choice("--missing", missing, ("zero", "skip")),
         exclude=exclusion(exclude_seed),
         ties=tie_rule(ties),
     )

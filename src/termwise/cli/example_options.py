@@ -97,9 +97,7 @@ def _text_of(file: Path) -> str:
             )
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise MissingFileError(
-            "the text cannot be read", facts=[("file", file), ("reason", error.strerror or error)]
-        ) from error
+        raise MissingFileError.of("the text cannot be read", file, error) from error
     except Misfit as error:
         raise MalformedRecordError(
             "the file is not a text file",

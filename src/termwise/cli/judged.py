@@ -48,11 +48,6 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     return runs
 
 
-def missing_rule(text: str) -> Literal["zero", "skip"]:
-    """Return the value of ``--missing``."""
-    return choice("--missing", text, ("zero", "skip"))  # type: ignore[no-any-return]
-
-
 def tie_rule(text: str) -> Literal["ranking", "trec_eval"]:
     """Return the value of ``--ties``."""
     return "trec_eval" if choice("--ties", text, ("ranking", "trec-eval")) == "trec-eval" else "ranking"

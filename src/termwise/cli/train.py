@@ -209,9 +209,7 @@ def _card_facts(path: Path) -> dict[str, Any]:
         if not isinstance(facts, dict):
             raise ValueError("it is JSON, but not an object")
     except OSError as error:
-        raise MissingFileError(
-            "the facts for the model card cannot be read", facts=[("file", path), ("reason", error.strerror)]
-        ) from error
+        raise MissingFileError.of("the facts for the model card cannot be read", path, error) from error
     except ValueError as error:
         raise MalformedRecordError(
             "the facts for the model card are not a JSON object",

@@ -98,7 +98,7 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
         return PythonDocumentation()
     path = Path(spec)
     if isdir(path):
-        return JsonLinesCollection(path.resolve().name, corpus_file(path), chosen)
+        return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen)
     if not exists(path):
         raise MissingFileError(
             "there is no such collection",
@@ -124,11 +124,6 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
 def content_suffix(path: Path) -> str:
     """Return the ending of a file name in lower case, without ``.gz``."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-def corpus_file(folder: Path) -> Path:
-    """Return the corpus of a BEIR folder; a plain file is preferred to a compressed one."""
-    return folder_file(folder, "corpus.jsonl")
 
 
 def folder_file(folder: Path, name: str) -> Path:

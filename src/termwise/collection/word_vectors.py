@@ -148,9 +148,7 @@ def _of_array(path: Path) -> WordTable:
     try:
         vectors = np.load(path, allow_pickle=False)
     except OSError as error:
-        raise MissingFileError(
-            "a file cannot be read", facts=[("file", path), ("reason", error.strerror or error)]
-        ) from error
+        raise MissingFileError.of("a file cannot be read", path, error) from error
     except (ValueError, EOFError, MemoryError) as error:
         reason = str(error).partition(". ")[0]  # the rest explains how to load pickled objects
         raise DataError(

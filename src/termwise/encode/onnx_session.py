@@ -319,9 +319,7 @@ def _check_self_contained(path: Path) -> None:
             fixes=["export the encoder again"],
         ) from None
     except OSError as error:
-        raise MissingFileError(
-            "the network cannot be read", facts=[("file", path), ("reason", error.strerror)]
-        ) from error
+        raise MissingFileError.of("the network cannot be read", path, error) from error
     if external:
         raise ModelFormatError(
             "the network keeps weights in other files, which the manifest does not cover",

@@ -203,9 +203,7 @@ class PrecomputedRows:
         except Misfit as misfit:
             raise _corrupt(path, f"it is {misfit.seen}") from None
         except OSError as error:
-            raise MissingFileError(
-                "the file of rows cannot be read", facts=[("file", path), ("reason", error.strerror)]
-            ) from error
+            raise MissingFileError.of("the file of rows cannot be read", path, error) from error
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}

@@ -5,7 +5,7 @@ from termwise.evaluate.contrast import Contrast, Correction, Criterion, Test, Ve
 from termwise.evaluate.evaluation import Counts, Evaluation, Evaluator, MissingRule, TieRule, evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
 from termwise.evaluate.latency import Latency, LatencySummary
-from termwise.evaluate.latex import comparison_latex, evaluation_latex
+from termwise.evaluate.latex import comparison_latex
 from termwise.evaluate.measures import measure_names, parse_measures
 from termwise.evaluate.multiple_testing import benjamini_hochberg, bonferroni, holm
 from termwise.evaluate.tables import (
@@ -52,7 +52,6 @@ __all__ = [
     "conventions",
     "evaluate",
     "evaluation_html",
-    "evaluation_latex",
     "evaluation_text",
     "holm",
     "latency_table",

@@ -14,7 +14,7 @@ from termwise.evaluate.comparison import Comparison
 from termwise.evaluate.contrast import DEFAULT_CRITERION, Criterion
 from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import format_value
-from termwise.evaluate.tables import best_averages, check_comparable, conventions, measure_style
+from termwise.evaluate.tables import best_averages, conventions, measure_style
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -43,21 +43,6 @@ def escape(text: str) -> str:
     bm25\_k1=0.9 \& 50\%
     """
     return "".join(_ESCAPES.get(c, c if c.isprintable() else " ") for c in text)
-
-
-def evaluation_latex(evaluations: Sequence[Evaluation], *, label: str = "tab:evaluation") -> str:
-    r"""Write the averages of runs as a LaTeX table.
-
-    Parameters
-    ----------
-    evaluations : sequence of Evaluation
-        At least one, all with the same measures.
-    label : str, optional
-        Label for ``\ref``; other characters than letters, digits and ``:.-`` are removed.
-    """
-    check_comparable(evaluations)
-    caption = " ".join(escape(note) for note in conventions(evaluations))
-    return _table(evaluations, {}, {}, caption, label)
 
 
 def comparison_latex(

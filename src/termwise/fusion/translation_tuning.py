@@ -274,7 +274,10 @@ class _Validation:
                 facts=[("queries", len(query_ids)), ("folds", folds)],
                 fixes=["set `folds=0` for no estimate"],
             )
-        shuffled = sorted(range(len(query_ids)), key=lambda place: _digest(query_ids[place]))
+        digests = [
+            hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest() for query_id in query_ids
+        ]
+        shuffled = sorted(range(len(query_ids)), key=lambda place: digests[place])
         part = np.empty(len(query_ids), dtype=np.int64)
         part[shuffled] = np.arange(len(query_ids)) % folds
         self._judged = judged
@@ -293,7 +296,3 @@ class _Validation:
     def estimate(self) -> float:
         """Return the mean over all judged queries."""
         return sum(self._sums) / self._judged
-
-
-def _digest(query_id: str) -> bytes:
-    return hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest()

@@ -275,10 +275,8 @@ class Fusion:
             with path.open("rb") as file:
                 data = file.read(MAX_FILE + 1)
         except OSError as error:
-            raise MissingFileError(
-                "the file of weights cannot be read",
-                facts=[("file", path), ("reason", error.strerror or error)],
-                fixes=["write one with `learn()`"],
+            raise MissingFileError.of(
+                "the file of weights cannot be read", path, error, fixes=["write one with `learn()`"]
             ) from error
         return _parsed(data, path)
 

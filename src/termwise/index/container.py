@@ -316,10 +316,8 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
                 raise corrupt(path, min(size, length), f"{length} bytes", f"{size} bytes")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except OSError as error:
-        raise MissingFileError(
-            "a file of the index cannot be opened",
-            facts=[("file", path), ("reason", error.strerror)],
-            fixes=[REBUILD],
+        raise MissingFileError.of(
+            "a file of the index cannot be opened", path, error, fixes=[REBUILD]
         ) from error
 
 

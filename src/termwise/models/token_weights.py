@@ -57,9 +57,10 @@ def _from_json(path: Path) -> dict[str, float]:
     try:
         loaded = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
     except OSError as error:
-        raise MissingFileError(
+        raise MissingFileError.of(
             "the file of token weights cannot be read",
-            facts=[("file", path), ("reason", error.strerror or error)],
+            path,
+            error,
             fixes=["set `idf=FILE` to the path of an idf.json"],
         ) from error
     except (ValueError, RecursionError) as error:

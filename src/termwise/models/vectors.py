@@ -126,9 +126,7 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> JsonV
     try:
         found = path.exists()
     except OSError as error:
-        raise MissingFileError(
-            "the file of weights cannot be read", facts=[("file", path), ("reason", error.strerror)]
-        ) from error
+        raise MissingFileError.of("the file of weights cannot be read", path, error) from error
     if not found:
         raise MissingFileError("there is no such file of weights", facts=[("file", path)])
     if path.is_dir():

@@ -259,9 +259,7 @@ def _arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     except _DAMAGED as error:
         raise _bad(path, "the file is not a NumPy archive, or is damaged", "an .npz file", error) from error
     except OSError as error:
-        raise MissingFileError(
-            "the file of weights cannot be read", facts=[("file", path), ("reason", error.strerror or error)]
-        ) from error
+        raise MissingFileError.of("the file of weights cannot be read", path, error) from error
     layout = arrays.get("format", np.array(b"csr")).tolist()
     if layout not in (b"csr", "csr"):
         raise _bad(path, "the matrix is not stored by rows", "format csr", layout)

@@ -220,10 +220,8 @@ class ModelFolders:
         except Misfit as misfit:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
         except OSError as error:
-            raise MissingFileError(
-                f"a file of the {self.noun} cannot be read",
-                facts=[("file", path), ("reason", error.strerror)],
-                fixes=self.repairs,
+            raise MissingFileError.of(
+                f"a file of the {self.noun} cannot be read", path, error, fixes=self.repairs
             ) from error
 
     def read(self, path: Path, most: int) -> bytes:

@@ -15,7 +15,6 @@ from termwise.evaluate import (
     contrast_table,
     conventions,
     evaluate,
-    evaluation_latex,
     evaluation_text,
     latency_table,
     methods,
@@ -196,12 +195,6 @@ def test_latex_between_all_pairs():
     assert "paired t-test, no correction, $p < 0.05$" in text
 
 
-def test_latex_of_an_evaluation():
-    text = evaluation_latex([evaluate(run_at("r", [1] * 12), QREL, ["RR", "AP(rel=2)"])])
-    assert r"  r & 1.0000 & 0.0000 \\" in text  # nothing to be best of
-    assert r"\caption{Averages over 12 queries; equal scores in the order of the ranking.}" in text
-
-
 def test_latex_escapes_every_special_character():
     assert escape(r"\{}$&#%_~^<>|") == (
         r"\textbackslash{}\{\}\$\&\#\%\_\textasciitilde{}\textasciicircum{}"
@@ -214,6 +207,5 @@ def test_evaluations_that_cannot_share_a_table_are_refused():
     one = evaluate(run_at("r", [1] * 12), QREL, ["RR"])
     other = evaluate(run_at("s", [1] * 12), QREL, ["AP"])
     for together in ([], [one, other], [one, one]):
-        for report in (evaluation_text, evaluation_latex):
-            with pytest.raises(ParameterError):
-                report(together)
+        with pytest.raises(ParameterError):
+            evaluation_text(together)
