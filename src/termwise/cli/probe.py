@@ -206,5 +206,5 @@ def command(
             note_replaced_scores(EarlierReport(out, previous), report)
         note(f"{out}: open {out / 'report.html'}")
     elif report_folder is None and not as_json:
-        note("--out DIR writes a page with every probe, its best examples, and tables")
+        note("--out DIR writes a report: a page with example pairs for every probe, and tables")
     check_report(assertions, report, unchanged_since=unchanged_since)

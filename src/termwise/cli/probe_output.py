@@ -198,8 +198,8 @@ def _tie_lines(report: dict[str, Any]) -> Iterator[str]:
     names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"].get("delta") == 0]
     if names:
         yield (
-            f"{_few(names)}: half of the neighbours at the top of a ranking have equal scores, so every difference "
-            "counts; --delta NUMBER sets another tie threshold"
+            f"{_few(names)}: half of the neighbours at the top of the rankings have equal scores, so δ is 0; "
+            "--delta NUMBER sets another tie threshold"
         )
 
 
@@ -231,7 +231,7 @@ def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[st
     for one in report["scorers"]:
         was = known.get(one["name"], one)
         if was["fingerprint"] != one["fingerprint"]:
-            yield f"{one['name']} is another ranker than in {folder}, or has other settings"
+            yield f"{one['name']}: the ranker or its settings differ from those in {folder}"
         if was["reading"] != one["reading"]:
             yield f"{one['name']}: the tie threshold δ differs from that in {folder}"
     for name, was in before["facts"].items():

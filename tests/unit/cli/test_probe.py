@@ -96,7 +96,7 @@ def test_a_median_gap_of_0_is_noted(folder, monkeypatch, capsys):
     given = ["bm25", "python:coarse:score", "--judged", folder, *SUITE]
     assert probe(*given) == 0
     err = capsys.readouterr().err
-    assert "\nscore: half of the neighbours at the top of a ranking have equal scores" in err
+    assert "\nscore: half of the neighbours at the top of the rankings have equal scores" in err
     assert probe(*given, "--delta", "0") == 0
     assert "equal scores" not in capsys.readouterr().err
 
@@ -150,7 +150,7 @@ def test_a_report_is_resumed_and_compared(folder, tmp_path, capsys):
     assert f"seed: 0 in {out}, 1 now" in capsys.readouterr().err
     assert probe("bm25,b=0.1", "--judged", folder, *SUITE, "--against", out, "--json", "--delta", "0.2") == 0
     err = capsys.readouterr().err
-    assert f"bm25 is another ranker than in {out}, or has other settings" in err
+    assert f"bm25: the ranker or its settings differ from those in {out}" in err
     assert f"bm25: the tie threshold δ differs from that in {out}" in err
 
 
@@ -173,15 +173,15 @@ def test_a_report_is_read_without_scoring(folder, tmp_path, capsys):
 
     given = ["--judged", folder, "--delta", "0", *SUITE]
     assert probe("bm25", *given, "--out", tmp_path / "old") == 0
-    asked, _ = capsys.readouterr()
+    tables, _ = capsys.readouterr()
     assert probe("bm25=bm25,analyzer=whitespace", *given, "--out", tmp_path / "new") == 0
     capsys.readouterr()
     assert read("--report", tmp_path / "old") == 0
-    assert capsys.readouterr().out == asked
+    assert capsys.readouterr().out == tables
     assert read("--report", tmp_path / "new", "--against", tmp_path / "old") == 0
-    told = capsys.readouterr().err
-    assert "bm25 is another ranker" in told
-    assert "changed" in told
+    changes = capsys.readouterr().err
+    assert "bm25: the ranker or its settings differ" in changes
+    assert "changed" in changes
     assert read("--report", tmp_path / "old", "--fail-if", "stuffing-append-1@pets>0") == 5
     capsys.readouterr()
     assert read("--report", tmp_path / "old", "--json") == 0
@@ -229,7 +229,7 @@ def test_skipped_probes_are_noted(folder, tmp_path, capsys):
     assert any(line.startswith("skipped for mine: ") and "such as" in line for line in told)
     assert probe(path, "bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--json") == 0
     assert capsys.readouterr().err.splitlines()[0] == (
-        "skipped for mine: shuffle-words@pets: the run ranks both texts of none of its samples"
+        "skipped for mine: shuffle-words@pets: the run does not rank both texts of any pair"
     )
 
 

@@ -211,7 +211,7 @@ def _run_scorer(
         samples = _known_samples(scorer, one.samples)
         reason = None
         if one.samples and not samples:
-            reason = "the run ranks both texts of none of its samples"
+            reason = "the run does not rank both texts of any pair"
         elif reference is not None and isinstance(rule, ByQuery | ByRank):
             reason = reference.mismatch(one.probe.name, samples)
         if reason is None:
