@@ -161,5 +161,5 @@ def note_weight_names(file: Path, fusion: Fusion, names: Sequence[str]) -> None:
 
 def note_same_queries(file: Path, fusion: Fusion, run: Run) -> None:
     """Warn where weights are applied to the queries that they were learned on."""
-    if fusion.learned is not None and fusion.learned.chose_on(run.rankings):
+    if fusion.learned is not None and fusion.learned.trained_on(run.rankings):
         note(f"{file}: the weights were learned on these queries; evaluate them on other queries")

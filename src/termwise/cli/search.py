@@ -160,10 +160,10 @@ def _answer(
             else example.explain(searcher, ranking.doc_ids)
         )
     if as_json:
-        for place, hit in enumerate(ranking, 1):
-            record = {"rank": place, "doc_id": hit.doc_id, "score": hit.score}
+        for position, hit in enumerate(ranking, 1):
+            record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
             if explanations is not None:
-                record["explanation"] = explanations[place - 1].to_dict()
+                record["explanation"] = explanations[position - 1].to_dict()
             print_json(record)
     elif len(ranking):
         from termwise.explain.ranking_terminal import ranking_renderable

@@ -121,10 +121,10 @@ def _print(found: dict[str, Any], word: str) -> None:
     shown.add_column("T", justify="right")
     shown.add_column("  document terms")
     shown.add_column("T", justify="right")
-    for place in range(max(len(found["asked"]), len(found["asks"]))):
+    for position in range(max(len(found["asked"]), len(found["asks"]))):
         cells: list[str] = []
         for name, margin in (("asked", ""), ("asks", "  ")):
-            here = found[name][place : place + 1]
+            here = found[name][position : position + 1]
             cells += [margin + here[0][0], f"{here[0][1]:.4f}"] if here else ["", ""]
         shown.add_row(*cells)
     console.print(shown)

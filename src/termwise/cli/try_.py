@@ -137,7 +137,7 @@ def _index_shipped_weights(
         left_out = set(encoder.missing([document.text for document in documents]))
     with progress_bar() as progress:
         searcher = build_index(
-            [document for place, document in enumerate(documents) if place not in left_out],
+            [document for position, document in enumerate(documents) if position not in left_out],
             folder,
             model=model,
             encoder=encoder,
@@ -296,10 +296,12 @@ def _side_by_side(systems: Sequence[_System], width: int) -> Table:
     for system in systems:
         table.add_column(system.label, overflow="fold")
     room = (width - len("rank")) // len(systems) - 2
-    for place in range(max(len(system.ranking) for system in systems)):
-        found = [system.ranking.doc_ids[place] if place < len(system.ranking) else "" for system in systems]
+    for position in range(max(len(system.ranking) for system in systems)):
+        found = [
+            system.ranking.doc_ids[position] if position < len(system.ranking) else "" for system in systems
+        ]
         names = [broken_name(legible_line(doc_id), room) for doc_id in found]
-        table.add_row(f"{place + 1}", *(Text(name, "bold") for name in names))
+        table.add_row(f"{position + 1}", *(Text(name, "bold") for name in names))
     return table
 
 

@@ -149,8 +149,8 @@ def _text(tuning: Tuning) -> str:
     lambdas = [f"{value:g}" for value in dict.fromkeys(cell.lambda_ for cell in tuning.cells)]
     columns = (Column("p", "p \\ lambda", "text"), *(Column(one, one, "measure") for one in lambdas))
     rows: list[tuple[str | float, ...]] = []
-    for place in range(0, len(tuning.cells), len(lambdas)):
-        row = tuning.cells[place : place + len(lambdas)]
+    for position in range(0, len(tuning.cells), len(lambdas)):
+        row = tuning.cells[position : position + len(lambdas)]
         rows.append((f"{row[0].self_translation:g}", *(cell.value for cell in row)))
     worth: list[tuple[str | float, ...]] = [
         (f"{first} alone", learned.alone[0]),

@@ -23,7 +23,7 @@ MAX_BARS = 400
 """Largest number of queries for which every bar of a plot is a separate element with a tooltip."""
 
 PLOT_LEFT, PLOT_WIDTH = 46.0, 470.0
-"""Left edge and width of the bars of a plot, in a drawing 520 wide."""
+"""Left edge and width of the bars of a plot, in a drawing of width 520."""
 
 SHARES_WIDTH = 120.0
 """Width of the bar of wins, ties and losses."""
@@ -49,7 +49,7 @@ class Axis:
     low, high : float
         Smallest and largest value, low below high.
     start, end : float
-        Positions of the two; for a vertical axis `start` is the larger.
+        Positions of `low` and `high`; for a vertical axis `start` is the larger.
     """
 
     low: float
@@ -109,7 +109,7 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: 
     Parameters
     ----------
     differences : ndarray of shape (n,), float64
-        One per query. A difference of 0 leaves an empty place.
+        One per query. A difference of 0 has no bar.
     axis : Axis
         Vertical axis that contains 0.
     names : sequence of str of length n
@@ -120,19 +120,19 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: 
     if len(order) > MAX_BARS:
         values = differences[order]
         sides: dict[Side, npt.NDArray[np.bool_]] = {"better": values > 0, "worse": values < 0}
-        paths = ((s, _path(values, np.flatnonzero(which), step, axis)) for s, which in sides.items())
+        paths = ((s, _path(values, np.flatnonzero(mask), step, axis)) for s, mask in sides.items())
         return Plot((), tuple((s, path) for s, path in paths if path), axis)
     zero = axis.place(0.0)
     gap = min(1.0, 0.2 * step)
     bars = []
-    for place, query in enumerate(order.tolist()):
+    for position, query in enumerate(order.tolist()):
         value = float(differences[query])
         if value == 0:
             continue
         end = axis.place(value)
         bars.append(
             Bar(
-                x=css_number(PLOT_LEFT + place * step + gap / 2),
+                x=css_number(PLOT_LEFT + position * step + gap / 2),
                 y=css_number(min(zero, end)),
                 width=css_number(step - gap),
                 height=css_number(abs(end - zero)),
@@ -143,14 +143,14 @@ def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: 
     return Plot(tuple(bars), (), axis)
 
 
-def _path(values: npt.NDArray[np.float64], places: npt.NDArray[np.intp], step: float, axis: Axis) -> str:
+def _path(values: npt.NDArray[np.float64], positions: npt.NDArray[np.intp], step: float, axis: Axis) -> str:
     """Draw the outline of neighbouring bars as one path; empty without bars."""
-    if len(places) == 0:
+    if len(positions) == 0:
         return ""
-    path = [f"M{css_number(PLOT_LEFT + int(places[0]) * step)} {axis.at(0.0)}"]
+    path = [f"M{css_number(PLOT_LEFT + int(positions[0]) * step)} {axis.at(0.0)}"]
     path += [
-        f"V{axis.at(float(values[place]))}H{css_number(PLOT_LEFT + (place + 1) * step)}"
-        for place in places.tolist()
+        f"V{axis.at(float(values[position]))}H{css_number(PLOT_LEFT + (position + 1) * step)}"
+        for position in positions.tolist()
     ]
     return "".join([*path, f"V{axis.at(0.0)}Z"])
 
@@ -180,13 +180,13 @@ def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -
         Count that has the full height, the same for all histograms that are compared.
     """
     bars = []
-    for place, number in enumerate(counts.tolist()):
+    for position, number in enumerate(counts.tolist()):
         height = BIN_HEIGHT * number / tallest
-        between = f"from {high * place / BINS:.3g} to {high * (place + 1) / BINS:.3g}"
+        between = f"from {high * position / BINS:.3g} to {high * (position + 1) / BINS:.3g}"
         if number:
             bars.append(
                 Bar(
-                    x=css_number(place * BIN_WIDTH + 1),
+                    x=css_number(position * BIN_WIDTH + 1),
                     y=css_number(44.0 - height),
                     width=css_number(BIN_WIDTH - 2),
                     height=css_number(height),

@@ -3,14 +3,13 @@
 All statistics come from the n per-query differences d = run - baseline of one measure.
 
 =====================  ===================================================================================
-difference             mean of d; relative: divided by the baseline's mean, None where that is 0
+difference             mean of d; relative: divided by the baseline's mean, None if that is 0
 t, p, interval, d_z    see :mod:`termwise.evaluate.paired_tests`
 wins, ties, losses     queries with d > 0, = 0, < 0
 =====================  ===================================================================================
 
-The family of the corrections is all comparisons of one measure, separately for each of the two tests:
-runs - 1 against a baseline, runs·(runs - 1)/2 for all pairs. Comparisons with an undefined p count; measures
-are not pooled.
+The family of the corrections is all comparisons of one measure, separately for each of the two tests: runs - 1 against
+a baseline, runs·(runs - 1)/2 for all pairs. Comparisons with an undefined p are included; measures are not pooled.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Comparison:
     resamples : int
         Number of sign flips and of bootstrap samples.
     seed : int
-        Seed of both.
+        Seed of the sign flips and the bootstrap samples.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -169,8 +168,8 @@ def compare(
     pairs : {"baseline", "all"}, optional
         Compare each run with the baseline, or all pairs of runs (the earlier run is the baseline of a pair).
     missing, exclude, ties
-        As in :func:`~termwise.evaluate.evaluate`. With ``missing="skip"`` only the queries that all runs
-        hold are compared, and all averages are over these queries.
+        As in :func:`~termwise.evaluate.evaluate`. With ``missing="skip"`` only queries in all runs are compared, and
+        all averages are over these queries.
     confidence : float, optional
         Level of the intervals, between 0 and 1.
     resamples : int, optional
@@ -224,8 +223,7 @@ def compare_evaluations(
     Parameters
     ----------
     evaluations : sequence of Evaluation
-        At least two, of runs with distinct names, with the same measures. The queries that all of them hold are
-        compared.
+        At least two, of runs with distinct names, with the same measures. Only queries in all evaluations are compared.
     baseline, pairs, confidence, resamples, seed
         As in :func:`compare`.
 
@@ -238,7 +236,7 @@ def compare_evaluations(
     ParameterError, UnknownNameError, DuplicateIdError
         As in :func:`compare`, or if the measures differ.
     DataError
-        If no query is in all of them.
+        If no query is in all evaluations.
 
     Examples
     --------
@@ -280,16 +278,16 @@ def _compared(
 def _contrasts(comparison: Comparison, measure: str) -> Iterator[Contrast]:
     """Yield the contrasts of one measure, with the p-values corrected for their number."""
     values = {evaluation.run: evaluation.values[measure] for evaluation in comparison.evaluations}
-    couples = list(combinations(comparison.runs, 2))
+    run_pairs = list(combinations(comparison.runs, 2))
     if comparison.pairs == "baseline":
-        couples = [(comparison.baseline, run) for run in comparison.runs if run != comparison.baseline]
+        run_pairs = [(comparison.baseline, run) for run in comparison.runs if run != comparison.baseline]
     seed, resamples = comparison.seed, comparison.resamples
-    differences = [paired_differences(values[baseline], values[run]) for baseline, run in couples]
-    t_tests = [paired_t(values[baseline], values[run]) for baseline, run in couples]
+    differences = [paired_differences(values[baseline], values[run]) for baseline, run in run_pairs]
+    t_tests = [paired_t(values[baseline], values[run]) for baseline, run in run_pairs]
     p_t = [p for _, p, _ in t_tests]
     p_permutation = [sign_flip_p(d, resamples=resamples, seed=seed) for d in differences]
     corrected = (bonferroni(p_t), holm(p_t), bonferroni(p_permutation), holm(p_permutation))
-    for number, ((baseline, run), d) in enumerate(zip(couples, differences, strict=True)):
+    for number, ((baseline, run), d) in enumerate(zip(run_pairs, differences, strict=True)):
         baseline_mean, difference = float(values[baseline].mean()), float(d.mean())
         low, high = mean_interval(d, confidence=comparison.confidence, resamples=resamples, seed=seed)
         t, _, effect_size = t_tests[number]
@@ -329,11 +327,11 @@ def _checked_baseline(
             facts=[("runs", ", ".join(names) or "none")],
             fixes=["add a second run, or evaluate the run alone"],
         )
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
         raise DuplicateIdError(
             "two runs have the same name",
-            facts=[("name", shortlist(twice))],
+            facts=[("name", shortlist(duplicates))],
             fixes=["give each run a different name: `Run(rankings, name=…)`"],
         )
     if baseline is not None and baseline not in names:
@@ -343,8 +341,8 @@ def _checked_baseline(
             f"pairs cannot be {pairs!r}", facts=[("given", repr(pairs)), ("expected", "baseline or all")]
         )
     _check_number("confidence", confidence, "a number between 0 and 1", 0 < confidence < 1, 0.95)
-    enough = 100 <= resamples <= MAX_RESAMPLES
-    _check_number("resamples", resamples, f"a whole number from 100 to {MAX_RESAMPLES}", enough, 10_000)
+    in_range = 100 <= resamples <= MAX_RESAMPLES
+    _check_number("resamples", resamples, f"a whole number from 100 to {MAX_RESAMPLES}", in_range, 10_000)
     _check_number("seed", seed, "a whole number from 0", seed >= 0, 0)
     return names[0] if baseline is None else baseline
 
@@ -359,7 +357,7 @@ def _check_number(name: str, value: float, expected: str, holds: bool, default: 
 
 
 def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
-    """Return the evaluations of the queries that all of them hold, in the same order."""
+    """Return the evaluations reduced to their common queries, in the same order."""
     shared = set(evaluations[0].query_ids).intersection(*(e.query_ids for e in evaluations[1:]))
     if not shared:
         raise DataError(

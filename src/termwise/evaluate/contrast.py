@@ -1,4 +1,4 @@
-"""The comparison of one run with another under one measure, and the criterion for calling it better or worse."""
+"""Comparison of one run with another under one measure, and the criterion for calling it better or worse."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Contrast:
     baseline_mean, run_mean, difference : float
         Averages over the queries, and the mean difference.
     relative : float or None
-        ``difference / baseline_mean``, 0.1 for ten percent more; None where that is 0.
+        ``difference / baseline_mean``, 0.1 for ten percent more; None if the baseline mean is 0.
     ci_low, ci_high : float or None
         Bounds of the confidence interval of the mean difference.
     t, p_t, p_t_bonferroni, p_t_holm : float or None
@@ -108,7 +108,7 @@ class Contrast:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Criterion:
-    """When one run is called better than another.
+    """Condition for calling one run better than another.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ class Criterion:
     correction : {"none", "bonferroni", "holm"}, optional
         Correction of its p-value for the number of comparisons.
     level : float, optional
-        A corrected p below this level shows a difference, an undefined p never does; between 0 and 1.
+        Between 0 and 1. A difference is shown if its corrected p is below this level, and never if p is undefined.
 
     Raises
     ------
     UnknownNameError
-        If there is no such test or correction.
+        If the test or the correction is unknown.
     ParameterError
         If the level is not between 0 and 1.
 

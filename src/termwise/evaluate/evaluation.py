@@ -11,18 +11,19 @@ equal scores
     ``ties="ranking"``: in the order of the ranking. ``ties="trec_eval"``: as trec_eval sorts, by descending score,
     rounded to float32, then by descending document id.
 missing query
-    Judged, but not in the run. ``missing="zero"``: it counts 0 under every measure. ``missing="skip"``: it is
-    not part of the averages. A query of the run with an empty ranking counts 0 under both rules.
+    A query with judgments that is not in the run. With ``missing="zero"`` it counts 0 under every measure; with
+    ``missing="skip"`` it is not part of the averages. A query of the run with an empty ranking counts 0 under both
+    rules.
 query without judgments
-    In the run, but not judged. It is ignored.
+    A query of the run without judgments is ignored.
 query without relevant documents
-    Judged, and no grade is 1 or more. It stays in the average with the value of trec_eval, which is 0 for every
-    measure of ranking quality (as in ir_measures). Likewise AP(rel=2) is 0 if no grade is 2 or more.
+    A query whose grades are all below 1 stays in the average with the value of trec_eval, which is 0 for every measure
+    of ranking quality (as in ir_measures). Likewise AP(rel=2) is 0 if no grade is 2 or more.
 negative grade
-    Gains nothing, like 0. Bpref and infAP treat the document as not in the pool, as trec_eval does.
+    Its gain is 0. Bpref and infAP treat the document as not in the pool, as trec_eval does.
 excluded document
-    Removed from the ranking and from the judgments before any cutoff; lower documents move up. A query that loses
-    its only judgment counts as a query without judgments.
+    The document is removed from the ranking and from the judgments before any cutoff; lower documents move up. A query
+    that loses its only judgment counts as a query without judgments.
 """
 
 from __future__ import annotations
@@ -221,8 +222,8 @@ def evaluate(
     missing : {"zero", "skip"}, optional
         Rule for judged queries that are not in the run: count 0, or leave out of the averages.
     exclude : mapping of str to str or set of str, or "id", optional
-        Documents to remove from rankings and judgments, by query: one id, several, or with ``"id"`` the
-        document whose id is that of the query.
+        Documents to remove from rankings and judgments, by query: one id or several; with ``"id"`` the document that
+        has the id of the query.
     ties : {"ranking", "trec_eval"}, optional
         Order of documents with equal scores. ``"ranking"``: the order of the ranking. ``"trec_eval"``: the whole
         ranking is sorted as trec_eval does, by descending score, rounded to float32, then by descending document id;
@@ -243,7 +244,7 @@ def evaluate(
 
     Examples
     --------
-    The document that is the query itself is found first, and excluded:
+    The query document has rank 1, and is excluded:
 
     >>> from termwise.records import Qrel, Ranking, Run
     >>> run = Run([Ranking(["seed", "b"], [9.0, 1.0], query_id="q")])
@@ -380,7 +381,7 @@ class Evaluator:
             evaluable = {query: scores for query, scores in batch.items() if query in judged}
             if evaluable:
                 for metric in evaluator.iter_calc(evaluable):
-                    if metric.query_id in evaluable:  # the others are reported with their default
+                    if metric.query_id in evaluable:  # queries outside the batch have default values
                         values[metric.measure][int(metric.query_id) - 1] = metric.value
             for query in batch.keys() - judged:
                 for measure in measures:
@@ -437,7 +438,7 @@ def _trec_eval_order(ranking: Ranking) -> list[str]:
 def _evaluators(
     measures: Sequence[Measure], table: dict[str, dict[str, int]]
 ) -> list[tuple[list[Measure], set[str], Any]]:
-    """Return groups of measures, the queries that their evaluator can measure, and the evaluator."""
+    """Return each group of measures with the queries that its evaluator can measure, and the evaluator."""
     import ir_measures
 
     highest = max(grade for grades in table.values() for grade in grades.values())
@@ -472,14 +473,14 @@ def _evaluators(
 
 
 def _provider(measure: Measure) -> Any:
-    """Return the first available provider of a measure, which is the one that ir_measures takes."""
+    """Return the first available provider of a measure, as ir_measures does."""
     import ir_measures
 
     return next(p for p in ir_measures.DefaultPipeline.providers if p.supports(measure) and p.is_available())
 
 
 def _without_relevant(measure: Measure, documents: int) -> float:
-    """Return what trec_eval computes for a query without a relevant document and a ranking of some documents."""
+    """Return the value of trec_eval for a query without relevant documents, from the length of its ranking."""
     if measure.NAME == "NumRet" and "rel" not in measure.params:
         return float(documents)
     return 1.0 if measure.NAME == "NumQ" else 0.0

@@ -47,7 +47,7 @@ def evaluation_html(
     Parameters
     ----------
     evaluations : sequence of Evaluation
-        At least one, with distinct names and the same measures.
+        One or more evaluations with distinct names and the same measures.
     title : str, optional
         Heading of the page.
     texts : mapping of str to str, optional

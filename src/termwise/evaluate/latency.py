@@ -1,7 +1,7 @@
 """Query latency in milliseconds, for encoding, scoring and both together.
 
-Encoding goes from the query text to its term weights, scoring from there to the ranking. Reading queries and writing
-results are not included.
+Encoding turns the query text into term weights, and scoring turns the term weights into a ranking. Times do not include
+reading queries and writing results.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def comparison_latex(
     criterion : Criterion, optional
         Criterion for the marks.
     label : str, optional
-        Label for ``\ref``; other characters than letters, digits and ``:.-`` are removed.
+        Label for ``\ref``; characters other than letters, digits and ``:.-`` are removed.
     """
     marks: dict[tuple[str, str], str] = {}
     letters: dict[str, str] = {}

@@ -163,8 +163,8 @@ def _parse(name: str) -> Measure:
     if cutoff is not None:
         parameters[family.AT_PARAM] = cutoff
     for key, value in parameters.items():
-        described = family.SUPPORTED_PARAMS.get(key)
-        if described is not None and described.dtype is float and type(value) is int:
+        info = family.SUPPORTED_PARAMS.get(key)
+        if info is not None and info.dtype is float and type(value) is int:
             parameters[key] = float(value)
     return _check(family(**parameters) if parameters else family, name)
 
@@ -185,12 +185,12 @@ def _unreadable(name: str) -> ParameterError:
 
 
 def _unknown(name: str, base: str) -> UnknownNameError:
-    spelt = _from_trec_eval(name)
-    if spelt is not None:
+    translated = _from_trec_eval(name)
+    if translated is not None:
         return UnknownNameError(
             f"unknown measure {name!r}",
             facts=[("given", name)],
-            fixes=[f"write {spelt}, the name in ir_measures"],
+            fixes=[f"write {translated}, the name in ir_measures"],
         )
     known = [known for known, measure in _registry().items() if _refusal(measure) is None]
     near = list(dict.fromkeys(str(_registry()[other]) for other in near_names(base, known, cutoff=0.6)))
@@ -208,10 +208,10 @@ def _from_trec_eval(name: str) -> str | None:
     from ir_measures import parse_trec_measure
 
     try:
-        spelt = parse_trec_measure(name)
+        translated = parse_trec_measure(name)
     except (ValueError, TypeError, KeyError):
         return None
-    return str(spelt[0]) if len(spelt) == 1 else None
+    return str(translated[0]) if len(translated) == 1 else None
 
 
 def _check(measure: Measure, name: str) -> Measure:
@@ -225,9 +225,9 @@ def _check(measure: Measure, name: str) -> Measure:
                 f"the measure {measure.NAME} has no parameter {key!r}",
                 facts=[("given", name), ("known", known)],
             )
-    for key, described in measure.SUPPORTED_PARAMS.items():
+    for key, info in measure.SUPPORTED_PARAMS.items():
         if key not in measure.params:
-            if described.required:
+            if info.required:
                 form = f"{measure.NAME}@10" if key == "cutoff" else f"{measure.NAME}({key}=…)"
                 raise ParameterError(
                     f"the measure {measure.NAME} needs a value of {key!r}",
@@ -237,9 +237,9 @@ def _check(measure: Measure, name: str) -> Measure:
             continue
         value = measure.params[key]
         expected = _range(key, value)
-        if not _has_type(described, value):
-            dtype = described.dtype.__name__ if described.dtype is not None else "value"
-            choices = f", one of {described.choices}" if isinstance(described.choices, list) else ""
+        if not _has_type(info, value):
+            dtype = info.dtype.__name__ if info.dtype is not None else "value"
+            choices = f", one of {info.choices}" if isinstance(info.choices, list) else ""
             expected = f"{dtype}{choices}"
         if expected is not None:
             raise ParameterError(
@@ -249,10 +249,10 @@ def _check(measure: Measure, name: str) -> Measure:
     return measure
 
 
-def _has_type(described: ParamInfo, value: Any) -> bool:
-    if described.dtype is not None and type(value) is not described.dtype:
+def _has_type(info: ParamInfo, value: Any) -> bool:
+    if info.dtype is not None and type(value) is not info.dtype:
         return False
-    return not isinstance(described.choices, list) or value in described.choices
+    return not isinstance(info.choices, list) or value in info.choices
 
 
 def _range(key: str, value: Any) -> str | None:
@@ -279,21 +279,23 @@ def _range(key: str, value: Any) -> str | None:
 def _require_provider(measure: Measure) -> None:
     import ir_measures
 
-    able = [provider for provider in ir_measures.DefaultPipeline.providers if provider.supports(measure)]
-    if any(provider.is_available() for provider in able):
+    supporting = [
+        provider for provider in ir_measures.DefaultPipeline.providers if provider.supports(measure)
+    ]
+    if any(provider.is_available() for provider in supporting):
         return
     settings = ", ".join(f"{key}={value!r}" for key, value in measure.params.items())
     shown = f"{measure.NAME}({settings})"
-    if not able:
+    if not supporting:
         needs_grade = measure.NAME == "RBP" and "rel" not in measure.params
         raise ParameterError(
             f"no evaluator of ir_measures computes {measure.NAME} with these parameters",
             facts=[("given", shown)],
             fixes=["give the lowest relevant grade: RBP(rel=1)"] if needs_grade else [],
         )
-    fixes = [provider.install_instructions() for provider in able]
+    fixes = [provider.install_instructions() for provider in supporting]
     raise MissingExtraError(
         f"the measure {measure.NAME} needs a package that is not installed",
-        facts=[("given", shown), ("computed by", ", ".join(provider.NAME for provider in able))],
+        facts=[("given", shown), ("computed by", ", ".join(provider.NAME for provider in supporting))],
         fixes=[fix for fix in fixes if fix],
     )

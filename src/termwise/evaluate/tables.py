@@ -111,7 +111,7 @@ def measure_style(measure: str) -> NumberStyle:
 
 
 def best_averages(evaluations: Sequence[Evaluation]) -> dict[str, str]:
-    """Return the best average of each measure as it is written, for two or more runs; else nothing."""
+    """Return the best average of each measure, formatted; empty for a single run."""
     best = {}
     for measure in evaluations[0].measures if len(evaluations) > 1 else ():
         known = [mean for e in evaluations if (mean := e.means[measure]) is not None]
@@ -344,7 +344,7 @@ def evaluation_text(evaluations: Sequence[Evaluation], *, per_query: bool = Fals
     Parameters
     ----------
     evaluations : sequence of Evaluation
-        At least one, all with the same measures.
+        One or more evaluations with the same measures.
     per_query : bool, optional
         Write the table of queries before the averages.
     """

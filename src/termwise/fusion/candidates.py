@@ -33,7 +33,7 @@ class Candidates:
     ----------
     query_id : str
     doc_ids : tuple of str of length n
-        Documents in the order of the first run, then those that only the second ranks, and so on.
+        Documents in the order of the first run, followed by the new documents of the second, and so on.
     scores : ndarray of shape (runs, n), float64
         Scaled scores, with missing scores filled in.
     positions : ndarray of shape (runs, n), int32
@@ -70,8 +70,8 @@ def weighted_sum(scores: Floats, weights: Sequence[float]) -> Floats:
 def tie_order(positions: npt.NDArray[np.int32], weights: Sequence[float]) -> npt.NDArray[np.int64]:
     """Return the order of documents with equal scores.
 
-    It is the order of the first run, then of documents that only the next run ranks, and so on; runs with weight 0
-    come last.
+    It is the order of the first run, followed by the new documents of the next run, and so on; runs with weight 0 come
+    last.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def gather(
     Yields
     ------
     Candidates
-        In the order of the queries of the first run, then those that only the second has, and so on.
+        In the order of the queries of the first run, followed by the new queries of the second, and so on.
     """
     if not runs:
         raise ParameterError("there is no run to fuse", fixes=["give one or more runs"])
@@ -143,7 +143,7 @@ def _candidates(
     documents: FusedDocuments,
 ) -> Candidates:
     ranked = [
-        {doc_id: place for place, doc_id in enumerate(run[query_id].doc_ids)} if query_id in run else {}
+        {doc_id: position for position, doc_id in enumerate(run[query_id].doc_ids)} if query_id in run else {}
         for run in runs
     ]
     chosen = list(ranked[0])
@@ -168,7 +168,7 @@ def _missing_score(
 ) -> float:
     """Return the score of documents that the run does not rank."""
     if len(scores) == 0 or known.all():
-        return 0.0  # any constant: the run ranks none of the documents, or all
+        return 0.0  # any constant, because the run ranks none or all of the documents
     lowest = float(scores.min())
     if missing == "minimum":
         return lowest

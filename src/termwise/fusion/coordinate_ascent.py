@@ -1,7 +1,7 @@
 """Coordinate ascent over the weights of several runs, with restarts.
 
-The method is that of RankLib, used by Boytsov & Kolter (ECIR 2021): take one run after another, change its weight while
-the other weights keep their proportions, accept improvements, and stop when a round over all runs brings none.
+The method is that of RankLib, used by Boytsov & Kolter (ECIR 2021): change the weight of one run after another, keep
+the proportions of the other weights, accept improvements, and stop after a round over all runs without an improvement.
 Differences to RankLib:
 
 - The best weight of a run is found exactly, not by doubling steps. Changing one weight is a line search from the other
@@ -70,7 +70,7 @@ def ascent(
     Returns
     -------
     Ascent
-        Best start, the first among equally good ones.
+        Result of the best start; the first if several are equal.
 
     Raises
     ------
@@ -103,19 +103,21 @@ def _climb(
 ) -> tuple[tuple[float, ...], float]:
     weights, value = start, objective.value(start)
     for number in range(ROUNDS):
-        before = value
+        previous = value
         for run in order:
             report(f"round {number + 1}, {objective.measure} {value:.4f}")
-            rest = _normalised([0.0 if place == run else weight for place, weight in enumerate(weights)])
+            rest = _normalised(
+                [0.0 if position == run else weight for position, weight in enumerate(weights)]
+            )
             if rest is None:
                 continue  # all other weights are 0
             for sign in (1.0, -1.0):
-                alone = [sign if place == run else 0.0 for place in range(len(weights))]
+                alone = [sign if position == run else 0.0 for position in range(len(weights))]
                 choice = _best(objective, alone, rest)
                 if choice.value > value + EQUAL:
                     value = choice.value
                     weights = weights_at(choice.alpha, alone, rest)
-        if value <= before + EQUAL:
+        if value <= previous + EQUAL:
             break
     return weights, value
 

@@ -1,13 +1,13 @@
 """Fusion of indexes into one index whose scores are weighted sums of their scores.
 
-Scores are sums over terms, and so is a weighted sum of scores:
+A score is a sum over terms, and a weighted sum of scores is also a sum over terms:
 
     w(t, D) = beta_1 * w_1(t, D) + beta_2 * w_2(t, D) + ...        floor(t) = beta_1 * floor_1(t) + ...
 
 Document biases are added in the same way. Up to quantisation, the score of every query and document in the new index is
 beta_1 times the score in the first index, plus beta_2 times that in the second, and so on.
 
-Rows are read from the forward indexes in batches, in the order of the first index. Texts are not needed.
+Rows are read from the forward indexes in batches, in the order of the first index. No texts are needed.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ def fuse_indexes(
     ...     bool(abs(fused.rank("merging", k=1).scores[0] - (0.5 * one + 2.0 * other)) < 1e-6)
     True
     """
-    _check_several(indexes)
+    _check_indexes(indexes)
     check_path("path", path)
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
-    _check_apart([index.path for index in opened], Path(path))
-    spec, weighting = _agreed_analyzer(opened), _agreed_weighting(opened)
-    counting = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
-    parts = _Parts.of([index for index, _ in counting], [share for _, share in counting])
+    _check_folders([index.path for index in opened], Path(path))
+    spec, weighting = _common_analyzer(opened), _common_weighting(opened)
+    weighted = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
+    parts = _Parts.of([index for index, _ in weighted], [share for _, share in weighted])
     query_weights = parts.query_weights() if weighting == "idf" else None
     if quantiser is None:
         kinds = {index.manifest.quantiser.kind for index in parts.indexes}
@@ -127,8 +127,8 @@ def fuse_indexes(
         progress=progress,
     ) as writer:
         # Indexes with the weight 0 are checked too, because they may be given by mistake.
-        places = {index.path: _places(opened[0], index, progress) for index in opened}
-        _write_rows(writer, opened[0], texts, parts, places, progress)
+        ordinals_of = {index.path: _matching_ordinals(opened[0], index, progress) for index in opened}
+        _write_rows(writer, opened[0], texts, parts, ordinals_of, progress)
         writer.commit(
             parts.vocabulary,
             encoder=fused_description(
@@ -167,7 +167,7 @@ class _Parts:
 
     @classmethod
     def of(cls, indexes: list[Index], weights: list[float]) -> _Parts:
-        """Number the terms of the first index first, then those that the others add."""
+        """Number the terms of the first index, then the new terms of the others."""
         numbering = Numbering()
         known: dict[str, npt.NDArray[np.int32]] = {}
         for index in indexes:
@@ -179,7 +179,7 @@ class _Parts:
             new = known[index.manifest.vocabulary]
             if index.manifest.background:
                 if len(new) < len(vocabulary):
-                    raise _biased(index, len(vocabulary))
+                    raise _missing_terms(index, len(vocabulary))
                 new = np.append(new, np.int32(len(vocabulary)))
             numbers.append(new)
         return cls(indexes, weights, vocabulary, numbers)
@@ -193,11 +193,11 @@ class _Parts:
         return floors if floors.any() else None
 
     def query_weights(self) -> npt.NDArray[np.float64]:
-        """Return the static query weight of each term, which must be the same in all indexes with the term."""
-        agreed = np.full(len(self.vocabulary), np.nan)
+        """Return the static query weight of each term; refuse different weights of one term."""
+        common = np.full(len(self.vocabulary), np.nan)
         for index, new in zip(self.indexes, self.numbers, strict=True):
             terms = new[: index.manifest.terms]
-            conflicts = np.flatnonzero(~np.isnan(agreed[terms]) & (agreed[terms] != index.query_weights))
+            conflicts = np.flatnonzero(~np.isnan(common[terms]) & (common[terms] != index.query_weights))
             if len(conflicts):
                 term = int(terms[conflicts[0]])
                 raise ParameterError(
@@ -206,29 +206,31 @@ class _Parts:
                         ("index", index.path),
                         ("term", repr(self.vocabulary.token(term))),
                         ("weight", float(index.query_weights[conflicts[0]])),
-                        ("in another", float(agreed[term])),
+                        ("in another", float(common[term])),
                         ("such terms", len(conflicts)),
                     ],
                     fixes=["build them with the same query weights", "fuse runs"],
                 )
-            agreed[terms] = index.query_weights
-        return agreed
+            common[terms] = index.query_weights
+        return common
 
-    def rows(self, places: Sequence[Ordinals], doc_ids: Sequence[str]) -> TermWeights:
+    def rows(self, ordinals_by_index: Sequence[Ordinals], doc_ids: Sequence[str]) -> TermWeights:
         """Return the weighted sums of the rows of documents, added in double precision in the order of the indexes.
 
         Parameters
         ----------
-        places : sequence of ndarray of shape (n,), int64
+        ordinals_by_index : sequence of ndarray of shape (n,), int64
             Per index, the ordinals of the documents.
         doc_ids : sequence of str of length n
-            Their identifiers, for errors.
+            Identifiers of the documents, for errors.
         """
         width = len(self.vocabulary) + 1
         keys, values = [], []
-        for index, weight, new, place in zip(self.indexes, self.weights, self.numbers, places, strict=True):
-            stored = index.weights(place)
-            row = np.repeat(np.arange(len(place)), np.diff(stored.indptr))
+        for index, weight, new, ordinals in zip(
+            self.indexes, self.weights, self.numbers, ordinals_by_index, strict=True
+        ):
+            stored = index.weights(ordinals)
+            row = np.repeat(np.arange(len(ordinals)), np.diff(stored.indptr))
             keys.append(row * width + new[stored.terms])
             values.append(weight * stored.weights.astype(np.float64))
         key, value = np.concatenate(keys), np.concatenate(values)
@@ -237,13 +239,15 @@ class _Parts:
         first = np.flatnonzero(np.diff(key, prepend=-1))
         sums = np.add.reduceat(value[order], first) if len(first) else value
         rows, terms = np.divmod(key[first], width)
-        below = np.flatnonzero(sums < 0)
-        if len(below):
-            raise self._negative(doc_ids[rows[below[0]]], int(terms[below[0]]), float(sums[below[0]]))
+        negative = np.flatnonzero(sums < 0)
+        if len(negative):
+            raise self._negative_sum(
+                doc_ids[rows[negative[0]]], int(terms[negative[0]]), float(sums[negative[0]])
+            )
         indptr = np.searchsorted(rows, np.arange(len(doc_ids) + 1))
         return TermWeights(indptr, terms, sums, self.vocabulary.id)
 
-    def _negative(self, doc_id: str, term: int, weight: float) -> WeightError:
+    def _negative_sum(self, doc_id: str, term: int, weight: float) -> WeightError:
         return WeightError(
             "a weighted sum is negative, which an index cannot store",
             facts=[
@@ -264,20 +268,24 @@ def _write_rows(
     first: Index,
     texts: Index | None,
     parts: _Parts,
-    places: dict[Path, Ordinals],
+    ordinals_of: dict[Path, Ordinals],
     progress: Progress,
 ) -> None:
     for batch, doc_ids in _identifiers(first):
-        kept = None if texts is None else [text or "" for text in texts.texts(places[texts.path][batch])]
-        writer.add_documents(doc_ids, kept)
-        there = [places[index.path][batch] for index in parts.indexes]
-        lengths = [index.lengths(place) for index, place in zip(parts.indexes, there, strict=True)]
-        for piece in _pieces(np.sum(lengths, axis=0, dtype=np.int64)):
-            writer.add_weights(parts.rows([place[piece] for place in there], doc_ids[piece]))
+        stored_texts = (
+            None if texts is None else [text or "" for text in texts.texts(ordinals_of[texts.path][batch])]
+        )
+        writer.add_documents(doc_ids, stored_texts)
+        batch_ordinals = [ordinals_of[index.path][batch] for index in parts.indexes]
+        lengths = [
+            index.lengths(ordinals) for index, ordinals in zip(parts.indexes, batch_ordinals, strict=True)
+        ]
+        for rows in _slices(np.sum(lengths, axis=0, dtype=np.int64)):
+            writer.add_weights(parts.rows([ordinals[rows] for ordinals in batch_ordinals], doc_ids[rows]))
         progress("add rows", int(batch[-1]) + 1, len(first))
 
 
-def _pieces(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+def _slices(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
     """Yield slices of documents with about `CHUNK` weights."""
     ends = np.cumsum(lengths)
     start = 0
@@ -288,8 +296,8 @@ def _pieces(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
         start = stop
 
 
-def _places(first: Index, other: Index, progress: Progress) -> Ordinals:
-    """Return the ordinals of the documents of the first index in another one."""
+def _matching_ordinals(first: Index, other: Index, progress: Progress) -> Ordinals:
+    """Return the ordinals in another index for the documents of the first index."""
     if other is first:
         return np.arange(len(first), dtype=np.int64)
     ordinals = np.empty(len(first), dtype=np.int64)
@@ -298,12 +306,12 @@ def _places(first: Index, other: Index, progress: Progress) -> Ordinals:
         progress("compare documents", int(batch[-1]) + 1, len(first))
     missing = np.flatnonzero(ordinals < 0)
     if len(missing):
-        raise _lacking(other, first, first.doc_id(int(missing[0])), len(missing))
+        raise _missing_document(other, first, first.doc_id(int(missing[0])), len(missing))
     if len(other) > len(first):
         for _, doc_ids in _identifiers(other):
             extra = np.flatnonzero(first.find_many(doc_ids) < 0)
             if len(extra):
-                raise _lacking(first, other, doc_ids[int(extra[0])], len(other) - len(first))
+                raise _missing_document(first, other, doc_ids[int(extra[0])], len(other) - len(first))
     return ordinals
 
 
@@ -314,7 +322,7 @@ def _identifiers(index: Index) -> Iterator[tuple[Ordinals, list[str]]]:
         yield batch, index.doc_ids(batch)
 
 
-def _lacking(index: Index, other: Index, doc_id: str, missing: int) -> UnknownIdError:
+def _missing_document(index: Index, other: Index, doc_id: str, missing: int) -> UnknownIdError:
     return UnknownIdError(
         "the indexes hold different documents",
         facts=[
@@ -327,7 +335,7 @@ def _lacking(index: Index, other: Index, doc_id: str, missing: int) -> UnknownId
     )
 
 
-def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
+def _common_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
     first, *others = (analyzer_of(index).spec for index in indexes)
     for index, spec in zip(indexes[1:], others, strict=True):
         if spec.fingerprint != first.fingerprint:
@@ -348,7 +356,7 @@ def _agreed_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
     return first
 
 
-def _agreed_weighting(indexes: Sequence[Index]) -> str:
+def _common_weighting(indexes: Sequence[Index]) -> str:
     first, *others = (query_weighting_of(index) for index in indexes)
     for index, weighting in zip(indexes[1:], others, strict=True):
         if weighting != first:
@@ -360,7 +368,7 @@ def _agreed_weighting(indexes: Sequence[Index]) -> str:
     return str(first)
 
 
-def _biased(index: Index, terms: int) -> VocabularyMismatchError:
+def _missing_terms(index: Index, terms: int) -> VocabularyMismatchError:
     return VocabularyMismatchError(
         "an index with a document bias must have all terms of the others",
         facts=[
@@ -372,7 +380,7 @@ def _biased(index: Index, terms: int) -> VocabularyMismatchError:
     )
 
 
-def _check_several(indexes: Sequence[str | Path | Index]) -> None:
+def _check_indexes(indexes: Sequence[str | Path | Index]) -> None:
     """Raise `ParameterError` for anything but two or more indexes."""
     usable = isinstance(indexes, Sequence) and not isinstance(indexes, str)
     usable = usable and all(isinstance(index, str | Path | Index) for index in indexes)
@@ -383,7 +391,7 @@ def _check_several(indexes: Sequence[str | Path | Index]) -> None:
         )
 
 
-def _check_apart(indexes: Sequence[Path], path: Path) -> None:
+def _check_folders(indexes: Sequence[Path], path: Path) -> None:
     """Raise `ParameterError` for an index given twice, and for a new folder inside or around an old one."""
     real = [Path(os.path.realpath(index)) for index in indexes]
     for number, index in enumerate(real):
@@ -395,7 +403,7 @@ def _check_apart(indexes: Sequence[Path], path: Path) -> None:
     for index in real:
         if new == index or index in new.parents or new in index.parents:
             raise ParameterError(
-                "the folder of the new index overlaps that of an old one",
+                "the folder of the new index overlaps the folder of an old index",
                 facts=[("new", path), ("index", index)],
                 fixes=["choose another folder"],
             )

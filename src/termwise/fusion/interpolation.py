@@ -4,7 +4,7 @@ For the scores s_1, ..., s_n of a document in n runs, scaled by :mod:`termwise.f
 
     score = w_1 * s_1 + w_2 * s_2 + ... + w_n * s_n
 
-`interpolate` has two runs, with w_1 = alpha and w_2 = 1 - alpha.
+`interpolate` fuses two runs, with w_1 = alpha and w_2 = 1 - alpha.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def fuse(
     Returns
     -------
     Run
-        Queries are in the order of the first run, then those that only the second has, and so on. Equal scores keep
-        the order of the first run, followed by documents that only the second ranks, and so on; runs with weight 0
-        come last in this order. A run with the only weight above 0 keeps its order.
+        Queries are in the order of the first run, followed by the new queries of the second, and so on. Documents with
+        equal scores are in the order of the first run, followed by the new documents of the second, and so on; runs
+        with weight 0 come last. If only one weight is above 0, the order of its run is kept.
 
     Raises
     ------
@@ -98,14 +98,15 @@ def interpolate(
     ----------
     first, second : Run
     alpha : float
-        Share of the first run, from 0 to 1; 1 gives the order of the first run, 0 that of the second.
+        Interpolation weight of the first run, from 0 to 1. 1 gives the order of the first run, 0 the order of the
+        second.
     missing, scaling, documents, name
         As in `fuse`.
 
     Returns
     -------
     Run
-        As `fuse` returns it.
+        The fused run, see `fuse`.
 
     Raises
     ------
@@ -138,7 +139,7 @@ def shares_of(alpha: float) -> tuple[float, float]:
 
 
 def checked_weights(weights: Sequence[float], runs: int) -> tuple[float, ...]:
-    """Return the weights; raise `ParameterError` unless they are one finite number per run, not all 0."""
+    """Return the weights; raise `ParameterError` unless there is one finite number per run and not all are 0."""
     if len(weights) != runs:
         raise ParameterError("weights are one per run", facts=[("weights", len(weights)), ("runs", runs)])
     wrong = [weight for weight in weights if not is_finite_number(weight)]

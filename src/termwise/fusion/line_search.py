@@ -39,17 +39,17 @@ def best_of_grid(
         values.append(objective.value(weights_at(alpha, at_one, at_zero)))
     progress("grid", len(points), len(points))
     best = max(values)
-    stretches: list[list[int]] = []
-    for place, value in enumerate(values):
+    best_ranges: list[list[int]] = []
+    for position, value in enumerate(values):
         if value >= best - EQUAL:
-            if stretches and stretches[-1][-1] == place - 1:
-                stretches[-1].append(place)
+            if best_ranges and best_ranges[-1][-1] == position - 1:
+                best_ranges[-1].append(position)
             else:
-                stretches.append([place])
-    longest = max(stretches, key=len)
+                best_ranges.append([position])
+    longest = max(best_ranges, key=len)
     chosen = longest[(len(longest) - 1) // 2]
     alpha = points[chosen]
-    return Choice(alpha, values[chosen], alpha, alpha, sum(map(len, stretches)) - 1)
+    return Choice(alpha, values[chosen], alpha, alpha, sum(map(len, best_ranges)) - 1)
 
 
 def best_on_line(
@@ -59,16 +59,16 @@ def best_on_line(
     *,
     progress: Progress = no_progress,
 ) -> Choice:
-    """Return the best point on the line, exactly.
+    """Return the exact best point on the line.
 
-    All intervals between the points where documents swap are evaluated, and also the points 0, 0.1, ..., 1, where ties
-    are most likely: tied documents have the order of the first run, which can be better than that on either side. A
-    point is chosen only if it is better than every interval.
+    All intervals between the points at which documents change their order are evaluated, and also the points 0, 0.1,
+    ..., 1, where ties are most likely: tied documents have the order of the first run, which can be better than the
+    order on either side. A point is chosen only if it is better than every interval.
     """
-    inside = objective.curve(at_one, at_zero, progress=progress).best()
-    measured = replace(inside, value=objective.value(weights_at(inside.alpha, at_one, at_zero)))
+    interval = objective.curve(at_one, at_zero, progress=progress).best()
+    evaluated = replace(interval, value=objective.value(weights_at(interval.alpha, at_one, at_zero)))
     point = best_of_grid(objective, at_one, at_zero, progress=progress)
-    return point if point.value > measured.value + EQUAL else measured
+    return point if point.value > evaluated.value + EQUAL else evaluated
 
 
 def best_share(

@@ -1,6 +1,6 @@
 """Mean of a measure over judged queries as a function of fusion weights.
 
-`RankedObjective` computes common measures with kernels and knows at which weights they change.
+`RankedObjective` computes common measures with kernels, and also the weights at which they change.
 `MeasuredObjective` computes any other measure with :mod:`termwise.evaluate`. Both give the same values.
 
 The mean is over all judged queries; a query that no run holds counts 0.
@@ -58,10 +58,10 @@ class RankedObjective:
         Number of weights.
     query_ids : tuple of str
         Judged queries.
-    held : tuple of str of length q
+    fused_query_ids : tuple of str of length q
         Judged queries with fused documents.
     indptr : ndarray of shape (q + 1,), int64
-        Start of the documents of each held query.
+        Start of the documents of each query in `fused_query_ids`.
     scores : ndarray of shape (runs, n), float64
         Scaled scores of the documents of all queries.
     positions : ndarray of shape (runs, n), int32
@@ -77,7 +77,7 @@ class RankedObjective:
     measure: str
     runs: int
     query_ids: tuple[str, ...]
-    held: tuple[str, ...]
+    fused_query_ids: tuple[str, ...]
     indptr: npt.NDArray[np.int64]
     scores: Floats
     positions: npt.NDArray[np.int32]
@@ -91,16 +91,16 @@ class RankedObjective:
         return math.fsum(self.values(weights)) / len(self.query_ids)
 
     def values(self, weights: Sequence[float]) -> Floats:
-        """Return the measure for each of the queries `held`; shape (q,)."""
-        places = np.arange(self.scores.shape[1])
+        """Return the measure for each query in `fused_query_ids`; shape (q,)."""
+        positions = np.arange(self.scores.shape[1])
         if any(weight == 0 for weight in weights):
             for first, last in zip(self.indptr[:-1], self.indptr[1:], strict=True):
                 order = tie_order(self.positions[:, first:last], weights)
-                places[first + order] = np.arange(len(order))
+                positions[first + order] = np.arange(len(order))
         return query_values(
             self.indptr,
             weighted_sum(self.scores, weights),
-            places,
+            positions,
             self.gains,
             self.norms,
             self.kind,
@@ -128,7 +128,7 @@ class RankedObjective:
             )
         steps = []
         for query, (begin, end) in enumerate(zip(self.indptr[:-1], self.indptr[1:], strict=True)):
-            progress("sweep", query, len(self.held))
+            progress("sweep", query, len(self.fused_query_ids))
             steps.append(
                 query_steps(
                     first[begin:end],
@@ -139,9 +139,9 @@ class RankedObjective:
                     self.norms[query],
                 )
             )
-        progress("sweep", len(self.held), len(self.held))
+        progress("sweep", len(self.fused_query_ids), len(self.fused_query_ids))
         return AlphaCurve(
-            self.held,
+            self.fused_query_ids,
             np.cumsum([0, *(len(alphas) for alphas, _ in steps)]),
             np.concatenate([np.zeros(0), *(alphas for alphas, _ in steps)]),
             np.concatenate([np.zeros(0), *(values for _, values in steps)]),
@@ -171,7 +171,7 @@ class MeasuredObjective:
     evaluator: Evaluator
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def fused_query_ids(self) -> tuple[str, ...]:
         """Judged queries with fused documents."""
         return tuple(query.query_id for query in self.candidates)
 
@@ -180,10 +180,10 @@ class MeasuredObjective:
         return self._evaluated(weights).means[self.measure] or 0.0
 
     def values(self, weights: Sequence[float]) -> Floats:
-        """Return the measure for each of the queries `held`; shape (q,)."""
+        """Return the measure for each query in `fused_query_ids`; shape (q,)."""
         evaluation = self._evaluated(weights)
         value_of = dict(zip(evaluation.query_ids, evaluation.values[self.measure].tolist(), strict=True))
-        return np.array([value_of[query_id] for query_id in self.held], dtype=np.float64)
+        return np.array([value_of[query_id] for query_id in self.fused_query_ids], dtype=np.float64)
 
     def _evaluated(self, weights: Sequence[float]) -> Evaluation:
         return self.evaluator.evaluate(Run([query.ranking(weights) for query in self.candidates]))
@@ -204,7 +204,7 @@ def objective_of(
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     progress: Progress = no_progress,
 ) -> Objective:
-    """Return the mean of a measure as a function of the weights of several runs.
+    """Return an objective: the mean of a measure as a function of the weights of several runs.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def check_relevant(objective: Objective) -> None:
             "the runs rank no relevant document, so all weights have the same value",
             facts=[
                 ("measure", objective.measure),
-                ("queries", shortlist(objective.held)),
+                ("queries", shortlist(objective.fused_query_ids)),
                 ("documents", len(objective.gains)),
             ],
             fixes=["give the judgments of these queries and this collection, or deeper runs"],
@@ -300,7 +300,7 @@ def _ranked(
         measure=name,
         runs=candidates[0].scores.shape[0],
         query_ids=judged,
-        held=tuple(query.query_id for query in candidates),
+        fused_query_ids=tuple(query.query_id for query in candidates),
         indptr=np.cumsum([0, *(len(query.doc_ids) for query in candidates)]),
         scores=np.concatenate([query.scores for query in candidates], axis=1),
         positions=np.concatenate([query.positions for query in candidates], axis=1),

@@ -1,9 +1,9 @@
-"""Value of the best interpolation share of each query, an upper bound for any choice of shares.
+"""Value of the best interpolation weight of each query, an upper bound for any choice of weights.
 
-For many queries a measure has the same value for many shares. `ties` selects the reported share: ``nearest``, the one
-nearest to the best share for all queries, or an end, ``smallest`` or ``largest``. It changes shares, not values.
-Documents tie where they swap, so the ends of an interval are moved inwards by `NARROW`. Queries with the same value for
-all shares are `Oracle.indifferent`.
+For many queries a measure has the same value for an interval of weights alpha. `ties` selects the reported alpha:
+``nearest`` to the best alpha for all queries, or an end of the interval, ``smallest`` or ``largest``. It does not
+change values. At the ends of an interval two documents have equal scores, so the ends are moved inwards by `NARROW`.
+Queries with the same value for every alpha are `Oracle.indifferent`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from ir_measures import Measure
 
 OracleMethod = Literal["grid", "sweep"]
-"""Evaluated shares: 0, 0.1, ..., 1, or all."""
+"""Evaluated values of alpha: all, or 0, 0.1, ..., 1."""
 
 EqualShares = Literal["nearest", "smallest", "largest"]
-"""Reported share among equally good ones."""
+"""Reported alpha among equally good values."""
 
 Floats = npt.NDArray[np.float64]
 
 HUNDREDTHS = tuple(number / 100 for number in range(101))
-"""Shares of the curve of an exact oracle."""
+"""Values of alpha in the curve of an exact oracle."""
 
 _FIRST, _SECOND = (1.0, 0.0), (0.0, 1.0)
 _QUARTILES = (25, 50, 75)
@@ -44,28 +44,28 @@ _QUARTILES = (25, 50, 75)
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """Best share of the first run per query, and the best share for all queries.
+    """Best interpolation weight of the first run per query, and the best one for all queries.
 
     Attributes
     ----------
     measure, method, ties : str
-        Maximised measure, search method, and rule for equally good shares.
+        Maximised measure, search method, and rule for equally good values of alpha.
     alpha : float
-        Best share of the first run for all queries.
+        Best interpolation weight of the first run for all queries.
     query_ids : tuple of str of length q
         Judged queries with fused documents.
     judged : int
         Number of judged queries; those that are not in `query_ids` count 0.
     alphas : ndarray of shape (q,), float64
-        Best share of each query, by the rule of `ties`.
+        Best alpha of each query, by the rule of `ties`.
     best, fixed : ndarray of shape (q,), float64
-        Value of the measure at the best share of the query, and at `alpha`.
+        Value of the measure at the best alpha of the query, and at `alpha`.
     first, second : ndarray of shape (q,), float64
-        Value of the measure with all weight on either run, over the fused documents.
+        Value of the measure for each run alone, over the fused documents.
     indifferent : ndarray of shape (q,), bool
-        Whether all shares have the same value.
+        Whether every alpha has the same value.
     places, means : ndarray of shape (p,), float64
-        Shares from 0 to 1, tenths or hundredths, and the mean over all judged queries with that share for all queries.
+        Values of alpha from 0 to 1, in steps of 0.1 or 0.01, and the mean over all judged queries with this alpha.
     """
 
     measure: str
@@ -94,10 +94,10 @@ class Oracle:
         -------
         dict
             ``measure``, ``method``, ``ties``; the numbers of ``queries`` (judged) and ``indifferent``; means of
-            ``first``, ``second``, ``fixed`` and ``oracle``; and of the best shares ``mean alpha``, the three
+            ``first``, ``second``, ``fixed`` and ``oracle``; and for the best alpha per query ``mean alpha``, the three
             ``quartiles``, and the counts ``at 0`` and ``at 1``, which depend on `ties`. ``mean alpha, others`` and
-            ``quartiles, others`` leave out indifferent queries (None without others), and ``best at 0`` and
-            ``best at 1`` count the others for which no share is better than 0 or 1.
+            ``quartiles, others`` leave out indifferent queries (None without others). ``best at 0`` and ``best at 1``
+            count the other queries for which no alpha is better than 0 or 1.
         """
         others = self.alphas[~self.indifferent]
         return {
@@ -135,18 +135,18 @@ def oracle(
     queries: QueryScales | Sequence[QueryScales | None] | None = None,
     progress: Progress = no_progress,
 ) -> Oracle:
-    """Find the best share of the first of two runs for each judged query.
+    """Find the best interpolation weight of the first of two runs for each judged query.
 
     Parameters
     ----------
     runs : sequence of Run
-        Two.
+        Two runs.
     qrels : iterable of Qrel
         The judgments.
     method : {"sweep", "grid"}, optional
-        ``sweep``: all shares, exactly, for nDCG, AP, RR, P, R and Success. ``grid``: 0, 0.1, ..., 1, for any measure.
+        ``sweep``: every alpha, exactly, for nDCG, AP, RR, P, R and Success. ``grid``: 0, 0.1, ..., 1, for any measure.
     ties : {"nearest", "smallest", "largest"}, optional
-        Reported share among equally good ones: the nearest to the best share for all queries, or an end.
+        Reported alpha among equally good values: the nearest to the best alpha for all queries, or an end.
     measure, missing, scaling, documents, queries, progress
         See `learn`.
 
@@ -184,65 +184,65 @@ def oracle(
     check_relevant(objective)
     first, second = objective.values(_FIRST), objective.values(_SECOND)
     fixed = objective.values(weights_at(chosen.alpha, _FIRST, _SECOND))
-    known = {0.0: second, 1.0: first, chosen.alpha: fixed}
-    places = TENTHS if method == "grid" else HUNDREDTHS
-    others = {a: objective.values(weights_at(a, _FIRST, _SECOND)) for a in places if a not in known}
-    curve = known | others
-    pieces = _pieces(objective, curve if method == "grid" else known, inside=method == "sweep")
-    picked = [_best(low, high, value, chosen.alpha, ties) for low, high, value in pieces]
+    evaluated = {0.0: second, 1.0: first, chosen.alpha: fixed}
+    grid = TENTHS if method == "grid" else HUNDREDTHS
+    others = {a: objective.values(weights_at(a, _FIRST, _SECOND)) for a in grid if a not in evaluated}
+    curve = evaluated | others
+    intervals = _intervals(objective, curve if method == "grid" else evaluated, inside=method == "sweep")
+    best_points = [_best(low, high, value, chosen.alpha, ties) for low, high, value in intervals]
     return Oracle(
         measure=objective.measure,
         method=method,
         ties=ties,
         alpha=chosen.alpha,
-        query_ids=objective.held,
+        query_ids=objective.fused_query_ids,
         judged=len(objective.query_ids),
-        alphas=np.array([alpha for alpha, _ in picked]),
-        best=np.array([value for _, value in picked]),
+        alphas=np.array([alpha for alpha, _ in best_points]),
+        best=np.array([value for _, value in best_points]),
         fixed=fixed,
         first=first,
         second=second,
-        indifferent=np.array([float(np.ptp(value)) <= EQUAL for _, _, value in pieces]),
-        places=np.array(places),
-        means=np.array([float(curve[alpha].sum()) / len(objective.query_ids) for alpha in places]),
+        indifferent=np.array([float(np.ptp(value)) <= EQUAL for _, _, value in intervals]),
+        places=np.array(grid),
+        means=np.array([float(curve[alpha].sum()) / len(objective.query_ids) for alpha in grid]),
     )
 
 
-def _pieces(
-    objective: Objective, known: dict[float, Floats], *, inside: bool
+def _intervals(
+    objective: Objective, evaluated: dict[float, Floats], *, inside: bool
 ) -> list[tuple[Floats, Floats, Floats]]:
-    """Return, per query, starts, ends and values of evaluated points and, with `inside`, of constant intervals."""
-    points = np.array(sorted(known))
-    values = np.stack([known[alpha] for alpha in points.tolist()])
-    pieces = []
+    """Return per query starts, ends and values of the evaluated points and, with `inside`, of constant intervals."""
+    points = np.array(sorted(evaluated))
+    values = np.stack([evaluated[alpha] for alpha in points.tolist()])
+    intervals = []
     curve = objective.curve(_FIRST, _SECOND) if inside and isinstance(objective, RankedObjective) else None
-    for query in range(len(objective.held)):
+    for query in range(len(objective.fused_query_ids)):
         low, high, value = points, points, values[:, query]
         if curve is not None:
             steps = slice(curve.indptr[query], curve.indptr[query + 1])
-            begins = curve.alphas[steps]
-            ends = np.append(begins[1:], 1.0)
-            wide = ends - begins > NARROW
-            low = np.concatenate([low, begins[wide]])
+            starts = curve.alphas[steps]
+            ends = np.append(starts[1:], 1.0)
+            wide = ends - starts > NARROW
+            low = np.concatenate([low, starts[wide]])
             high = np.concatenate([high, ends[wide]])
             value = np.concatenate([value, curve.values[steps][wide]])
             order = np.lexsort((high, low))
             low, high, value = low[order], high[order], value[order]
-        pieces.append((low, high, value))
-    return pieces
+        intervals.append((low, high, value))
+    return intervals
 
 
 def _best(low: Floats, high: Floats, value: Floats, target: float, ties: EqualShares) -> tuple[float, float]:
-    """Return the best share and its value; of an interval a share inside."""
+    """Return the best alpha, inside its interval, and its value."""
     inset = np.minimum(NARROW, (high - low) / 2)
     low, high = low + inset, high - inset
     equal = np.flatnonzero(value >= value.max() - EQUAL)
     if ties == "smallest":
-        place = equal[int(np.argmin(low[equal]))]
-        return float(low[place]), float(value[place])
+        position = equal[int(np.argmin(low[equal]))]
+        return float(low[position]), float(value[position])
     if ties == "largest":
-        place = equal[int(np.argmax(high[equal]))]
-        return float(high[place]), float(value[place])
+        position = equal[int(np.argmax(high[equal]))]
+        return float(high[position]), float(value[position])
     nearest = np.clip(target, low[equal], high[equal])
     chosen = int(np.argmin(np.abs(nearest - target)))
     return float(nearest[chosen]), float(value[equal[chosen]])

@@ -1,4 +1,4 @@
-"""Step functions of a measure over the interpolation share alpha, per query and averaged."""
+"""Step functions of a measure over the interpolation weight alpha, per query and averaged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EQUAL = 1e-9
 """Values of a measure with a smaller difference count as equal; the difference is rounding."""
 
 NARROW = 1e-9
-"""Shorter intervals of alpha are ignored: so close to a tie, rounding decides the order."""
+"""Shorter intervals of alpha are ignored, because rounding decides the order so close to a tie."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Choice:
     Attributes
     ----------
     alpha : float
-        Share of the first run.
+        Interpolation weight of the first run.
     value : float
         Mean of the measure at alpha.
     low, high : float
@@ -53,7 +53,7 @@ class AlphaCurve:
         Start of each step; the first of each query is 0. Documents tie at these points, so the value at the point
         itself may differ.
     values : ndarray of shape (s,), float64
-        Value of the query from there to its next step, or to 1.
+        Value of the query from the start of the step to the next step, or to 1.
     judged : int
         Number of judged queries; those that are not in `query_ids` count 0.
     """

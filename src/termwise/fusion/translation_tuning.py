@@ -1,9 +1,9 @@
 """Joint tuning of the parameters of IBM Model 1 and its fusion weight.
 
-The best self-translation probability p and the best background share lambda differ between collections, and depend on
+The best self-translation probability p and the best background weight lambda differ between collections, and depend on
 the first stage that Model 1 is fused with (Boytsov & Kolter, ECIR 2021, arXiv 2102.06815). For every cell of a grid of
-p and lambda, the exact best share of the first stage is found (`AlphaCurve`); the cell with the best mean wins. The
-sums over the words of documents depend on neither parameter and are computed once.
+p and lambda, the exact best interpolation weight of the first stage is computed (`AlphaCurve`), and the cell with the
+best mean is selected. The sums over the words of documents depend on neither parameter and are computed once.
 
 The value of the best cell is biased upwards, because it comes from the queries that selected the cell.
 `Learned.estimate` is a cross-validated value: the selection is repeated without each fold and measured on that fold.
@@ -50,9 +50,9 @@ class Cell:
     self_translation, lambda_ : float
         p and lambda.
     value : float
-        Mean of the measure with the best share.
+        Mean of the measure with the best interpolation weight.
     share : float
-        Best share of the first stage.
+        Best interpolation weight of the first stage.
     """
 
     self_translation: float
@@ -69,9 +69,9 @@ class Tuning:
     Attributes
     ----------
     cells : tuple of Cell
-        The grid: all lambdas of the first p, then those of the second, and so on.
+        The grid in the order of p, then of lambda.
     best : Cell
-        Cell with the highest value, the first of equal ones.
+        Cell with the highest value; the first if several are equal.
     fusion : Fusion
         Fusion of the first stage and the translation, with the tuned settings.
     """
@@ -111,7 +111,7 @@ def tune(
     first : Run
         First stage, whose documents are scored and fused.
     queries : iterable of Query
-        Queries, at least those that are judged and in the run.
+        Queries; all judged queries of the run must be among them.
     qrels : iterable of Qrel
         The judgments. The mean is over all judged queries; a query that the run does not hold counts 0.
     measure : str or ir_measures.Measure, optional
@@ -123,7 +123,7 @@ def tune(
     folds : int, optional
         Number of folds of the cross-validated estimate, at least 2; 0 for no estimate.
     name : str, optional
-        Name of the translation in the fusion.
+        Name of the translation scorer in the fusion.
     table : TunedTable, optional
         Name and identity of the translation table, stored in the fusion.
     progress : callable, optional
@@ -139,7 +139,7 @@ def tune(
         If the grid is empty or a value out of range, there are fewer queries than folds, or the measure has no exact
         sweep.
     DataError
-        If run and judgments share no query, or the run ranks no relevant document, or no document that contains or
+        If run and judgments share no query, the run ranks no relevant document, or no ranked document contains or
         translates a word of its query.
     UnknownIdError
         If a judged query of the run has no text, or a document of the run is not in the index.
@@ -150,10 +150,10 @@ def tune(
     if folds != 0:
         check_count("folds", folds, least=2)
     judgments = list(qrels)
-    gathered = _gathered(scorer, first, queries, judgments, progress)
+    gathered = _gather(scorer, first, queries, judgments, progress)
 
     def curve_of(p: float, lambda_: float) -> AlphaCurve:
-        runs = [first, _scored(gathered, p, lambda_, name)]
+        runs = [first, _score(gathered, p, lambda_, name)]
         objective = objective_of(runs, judgments, measure, missing="drop", scaling=scaling, queries=scales)
         if not isinstance(objective, RankedObjective):
             raise no_exact_sweep(objective.measure, ["set `measure='nDCG@10'`, or another of these"])
@@ -174,7 +174,7 @@ def tune(
     highest = max(cell.value for cell in cells)
     best = next(cell for cell in cells if cell.value >= highest - EQUAL)
     fusion = learn(
-        [first, _scored(gathered, best.self_translation, best.lambda_, name)],
+        [first, _score(gathered, best.self_translation, best.lambda_, name)],
         judgments,
         method="sweep",
         measure=measure,
@@ -206,7 +206,7 @@ def _checked_grid(
     return tuple((float(p), float(lambda_)) for p in self_translations for lambda_ in lambdas)
 
 
-def _gathered(
+def _gather(
     scorer: TranslationScorer,
     first: Run,
     queries: Iterable[Query],
@@ -247,7 +247,7 @@ def _gathered(
     return gathered
 
 
-def _scored(gathered: Iterable[tuple[Ranking, TranslationParts]], p: float, lambda_: float, name: str) -> Run:
+def _score(gathered: Iterable[tuple[Ranking, TranslationParts]], p: float, lambda_: float, name: str) -> Run:
     rankings = (rank_candidates(r.doc_ids, parts.scores(p, lambda_), r.query_id) for r, parts in gathered)
     return Run(rankings, name)
 
@@ -265,7 +265,7 @@ def _settings(scorer: TranslationScorer, best: Cell) -> Settings:
 
 
 class _Validation:
-    """Cross-validation over the cells: the best cell without a fold, measured on the fold."""
+    """Cross-validation: selects the best cell without a fold, and measures it on the fold."""
 
     def __init__(self, query_ids: Sequence[str], judged: int, folds: int) -> None:
         if len(query_ids) < folds:

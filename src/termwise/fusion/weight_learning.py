@@ -41,7 +41,7 @@ def learn(
     qrels : iterable of Qrel
         The judgments. The mean is over all judged queries; a query that no run holds counts 0.
     method : {"grid", "sweep", "ascent"}
-        ``grid``: the best share of the first run among 0, 0.1, ..., 1. ``sweep``: the exact best share, for nDCG, AP,
+        ``grid``: the best alpha among 0, 0.1, ..., 1. ``sweep``: the exact best alpha, for nDCG, AP,
         RR, P, R and Success, with or without a cutoff. ``ascent``: coordinate ascent from several starts, for any
         number of runs and any measure; weights can be negative.
     measure : str or ir_measures.Measure, optional
@@ -93,8 +93,8 @@ def learn(
         progress=progress,
     )
     if method == "ascent":
-        climbed = ascent(objective, seed=seed, restarts=restarts, progress=progress)
-        weights, value = climbed.weights, climbed.value
+        result = ascent(objective, seed=seed, restarts=restarts, progress=progress)
+        weights, value = result.weights, result.value
         origin: dict[str, Any] = {"seed": seed, "restarts": restarts}
     else:
         choice = best_share(objective, method, progress=progress)
@@ -102,7 +102,7 @@ def learn(
         origin = {"low": choice.low, "high": choice.high, "ties": choice.ties}
     check_relevant(objective)
     alone = tuple(
-        objective.value([float(place == run) for place in range(len(runs))]) for run in range(len(runs))
+        objective.value([float(position == run) for position in range(len(runs))]) for run in range(len(runs))
     )
     learned = Learned(
         method=method,

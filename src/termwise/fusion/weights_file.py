@@ -74,7 +74,7 @@ class Learned:
     queries_sha256 : str
         SHA-256 of the sorted identifiers of the queries, each followed by a line end.
     low, high : float or None
-        For grid and sweep: bounds of the shares of the first run with the same value.
+        For grid and sweep: bounds of the interval of alpha with the same value.
     ties : int or None
         For grid and sweep: number of other intervals or points with the same value.
     seed, restarts : int or None
@@ -103,7 +103,7 @@ class Learned:
     folds: int | None = None
     deviations: tuple[float | None, ...]
 
-    def chose_on(self, query_ids: Iterable[str]) -> bool:
+    def trained_on(self, query_ids: Iterable[str]) -> bool:
         """Return whether these are exactly the queries of the training data."""
         return hash_of_queries(query_ids) == self.queries_sha256
 
@@ -268,7 +268,7 @@ class Fusion:
         MissingFileError
             If the file cannot be read.
         DataError
-            If the file is no fusion, is damaged, or has a later format version.
+            If the file is not a fusion file, is damaged, or has a later format version.
         """
         path = Path(path)
         try:
@@ -282,7 +282,7 @@ class Fusion:
 
 
 def check_order(fusion: Fusion, names: Sequence[str]) -> None:
-    """Raise `ParameterError` if the number of names differs from that of the runs, or their order does."""
+    """Raise `ParameterError` if the names differ from those of the runs in number or order."""
     misplaced = [
         name
         for name, expected in zip(names, fusion.runs, strict=False)

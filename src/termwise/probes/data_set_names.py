@@ -37,8 +37,8 @@ def judged_source(text: str) -> JudgedSource:
     parts = rest.split(",")
     if len(parts) == 3:
         return JudgedSource(name or collection_name(parts[0]), *parts)
-    place, _, split = rest.partition(":")
-    folder = Path(place)
+    path, _, split = rest.partition(":")
+    folder = Path(path)
     if len(parts) > 1 or not folder.is_dir():
         raise UsageError(
             "a judged collection is a folder in BEIR layout, or three files",
@@ -62,7 +62,7 @@ def judged_source(text: str) -> JudgedSource:
             ],
             fixes=["name another split, `judged='DIR:SPLIT'`", _FILES],
         )
-    return JudgedSource(name or folder.resolve().name, place, place, str(judgments[split]))
+    return JudgedSource(name or folder.resolve().name, path, path, str(judgments[split]))
 
 
 def data_names() -> list[str]:

@@ -165,8 +165,8 @@ def probe_rankers(
     check("suites", suites, len(suite_names) > 0, "one suite or more: ['quick']")
     is_mapping = data is None or (isinstance(data, Mapping) and all(isinstance(name, str) for name in data))
     check("data", data, is_mapping, "a mapping from names to paths")
-    for name, place in (data or {}).items():
-        check_path(name, place)
+    for name, folder in (data or {}).items():
+        check_path(name, folder)
     paths = {"collection": collection, "candidates": candidates, "stop_words": stop_words, "out": out}
     for name, path in paths.items():
         if path is not None:

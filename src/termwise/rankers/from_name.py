@@ -1,4 +1,4 @@
-"""Opening of scorers by their specification, and the table of all kinds of scorers.
+"""Functions that open scorers by their specification, and the table of all kinds of scorers.
 
 To add a kind, write a function that takes a `ScorerSpecification` and a `ScorerContext` and returns a `TextScorer`, and
 add one line to `PREFIXES` or `FOLDERS`, and one to the table in the docstring of `open_scorer`.
@@ -44,7 +44,7 @@ class ScorerContext:
     Attributes
     ----------
     background : Background
-        Collection that gives the statistics of count models.
+        Collection with the statistics of count models.
     threads : int
         Threads of networks on the CPU.
     device : str or None
@@ -171,7 +171,7 @@ def _open_function(spec: ScorerSpecification, context: ScorerContext) -> TextSco
 
 
 def _user_fingerprint(target: str, spec: ScorerSpecification) -> str | None:
-    """Return the target and the user's version of it, as two targets may have equal versions."""
+    """Return the target and the user's version of it, because two targets may have equal versions."""
     version = spec.settings.get("fingerprint")
     return None if version is None else f"{target} {version}"
 
@@ -278,7 +278,7 @@ def _open_transformer(spec: ScorerSpecification, context: ScorerContext) -> Text
 
 
 def _is_cross_encoder(config: Path) -> bool:
-    """Whether the configuration of a transformer names a network with a classification head."""
+    """Return whether the configuration of a transformer names a network with a classification head."""
     try:
         architectures = json.loads(config.read_text(encoding="utf-8")).get("architectures") or ()
         return any(str(name).endswith("ForSequenceClassification") for name in architectures)
@@ -320,7 +320,7 @@ def _open_model(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
 
 
 def _network_options(spec: ScorerSpecification, context: ScorerContext, *others: str) -> dict[str, Any]:
-    """Return the options of every network; refuse settings that are neither these nor `others`."""
+    """Return the settings shared by all networks; refuse settings that are neither these nor `others`."""
     spec.check_settings(("device", "length", "batch", *others))
     return {
         "name": spec.name,
@@ -338,7 +338,7 @@ def _device(spec: ScorerSpecification, context: ScorerContext) -> str:
 
 @contextmanager
 def _extra(extra: str, purpose: str) -> Iterator[None]:
-    """Translate a failed import of torch or transformers into the extra that brings it."""
+    """Replace a failed import of torch or transformers by an error that names the extra to install."""
     try:
         yield
     except ImportError:

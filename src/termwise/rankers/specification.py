@@ -24,7 +24,7 @@ class ScorerSpecification(NamedTuple):
     Attributes
     ----------
     text : str
-        The specification as it was given.
+        The given specification.
     name : str or None
         Name of the scorer; None for the default.
     target : str

@@ -1,4 +1,4 @@
-"""Conversion of the scores of foreign scorers, and scores of pairs from any scorer."""
+"""Conversion of the return values of user-defined scorers, and scores of pairs from any scorer."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class CountWeigher:
     analyzer : Analyzer
         Analyzer of texts and queries.
     statistics : TokenStatistics
-        Statistics of the background collection under the same analyzer. A term that is not in the collection counts as
-        its rarest term.
+        Statistics of the background collection under the same analyzer. A term that is not in the collection has the
+        statistics of its rarest term.
     name : str, optional
         By default the name of the model.
 

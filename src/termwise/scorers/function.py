@@ -75,10 +75,10 @@ def traceback_facts(error: BaseException) -> list[tuple[str, object]]:
     return facts
 
 
-def _no_such_function(target: str, why: object) -> UsageError:
+def _no_such_function(target: str, reason: object) -> UsageError:
     return UsageError(
         "there is no such function",
-        facts=[("given", target), ("reason", why)],
+        facts=[("given", target), ("reason", reason)],
         fixes=["python:MODULE:FUNCTION, where the module is installed or lies in the current folder"],
     )
 
@@ -97,7 +97,7 @@ class FunctionScorer(BasePairScorer):
     name : str
         Name of the scorer in tables.
     fingerprint : str, optional
-        Version of the function. Scores are cached only with a fingerprint, as the function can change unnoticed.
+        Version of the function. Scores are cached only with a fingerprint, because the function can change unnoticed.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class FunctionScorer(BasePairScorer):
 
 
 def _check_signature(name: str, function: Callable[..., object]) -> None:
-    """Refuse a function that cannot be called with two arguments, where Python knows its signature."""
+    """Refuse a function that cannot be called with two arguments, if its signature is available."""
     try:
         known = signature(function)
     except (TypeError, ValueError):

@@ -4,8 +4,8 @@ Pairs are sent as JSON by POST, and the service returns numbers:
 
     {"pairs": [{"query": "...", "text": "..."}, ...]}      ->      {"scores": [1.5, ...]}
 
-``Infinity`` and ``-Infinity`` are accepted, as Python writes them. Redirects are not followed, as the redirected
-request would lack the pairs.
+``Infinity`` and ``-Infinity`` are accepted, because Python writes them. Redirects are not followed, because the
+redirected request would lack the pairs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MAX_TIMEOUT = 86_400.0
 
 _TEMPORARY = (429, 500, 502, 503, 504)
 _MAX_RESPONSE = 1 << 16, 1 << 8
-"""Largest response in bytes: a constant, and an amount for each pair."""
+"""Largest response in bytes: a constant plus an amount per pair."""
 
 _CHUNK = 1 << 16
 
@@ -74,7 +74,7 @@ _CACHE_NOTES = (
 
 
 def is_address(text: str) -> bool:
-    """Whether a text begins like the address of a service.
+    """Return whether a text begins like the address of a service.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def is_address(text: str) -> bool:
 
 class _NoRedirects(HTTPRedirectHandler):
     def redirect_request(
-        self, request: Request, answer: IO[bytes], code: int, why: str, headers: HTTPMessage, url: str
+        self, request: Request, answer: IO[bytes], code: int, reason: str, headers: HTTPMessage, url: str
     ) -> None:
         """Return no request, so that a redirect is an error."""
 
@@ -251,18 +251,18 @@ class HttpScorer(BasePairScorer):
                         raise self._unavailable(_status(error), attempt, _body(error)) from error
             except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 if attempt == TRIES:
-                    why = str(getattr(error, "reason", error)) or type(error).__name__
-                    raise self._unavailable(why, attempt) from error
+                    reason = str(getattr(error, "reason", error)) or type(error).__name__
+                    raise self._unavailable(reason, attempt) from error
             time.sleep(PAUSE * 2 ** (attempt - 1))
         raise AssertionError("unreachable")
 
-    def _unavailable(self, why: str, attempts: int, body: str = "") -> DataError:
+    def _unavailable(self, reason: str, attempts: int, body: str = "") -> DataError:
         fixes = ["check that the service runs" + _CACHE_NOTES[self.fingerprint is not None]]
-        if "timed out" in why or why == _TOO_SLOW:
+        if "timed out" in reason or reason == _TOO_SLOW:
             fixes.append(_TIMEOUT_FIX)
-        if "SSL" in why and "CERTIFICATE" not in why:
+        if "SSL" in reason and "CERTIFICATE" not in reason:
             fixes.append(_TLS_FIX)
-        facts = [("attempts", attempts), ("reason", why), *_response_facts(body)]
+        facts = [("attempts", attempts), ("reason", reason), *_response_facts(body)]
         return self._error("the service does not respond", facts, *fixes)
 
     def _refused(self, error: HTTPError) -> DataError:
@@ -311,7 +311,7 @@ def _status(error: HTTPError) -> str:
 
 
 def _body(error: HTTPError) -> str:
-    """Return the first characters of the body of an error response; nothing if it breaks off."""
+    """Return the first characters of the body of an error response; empty if the body cannot be read."""
     try:
         return _excerpt(error.read(_EXCERPT))
     except (OSError, HTTPException):
@@ -336,7 +336,7 @@ def _host(url: str) -> str:
         parts = urlsplit(url)
         if "@" in parts.netloc:
             raise ParameterError(
-                "an address cannot contain a user name or password, as reports show it",
+                "an address cannot contain a user name or password, because reports show the address",
                 facts=[("host", parts.netloc.rpartition("@")[2])],
                 fixes=[_AUTHORIZATION_FIX],
             )

@@ -1,8 +1,8 @@
 """Interpolation of two scorers with fixed z-score scales.
 
-Interpolation of rankings takes mean and deviation over the candidates of a query. A single text has no candidates. So
-the scale of each scorer is fixed: mean and standard deviation over stated candidate lists, the same lists that give the
-threshold of a probe (`termwise.probes.core.score_gaps`).
+Interpolation of rankings computes mean and deviation over the candidates of a query. A single text has no candidates.
+Therefore the scale of each scorer is fixed: mean and standard deviation over given candidate lists, which also
+determine the threshold of a probe (`termwise.probes.core.score_gaps`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Scale:
     Raises
     ------
     ParameterError
-        If they are not.
+        If a value is out of range.
     """
 
     mean: float
@@ -120,7 +120,7 @@ class MixedScorer(BasePairScorer):
 
     @property
     def fingerprint(self) -> str | None:
-        """Equal fingerprints mean equal scores; None where one of the scorers has none."""
+        """Equal fingerprints mean equal scores; None if one of the scorers has none."""
         fingerprints = [fingerprint_of(scorer) for scorer in self._scorers]
         if not all(fingerprints):
             return None

@@ -44,11 +44,11 @@ def model_scorer(
     model : str, Path or Model
         A model, its name, or the folder of an encoder or a translation table; see `termwise.build_index`.
     background : Background
-        Collection that gives the statistics. For an encoder with a power of the idf, the document frequency of a term
+        Collection for the statistics. For an encoder with a power of the idf, the document frequency of a term
         is the number of documents that contain it; an index also counts documents that were expanded with it.
     settings : dict of str to str, optional
         Parameters of a model given by name or folder. A translation table keeps all of its weights unless ``keep`` is
-        set, as nothing is stored.
+        set, because nothing is stored.
     analyzer : str or Analyzer, optional
         Analyzer of a count model; by default ``english``, or the analyzer of the table.
     name : str, optional

@@ -19,8 +19,8 @@ Pair = tuple[str, str]
 class TextScorer(Protocol):
     """Object that scores texts for a query.
 
-    Probes and re-rankers take any such object. They also use, where it has them, the methods of `PairScorer`,
-    `WindowedScorer` and `AdditiveScorer`, and the attribute ``fingerprint`` (`fingerprint_of`).
+    Probes and re-rankers take any such object. If it has the methods of `PairScorer`, `WindowedScorer` or
+    `AdditiveScorer`, or the attribute ``fingerprint`` (`fingerprint_of`), they use these too.
     """
 
     @property
@@ -44,7 +44,7 @@ class TextScorer(Protocol):
 
 
 def fingerprint_of(scorer: TextScorer) -> str | None:
-    """Return the fingerprint of a scorer; None where it has none, so that its scores must not be cached.
+    """Return the fingerprint of a scorer; None if it has none. Scores without a fingerprint must not be cached.
 
     Two scorers with equal fingerprints give equal scores.
     """
@@ -121,14 +121,14 @@ class WindowedScorer(TextScorer, Protocol):
 
 @runtime_checkable
 class PartialScorer(TextScorer, Protocol):
-    """A scorer that has scores for some pairs only, such as a run, and whose scores are ranks."""
+    """Scorer with scores for some pairs only, such as a run; its scores are ranks."""
 
     def knows(self, query: str, text: str) -> bool:
-        """Whether there is a score for the pair."""
+        """Return whether there is a score for the pair."""
 
 
 class TermScore(NamedTuple):
-    """Share of one query term in the score of a text.
+    """Contribution of one query term to the score of a text.
 
     Attributes
     ----------
@@ -146,4 +146,4 @@ class AdditiveScorer(TextScorer, Protocol):
     """Scorer whose score is a sum over query terms."""
 
     def contributions(self, query: str, text: str) -> list[TermScore]:
-        """Return the share of each query term, in vocabulary order; the shares add up to the score."""
+        """Return the contribution of each query term, in vocabulary order; the contributions add up to the score."""

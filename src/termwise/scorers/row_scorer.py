@@ -21,7 +21,7 @@ class WeightedRows(NamedTuple):
     queries, texts : TermWeights
         One row each.
     floors : ndarray of shape (V,), float64; or None
-        Contribution of an absent term, per unit of query weight; None where it is 0 for all terms.
+        Contribution of an absent term, per unit of query weight; None if it is 0 for all terms.
     token : callable
         Maps a term number to the term.
     """
@@ -110,7 +110,7 @@ class RowScorer(BasePairScorer):
         return total
 
     def contributions(self, query: str, text: str) -> list[TermScore]:
-        """Return the share of each query term; see `termwise.scorers.protocol.AdditiveScorer`."""
+        """Return the contribution of each query term; see `termwise.scorers.protocol.AdditiveScorer`."""
         check_pairs([query], [text])
         rows = self._weigher.weigh([query], [text])
         (terms, query_weights), (text_terms, text_weights) = rows.queries.row(0), rows.texts.row(0)
@@ -133,8 +133,8 @@ def distinct(values: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
     >>> distinct(["b", "a", "b"])
     (['b', 'a'], array([0, 1, 0]))
     """
-    places: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     positions = np.fromiter(
-        (places.setdefault(value, len(places)) for value in values), dtype=np.int64, count=len(values)
+        (numbers.setdefault(value, len(numbers)) for value in values), dtype=np.int64, count=len(values)
     )
-    return list(places), positions
+    return list(numbers), positions

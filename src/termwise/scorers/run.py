@@ -15,8 +15,8 @@ from termwise.scorers.protocol import BasePairScorer
 class RunScorer(BasePairScorer):
     """Scores the documents of a run by their ranks: the score is minus the rank.
 
-    Scores of a run are not comparable between queries, and a text outside the run has none. So probes can use such a
-    scorer only with unchanged documents, and with the effect rule `termwise.probes.ByRank` or a threshold of 0.
+    Scores of a run are not comparable between queries, and a text outside the run has none. Therefore probes can use
+    such a scorer only with unchanged documents, and with the effect rule `termwise.probes.ByRank` or a threshold of 0.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class RunScorer(BasePairScorer):
                     ranks.setdefault(texts[doc_id], rank)
 
     def knows(self, query: str, text: str) -> bool:
-        """Whether the run ranks this text for this query."""
+        """Return whether the run ranks this text for this query."""
         return text in self._ranks.get(query, {})
 
     def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:

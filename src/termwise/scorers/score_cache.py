@@ -63,7 +63,7 @@ class ScoreCache:
 
     @staticmethod
     def is_at(path: Path) -> bool:
-        """Whether a file is a score cache, of any version; the file is only read."""
+        """Return whether a file is a score cache of any version; the file is only read."""
         return is_cache_file(_SCORES, path)
 
     def close(self) -> None:

@@ -61,7 +61,9 @@ def score_pairs(
     scores: dict[Pair, float] = {}
     if cache is not None and fingerprint and distinct:
         cached = cache.find(fingerprint, *_columns(distinct))
-        scores = {distinct[place]: float(cached[place]) for place in np.flatnonzero(~np.isnan(cached))}
+        scores = {
+            distinct[position]: float(cached[position]) for position in np.flatnonzero(~np.isnan(cached))
+        }
     missing = [pair for pair in distinct if pair not in scores]
     stage = f"{stage}: {scorer.name}"
     if missing:

@@ -15,7 +15,7 @@ from termwise.errors import DataError, StorageError
 from termwise.validation import check_path
 
 _KEYS_PER_QUERY = 200
-"""Below the number of parameters that every build of SQLite accepts in one statement."""
+"""Number of keys per statement, below the limit of every build of SQLite."""
 
 _LOCK_TIMEOUT = 60.0
 """Seconds to wait for another process."""
@@ -48,7 +48,7 @@ class CacheSchema:
 
 
 def is_cache_file(schema: CacheSchema, path: Path) -> bool:
-    """Whether a file is empty or has the application id of this schema, of any version; the file is only read."""
+    """Return whether a file is empty or has the application id of this schema in any version; the file is only read."""
     with path.open("rb") as file:
         header = file.read(100)
     return not header or (
@@ -181,7 +181,7 @@ class SqliteCache:
         )
 
     def _replacement_fixes(self) -> list[str]:
-        """Return the fixes for an unusable file; deletion only for a file with the same application id."""
+        """Return the fixes for an unusable file; deletion is suggested only for a file with the same application id."""
         fixes = ["name another file"]
         if self._path is not None and self._path.is_file() and is_cache_file(self._schema, self._path):
             fixes.append(f"delete it: {self._schema.noun} can be computed again")

@@ -1,4 +1,4 @@
-"""Token statistics of a background collection, from which models take idf and average lengths."""
+"""Token statistics of a background collection, for the idf and average lengths of models."""
 
 from __future__ import annotations
 

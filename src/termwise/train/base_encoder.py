@@ -1,4 +1,4 @@
-"""Tokenizer and name of the encoder that training starts from."""
+"""Tokenizer and name of the initial encoder of training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from termwise.train.messages import errors_as
 from termwise.train.settings import TrainSettings
 
 _SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.A. 3.14!"
-"""Text with every character class that tokenizers of one vocabulary may treat differently."""
+"""Text with all character classes that tokenizers with the same vocabulary may treat differently."""
 
 
 def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
@@ -30,7 +30,7 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     Returns
     -------
     WordPieceAnalyzer
-        The shipped analyzer if the vocabulary is the same: an index need not store it then.
+        The shipped analyzer if the vocabulary is the same, because an index does not store a shipped analyzer.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def base_name(base: str | Path) -> str:
 
 
 def public_settings(settings: TrainSettings) -> TrainSettings:
-    """Return settings without local paths: the teacher is named instead of its folder."""
+    """Return settings without local paths: the folder of the teacher is replaced by its name."""
     return replace(settings, teacher=base_name(settings.teacher)) if settings.taught else settings
 
 

@@ -74,9 +74,9 @@ def train_encoder(
         Execution providers of the expanding network, see `OnnxSession`; the CPU by default.
     resume : bool, optional
         Continue from the last complete checkpoint, or start if there is none; damaged ones are reported and skipped. On
-        one CPU the result equals, bit for bit, that of an uninterrupted run.
+        one CPU the result equals the result of an uninterrupted run, bit for bit.
     card : mapping, optional
-        Facts for the model card that training does not know; see `card_facts`.
+        Facts for the model card, in addition to those of training; see `card_facts`.
     threads : int, optional
         For ordering and expanding passages; torch has its own setting.
     progress : callable, optional
@@ -93,7 +93,7 @@ def train_encoder(
     Raises
     ------
     ParameterError
-        If an argument has another type, or kind, settings and expansion do not go together.
+        If an argument has another type, or kind, settings and expansion are incompatible.
     TermwiseError
         If data, base, expanding encoder or folder cannot be used.
     """
@@ -203,7 +203,7 @@ def _load_expander(
     base: str | Path,
     settings: TrainSettings,
 ) -> Expander:
-    """Load the expanding network; its vocabulary must be that of the base, and its inputs long enough."""
+    """Load the expanding network; check that it has the vocabulary of the base and reads long enough inputs."""
     session.load()
     expander = Expander(session, terms=expansion.terms, counting=expansion.counting, lift=expansion.lift)
     other = session.folder.vocabulary

@@ -26,13 +26,13 @@ _OTHERS = ("onnx", "openvino")
 """Folders with the same network in formats of other libraries."""
 
 _TIMEOUT = 5.0
-"""Seconds to wait for an answer of the hub."""
+"""Seconds to wait for a response of the hub."""
 
 
 def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     """Return the options of ``from_pretrained`` for a local folder, a cached model, or a download.
 
-    Without them transformers asks the hub repeatedly when it does not answer.
+    Without these options transformers repeats its requests if the hub does not answer.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     Returns
     -------
     dict
-        Code that comes with a model is never run.
+        Options; they forbid running code of a model.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def hub_snapshot(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool 
     Returns
     -------
     Path
-        With weights, settings and tokenizer as the hub has them.
+        Folder with weights, settings and tokenizer in the layout of the hub.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def hub_snapshot(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool 
 
 
 def _files_for_torch(files: Iterable[str], weights: bool = True) -> list[str]:
-    """Select the files that torch reads; pickled weights only where there are no safetensors.
+    """Select the files that torch reads; pickled weights only if there are no safetensors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Messages of a training run, and translation of foreign errors."""
+"""Messages of a training run, and conversion of errors of other libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def silent(_: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return the first line of an error message, at most 200 characters; the type where the message is empty.
+    r"""Return the first line of an error message, at most 200 characters; the type if the message is empty.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def first_line(error: BaseException) -> str:
 def errors_as(
     kind: type[TermwiseError], message: str, *, facts: Sequence[tuple[str, object]], fixes: Sequence[str] = ()
 ) -> Iterator[None]:
-    """Turn exceptions of libraries that document no type into an error of termwise; its last fact is the reason."""
+    """Convert undocumented exceptions of a library into an error of termwise; its last fact is the reason."""
     try:
         yield
     except TermwiseError:

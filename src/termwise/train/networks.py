@@ -12,8 +12,8 @@ network             output for a text of l pieces                           sour
                     vocabulary                                              in which only documents are encoded
 ==================  ======================================================  ===========================================
 
-The head of `TildeNetwork` is applied to one position only. Applied to all positions, as in a masked language model, it
-would take a fifth of the arithmetic, and gigabytes for logits that are not used.
+The head of `TildeNetwork` is applied to one position only. If it were applied to all positions, as in a masked language
+model, it would take a fifth of the arithmetic, and gigabytes of memory for unused logits.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class TermNetwork(nn.Module):
         if enable is None:  # older versions of transformers
             enable = pretrained.gradient_checkpointing_enable
         enable({"use_reentrant": False})
-        pretrained.config.use_cache = False  # has no effect on an encoder, and causes a warning
+        pretrained.config.use_cache = False  # the cache has no effect on an encoder, and causes a warning
 
     def head_parameters(self) -> list[nn.Parameter]:
         """Return the parameters that are not part of the encoder; the decoder is its input embedding."""
@@ -148,7 +148,7 @@ class Teacher(nn.Module):
     Parameters
     ----------
     encoder : PreTrainedModel
-        With the vocabulary of the student network.
+        An encoder with the vocabulary of the student network.
     """
 
     def __init__(self, encoder: PreTrainedModel) -> None:
@@ -200,7 +200,7 @@ def untrained(kind: str, config: Any) -> TermNetwork:
         return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
     try:
         return TildeV2Network(AutoModel.from_config(config, add_pooling_layer=False))
-    except TypeError:  # an architecture without a pooling layer
+    except TypeError:  # the architecture has no pooling layer
         return TildeV2Network(AutoModel.from_config(config))
 
 

@@ -42,9 +42,9 @@ class QueryTerms:
 
 
 def likelihood_loss(logits: Tensor, rows: Tensor, terms: Tensor, kept: Tensor) -> Tensor:
-    """Compute the cross-entropy of the terms of the other side of each pair, equation 7 of the TILDE paper.
+    """Compute the cross-entropy of the terms of the other text of each pair, equation 7 of the TILDE paper.
 
-    With M kept terms, y[i, t] = 1 if the other side of pair i contains the term t, and P = sigmoid(z):
+    With M kept terms, y[i, t] = 1 if the other text of pair i contains the term t, and P = sigmoid(z):
 
         - sum over i of 1/M * sum over kept t of  y ln P + (1 - y) ln(1 - P)
 
@@ -111,7 +111,7 @@ def likelihood_scores(logits: Tensor, query_terms: QueryTerms) -> Tensor:
 
         S[q, d] = sum over occurrences i in q of  ln sigmoid(logits[d, i])
 
-    That is TILDE's query likelihood of all pairs, from the logits of the passages, of shape (D, V).
+    This is TILDE's query likelihood of all pairs, from the logits of the passages, of shape (D, V).
     """
     distinct, counts = query_terms.counts()
     return _sums(functional.logsigmoid(logits[:, distinct].float()), counts)

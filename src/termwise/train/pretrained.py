@@ -42,8 +42,8 @@ def load_encoder(base: str | Path) -> PreTrainedModel:
 def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, bool] = {}) -> PreTrainedModel:
     """Load a model in float32.
 
-    Reports of transformers are not shown: a missing head is expected before training. Missing weights of the encoder,
-    which transformers would replace by random numbers, are an error.
+    Reports of transformers are not shown, because a missing head is expected before training. Missing weights of the
+    encoder, which transformers would replace by random numbers, are an error.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
         raise ModelFormatError(
             "weights of the encoder are missing",
             facts=[("base", base), ("missing", f"{len(missing)} tensors, first {missing[0]}")],
-            fixes=["name a folder whose model.safetensors and config.json belong together"],
+            fixes=["name a folder with model.safetensors and config.json of the same network"],
         )
     return cast(PreTrainedModel, model)
 

@@ -16,7 +16,7 @@ def is_first_process() -> bool:
 
 
 def require_training() -> None:
-    """Raise `MissingExtraError` if a package that training needs is not installed."""
+    """Raise `MissingExtraError` if a package required for training is not installed."""
     for package in NEEDED:
         if find_spec(package) is None:
             raise MissingExtraError.of(package, "train", "training")

@@ -33,7 +33,7 @@ class LoopSettings(TypedSettings):
     Attributes
     ----------
     learning_rate, head_learning_rate : float
-        Learning rates of the encoder and of a new head; a head rate of 0 means that of the encoder.
+        Learning rates of the encoder and of a new head; a head rate of 0 means the rate of the encoder.
     weight_decay, warm_up, clip : float
         Weight decay of AdamW; share of the steps in which the rate rises from 0; largest norm of a gradient, 0 for no
         limit.
@@ -48,8 +48,8 @@ class LoopSettings(TypedSettings):
     save_every, validate_every : int
         Steps between checkpoints, and between validations; each validation saves a checkpoint as well.
     take : {"best", "last"}
-        Selected weights: those that rank the held-out queries best, or the last ones. The last ones are better if the
-        rate falls to 0 and the pool is too easy to distinguish checkpoints.
+        Selected weights: the best ones on the held-out queries, or the last ones. The last ones are better if the rate
+        falls to 0 and the pool is too easy to distinguish checkpoints.
     workers : int
         Processes that make batches while the network computes; 0 for none. The result does not depend on it.
     """
@@ -82,14 +82,14 @@ class LoopSettings(TypedSettings):
 class TrainSettings(LoopSettings):
     """Settings of a training run, including those of `LoopSettings`.
 
-    The defaults depend on the kind of network and are those of its paper and published code: see `for_kind`.
+    The defaults depend on the kind of network and follow its paper and published code, see `for_kind`.
 
     Attributes
     ----------
     objective : {"biqdl", "query-likelihood", "document-likelihood", "contrastive"}
         The loss; ``contrastive`` for TILDEv2 and the max-pooled encoder, the others for TILDE.
     cleaning : {"paper", "repo", "none"}
-        Terms of the vocabulary that take part, see `clean_vocabulary`.
+        Terms of the vocabulary that are used, see `clean_vocabulary`.
     document_length, query_length : int
         Largest number of pieces of a passage and of a query, special ones included; longer texts are truncated.
     epochs : int
@@ -123,7 +123,7 @@ class TrainSettings(LoopSettings):
         has no gradient; at 1 the network starts by counting matches.
     idf_power : float
         For ``contrastive``: weights are multiplied by this power of the idf of their term among the passages of the
-        source, as an index does with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for none.
+        source, as in an index with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for none.
     head_steps, head_pairs : int
         For TILDE: steps that fit the head alone before training, and the pairs of this fit; see
         `termwise.train.loop.warm_start`.
@@ -227,7 +227,7 @@ class TrainSettings(LoopSettings):
         Raises
         ------
         UnknownNameError
-            If there is no such kind or setting.
+            If the kind or a setting is unknown.
         ParameterError
             If a value has another type than its setting, is out of range, or the setting is for other kinds.
 
@@ -242,7 +242,7 @@ class TrainSettings(LoopSettings):
         return cls.parse(given or {}, defaults=_DEFAULTS[kind])
 
     def check_kind(self, kind: str) -> None:
-        """Check that the settings go with a kind of network and with each other.
+        """Check that the settings are compatible with a kind of network and with each other.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class TrainSettings(LoopSettings):
                 )
         if (self.objective == "contrastive") == (kind == "tilde"):
             raise ParameterError(
-                "the objective does not go with the kind of network",
+                "the objective is not for this kind of network",
                 facts=[("network", kind), ("objective", self.objective)],
                 fixes=["`objective='biqdl'` for tilde", "`objective='contrastive'` for the others"],
             )
@@ -328,7 +328,7 @@ _NEEDED = {
     "teacher_scale": "teacher",
     "sparsity_ramp": "sparsity",
 }
-"""Settings that have an effect only together with another one."""
+"""Settings that have an effect only together with another setting."""
 
 
 def _refuse_others(kind: str, names: Iterable[str]) -> None:
@@ -337,7 +337,7 @@ def _refuse_others(kind: str, names: Iterable[str]) -> None:
         kinds = FOR_KINDS.get(name, (kind,))
         if kind not in kinds:
             raise ParameterError(
-                f"the setting {name} does not go with the kind of network",
+                f"the setting {name} is not for this kind of network",
                 facts=[("network", kind), (f"{name} is for", ", ".join(kinds))],
                 fixes=[f"leave {name} out"],
             )

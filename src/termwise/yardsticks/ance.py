@@ -4,10 +4,11 @@
     score = v(q) . v(d)
 
 where h_<s> is the output of the last layer of RoBERTa at the first token (Xiong et al., ICLR 2021; variant FirstP for
-passages). The same network encodes query and text. 64 tokens of a query are read, as in the published code.
+passages). The same network encodes query and text. Queries are truncated to 64 tokens, as in the published code.
 
-The published networks were trained on lower-cased text: transformers 2 lower-cased for RoBERTa when configured so, and
-later versions do not. So query and text are lower-cased here unless ``lower_case=False``.
+The published networks were trained on lower-cased text: transformers 2 lower-cased the input of RoBERTa if the
+configuration said so, and later versions do not. Therefore query and text are lower-cased here unless
+``lower_case=False``.
 
 Names of the published weights: ``roberta.*``, ``embeddingHead.weight`` and ``.bias``, ``norm.weight`` and ``.bias``.
 The classifier in the same file is not used.
@@ -63,7 +64,7 @@ class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
     Attributes
     ----------
     network : AnceNetwork
-        In evaluation mode.
+        The network, in evaluation mode.
     tokenizer : tokenizer of transformers
     length : int
         Largest number of tokens of a text, special tokens included.

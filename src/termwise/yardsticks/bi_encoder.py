@@ -34,7 +34,7 @@ _FIX = "name a folder saved by SentenceTransformer, or a name on the hub"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BiEncoderScorer(NetworkScorer):
-    """Scores texts by the similarity of two vectors; vectors are cached between calls.
+    """Scores texts by the similarity of query and text vectors; vectors are cached between calls.
 
     Parameters
     ----------

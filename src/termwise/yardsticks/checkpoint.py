@@ -77,7 +77,8 @@ class Checkpoint:
         Parameters
         ----------
         kind : class of transformers
-            Its defaults are used if there is no ``config.json`` with a model type; those of BERT are bert-base-uncased.
+            Its defaults are used if there is no ``config.json`` with a model type; the defaults of BERT are
+            bert-base-uncased.
 
         Raises
         ------
@@ -123,7 +124,7 @@ class Checkpoint:
         return content
 
     def wordpiece(self, config: PretrainedConfig) -> WordPieceAnalyzer:
-        """Return the WordPiece tokenizer beside the weights, or that of bert-base-uncased if there is none.
+        """Return the WordPiece tokenizer beside the weights; without one, the tokenizer of bert-base-uncased.
 
         Raises
         ------
@@ -147,7 +148,7 @@ class Checkpoint:
         make_network : callable
             Returns the network; its random weights do not change the random state of torch.
         prefixes : mapping of str to str
-            From a prefix of names in the network to the published prefix.
+            Published prefix of tensor names, by prefix in the network.
         device : torch device
 
         Returns
@@ -226,7 +227,7 @@ def read_checkpoint(
     place : str or Path
         A file of weights, a folder with one, or a name on the Hugging Face hub.
     weights : tuple of str
-        Names of a file of weights; the first that exists in a folder is read.
+        File names of weights; the first existing file of a folder is read.
     fixes : tuple of str
         Fixes of the error for a place without weights.
 
@@ -270,7 +271,7 @@ def read_checkpoint(
 
 
 def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return the folder of a tokenizer, and its fingerprint where it is not the folder of the network.
+    """Return the folder of a tokenizer, and its fingerprint if it is not the folder of the network.
 
     Parameters
     ----------
@@ -280,8 +281,8 @@ def tokenizer_folder(tokenizer: str | Path | None, folder: Path) -> tuple[Path, 
         Folder of the network.
     """
     fixes = ("name a folder with tokenizer.json, or a name on the hub, such as google-t5/t5-base",)
-    place = folder if tokenizer is None else locate_model("tokenizer", tokenizer, fixes, weights=False)
-    return place, () if place == folder else (folder_fingerprint(place),)
+    path = folder if tokenizer is None else locate_model("tokenizer", tokenizer, fixes, weights=False)
+    return path, () if path == folder else (folder_fingerprint(path),)
 
 
 def open_tokenizer(

@@ -4,11 +4,11 @@
     score = sum over the vectors x of E(q) of the maximum of x . y over the vectors y of E(d)
 
 (Khattab & Zaharia, SIGIR 2020; Santhanam et al., NAACL 2022). The marker is [unused0] for queries, [unused1] for texts.
-A query is padded with [MASK] to 32 tokens, which have vectors too; the other tokens do not attend to them unless the
-checkpoint is configured so. Vectors of punctuation marks of the text are left out.
+A query is padded with [MASK] to 32 tokens. These have vectors too; the other tokens attend to them only if the
+configuration of the checkpoint says so. Vectors of punctuation marks of the text are left out.
 
 The published code sets excluded vectors to 0, so that a maximum is never below 0, and a score depends on the lengths of
-the other texts in the batch. Here they are left out.
+the other texts in the batch. This implementation leaves them out.
 
 Names of the published weights: ``bert.*`` and ``linear.weight``, in a folder in the layout of transformers with
 ``artifact.metadata`` (version 2), or in a ``.dnn`` file under ``model_state_dict`` (version 1).
@@ -36,7 +36,7 @@ from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, p
 METADATA = "artifact.metadata"
 
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin", "colbert.dnn")
-_FIXES = ("name a folder such as that of colbert-ir/colbertv2.0, that name on the hub, or a colbert.dnn",)
+_FIXES = ("name a downloaded folder of colbert-ir/colbertv2.0, its name on the hub, or a colbert.dnn",)
 _FRAME = 3
 """Number of special tokens of a text: [CLS], the marker and [SEP]."""
 
@@ -74,7 +74,7 @@ class ColbertSettings:
 
     @classmethod
     def of(cls, checkpoint: Checkpoint) -> ColbertSettings:
-        """Read the settings of a checkpoint; the defaults are those of the paper.
+        """Read the settings of a checkpoint; the defaults are from the paper.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
     Attributes
     ----------
     network : ColbertNetwork
-        In evaluation mode.
+        The network, in evaluation mode.
     analyzer : WordPieceAnalyzer
         The tokenizer of BERT.
     settings : ColbertSettings
@@ -162,7 +162,8 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
         ----------
         place : str or Path
             A folder in the layout of transformers, a name on the hub such as ``colbert-ir/colbertv2.0``, or a ``.dnn``
-            file. A ``.dnn`` file without a ``config.json`` and a tokenizer beside it is taken for bert-base-uncased.
+            file. For a ``.dnn`` file without a ``config.json`` and a tokenizer beside it, those of bert-base-uncased
+            are used.
         length : int, optional
             By default the value of the checkpoint, or 180.
         mask_punctuation : bool, optional
@@ -201,9 +202,9 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
         rows = [self._framed(self._query_marker, query, length) for query in queries]
         ids = np.full((len(rows), length), self._mask, dtype=np.int64)
         mask = np.full(ids.shape, int(self.settings.attend_to_mask_tokens), dtype=np.int64)
-        for place, row in enumerate(rows):
-            ids[place, : len(row)] = row
-            mask[place, : len(row)] = 1
+        for position, row in enumerate(rows):
+            ids[position, : len(row)] = row
+            mask[position, : len(row)] = 1
         device = self.network.linear.weight.device
         return list(self.network(torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)))
 
@@ -215,8 +216,8 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
         device = self.network.linear.weight.device
         vectors = self.network(*padded_tensors(rows, self._pad, device))
         return [
-            text_vectors[torch.from_numpy(places).to(device)]
-            for text_vectors, places in zip(vectors, kept, strict=True)
+            text_vectors[torch.from_numpy(positions).to(device)]
+            for text_vectors, positions in zip(vectors, kept, strict=True)
         ]
 
     def _compare(self, query: Tensor, text: Tensor) -> Tensor:

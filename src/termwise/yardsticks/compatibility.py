@@ -19,7 +19,7 @@ SPARE = 1024
 _POSITIONS_AFTER_PADDING = frozenset(
     {"camembert", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl", "xmod"}
 )
-"""Types of networks whose first position is the one after the id of the padding."""
+"""Types of networks whose first position follows the id of the padding token."""
 
 
 def fastest_device() -> str:
@@ -32,7 +32,7 @@ def torch_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(0, device=device)
-        problem = "it computes nothing" if device.type == "meta" else None
+        problem = "it cannot compute" if device.type == "meta" else None
     except (RuntimeError, AssertionError, TypeError) as error:  # the last two from builds without the device
         problem = first_line(error)
     if problem is not None:
@@ -51,7 +51,7 @@ def load_errors(noun: str, folder: Path, fixes: Sequence[str]) -> Iterator[None]
 
 
 def check_complete(noun: str, checkpoint: Path, missing: Collection[str], fixes: Sequence[str]) -> None:
-    """Raise `ModelFormatError` if weights are missing, which transformers fills with random numbers."""
+    """Raise `ModelFormatError` for missing weights, which transformers would replace by random numbers."""
     if missing:
         raise ModelFormatError(
             f"weights of the {noun} are missing, so it would rank by random numbers",
@@ -61,7 +61,7 @@ def check_complete(noun: str, checkpoint: Path, missing: Collection[str], fixes:
 
 
 def check_vocabulary(kind: str, place: str | Path, tokens: int, rows: int, *, spare: int = SPARE) -> None:
-    """Raise `ModelFormatError` if the sizes of a tokenizer and of the embeddings do not fit.
+    """Raise `ModelFormatError` if the sizes of a tokenizer and of the embeddings do not match.
 
     Parameters
     ----------

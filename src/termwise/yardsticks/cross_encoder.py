@@ -2,9 +2,9 @@
 
 BERT reads ``[CLS] query [SEP] document [SEP]``, and a linear layer over the vector of ``[CLS]`` gives one number
 (Nogueira & Cho, arXiv 1901.04085). The score is this number without the activation function of the model: a logistic
-function would round scores of good documents to 1, and does not change the order.
+function would round scores of good documents to 1, and would not change the order.
 
-Where query and document are too long together, the tokenizer truncates the longer one.
+If query and document are too long together, the tokenizer truncates the longer one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CrossEncoderScorer(NetworkScorer):
     Parameters
     ----------
     model : sentence_transformers.CrossEncoder
-        With one output.
+        A model with one output.
     name, batch, fingerprint
         See `termwise.yardsticks.network_scorer.NetworkScorer`.
 
@@ -91,7 +91,7 @@ class CrossEncoderScorer(NetworkScorer):
             A folder in the layout of transformers, or a name on the hub, such as
             ``cross-encoder/ms-marco-MiniLM-L6-v2``.
         length : int, optional
-            Largest number of tokens of query and document together; by default that of the model.
+            Largest number of tokens of query and document together; by default the limit of the model.
 
         Raises
         ------

@@ -4,8 +4,8 @@ Nogueira, Yang, Lin and Cho, arXiv 1904.08375; with T5, Nogueira and Lin, 2019. 
 token of a query is sampled from the most probable tokens, in proportion to their probabilities.
 
 Samples depend on the seed and the text only, not on other texts, their order, or the batch size. The outputs of a
-network change in their last digits with the batch, so that in rare cases a sample falls on the other side of the border
-between two tokens; with ``batch=1`` this cannot happen.
+network change in their last digits with the batch, which in rare cases changes a sampled token; with ``batch=1`` this
+cannot happen.
 """
 
 from __future__ import annotations
@@ -187,13 +187,15 @@ class Doc2Query:
         check_texts(texts)
         rows = [self._token_ids(text) if text.strip() else [] for text in texts]
         queries: list[tuple[str, ...]] = [()] * len(texts)
-        order = [place for place in np.argsort([len(row) for row in rows], kind="stable") if rows[place]]
+        order = [
+            position for position in np.argsort([len(row) for row in rows], kind="stable") if rows[position]
+        ]
         for begin in range(0, len(order), self.batch):
-            places = order[begin : begin + self.batch]
-            uniforms = np.stack([self._uniforms(texts[place]) for place in places])
-            sampled = self._sample([rows[place] for place in places], uniforms)
-            for place, start in zip(places, range(0, len(sampled), self.count), strict=True):
-                queries[place] = self._decode(sampled[start : start + self.count])
+            positions = order[begin : begin + self.batch]
+            uniforms = np.stack([self._uniforms(texts[position]) for position in positions])
+            sampled = self._sample([rows[position] for position in positions], uniforms)
+            for position, start in zip(positions, range(0, len(sampled), self.count), strict=True):
+                queries[position] = self._decode(sampled[start : start + self.count])
         return queries
 
     def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:

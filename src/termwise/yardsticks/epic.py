@@ -7,7 +7,7 @@ With the BERT vectors x of query and text, encoded separately, and A(z) = ln(1 +
     score = sum over i of q_i d_{v(i)}
 
 where j runs over the tokens of the text and M is the language-model head of BERT (MacAvaney et al., SIGIR 2020). [CLS]
-and [SEP] are read, and take no other part. An empty query or text has the score 0.
+and [SEP] are part of the input, but not of the sum or the maximum. An empty query or text has the score 0.
 
 OpenNIR, which published the checkpoints, puts padding between a text and its [SEP], so that a score depends on the
 other texts of the batch; here [SEP] follows the text. OpenNIR reads texts of more than 510 tokens in several passes;
@@ -15,8 +15,8 @@ here they are truncated.
 
 Names of the published weights, in ``weights.p`` of the archive that OpenNIR writes: ``query_salience.*``,
 ``doc_salience.*``, ``doc_quality.*``, ``encoder.bert.bert.embeddings.*`` and ``encoder.bert.bert.encoder.*``, and of
-the head ``encoder.bert.cls.predictions.transform.*``, ``.decoder.weight`` and ``.bias``. Without the decoder, the
-token embeddings to which it is tied are used.
+the head ``encoder.bert.cls.predictions.transform.*``, ``.decoder.weight`` and ``.bias``. If the decoder is missing, the
+token embeddings are used, to which it is tied.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
     Attributes
     ----------
     network : EpicNetwork
-        In evaluation mode.
+        The network, in evaluation mode.
     analyzer : WordPieceAnalyzer
         The tokenizer of BERT.
     length : int
@@ -132,7 +132,7 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
         ----------
         place : str or Path
             ``weights.p`` of OpenNIR, or a folder with it. Without a ``config.json`` of transformers and a tokenizer
-            beside it, it is taken for bert-base-uncased.
+            beside it, the configuration and tokenizer of bert-base-uncased are used.
         length : int, optional
             By default the limit of the network.
         """
@@ -211,7 +211,7 @@ def _with_decoder(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def _check_settings(checkpoint: Checkpoint) -> None:
-    """Refuse another ranker of OpenNIR, and EPIC over other vectors."""
+    """Refuse other rankers of OpenNIR, and EPIC over other vectors."""
     ranker = checkpoint.json("ranker.json").get("", "epic")
     if ranker != "epic":
         raise ModelFormatError(

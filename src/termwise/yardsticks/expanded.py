@@ -36,7 +36,7 @@ _EXPANSIONS = CacheSchema(
 
 
 class TextExpander(Protocol):
-    """Generator of queries that texts could answer, such as `termwise.yardsticks.doc2query.Doc2Query`."""
+    """Generator of queries that a text answers, such as `termwise.yardsticks.doc2query.Doc2Query`."""
 
     @property
     def fingerprint(self) -> str:
@@ -72,7 +72,7 @@ class CachedExpander:
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the queries of each text; generated queries are stored after every few texts."""
         check_texts(texts)
-        distinct_texts, places = distinct(texts)
+        distinct_texts, positions = distinct(texts)
         keys = [text_key(text) for text in distinct_texts]
         encoded = dict(self._cache.find(self.fingerprint, keys))
         missing = [(key, text) for key, text in zip(keys, distinct_texts, strict=True) if key not in encoded]
@@ -83,7 +83,7 @@ class CachedExpander:
             self._cache.add(self.fingerprint, list(new), list(new.values()))
             encoded |= new
         decoded = [self._decode(encoded[key]) for key in keys]
-        return [decoded[place] for place in places.tolist()]
+        return [decoded[position] for position in positions.tolist()]
 
     def __call__(self, doc_id: str, text: str) -> tuple[str, ...]:
         """Return the queries of one text; the identifier is ignored."""
@@ -142,9 +142,11 @@ class ExpandedScorer(BasePairScorer):
         return None if inner is None else json_fingerprint(["expanded", inner, self._expander.fingerprint])
 
     def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        distinct_texts, places = distinct(texts)
+        distinct_texts, positions = distinct(texts)
         expansions = self._expander.expand(distinct_texts)
         expanded = [
             " ".join([text, *expansion]) for text, expansion in zip(distinct_texts, expansions, strict=True)
         ]
-        return score_pairs_with(self._scorer, queries, [expanded[place] for place in places.tolist()])
+        return score_pairs_with(
+            self._scorer, queries, [expanded[position] for position in positions.tolist()]
+        )

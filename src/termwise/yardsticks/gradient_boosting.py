@@ -26,7 +26,7 @@ from termwise.yardsticks.text_features import TextFeatures
 ANALYZERS = ("standard", "english")
 
 MOST_GRADE = 30
-"""Largest difference between a grade and the lowest one; the gain of a text is 2 to this power."""
+"""Largest difference between a grade and the lowest grade; the gain of a text is 2 to the power of the difference."""
 
 
 class Judgments(Protocol):
@@ -91,7 +91,7 @@ class GradientBoostingScorer(BasePairScorer):
     model : str
         Text format of LightGBM.
     features : TextFeatures
-        Features of the training, in the same order.
+        Features used in training, in the same order.
     name : str, optional
         Name of the scorer in tables.
 
@@ -152,9 +152,9 @@ def train_gradient_boosting(
     judged : Judgments
         Texts without a judgment are not used.
     background : Background
-        Collection that gives the statistics of BM25 and idf.
+        Collection with the statistics of BM25 and idf.
     analyzers : sequence of str, optional
-        Each analyzer gives features of its own.
+        Each analyzer gives a separate set of features.
     settings : BoostingSettings, optional
     name : str, optional
 
@@ -170,8 +170,8 @@ def train_gradient_boosting(
     check("analyzers", analyzers, unique, "different analyzers")
     lightgbm = _lightgbm()
     settings = settings or BoostingSettings()
-    made = [make_analyzer(analyzer) for analyzer in analyzers]
-    features = TextFeatures([(analyzer, background.tokens(analyzer)) for analyzer in made])
+    opened_analyzers = [make_analyzer(analyzer) for analyzer in analyzers]
+    features = TextFeatures([(analyzer, background.tokens(analyzer)) for analyzer in opened_analyzers])
     queries, texts, grades, sizes = _rows(judged)
     trees = lightgbm.train(
         {
@@ -211,7 +211,7 @@ def _rows(judged: Judgments) -> tuple[list[str], list[str], list[int], list[int]
         grades += relative.values()
     if not sizes or max(grades) > MOST_GRADE:
         raise DataError(
-            "a grade is too high" if sizes else "there is nothing to learn from",
+            "a grade is too high" if sizes else "there is nothing to train on",
             facts=[
                 ("queries", len(judged.grades)),
                 ("with texts of different grades", len(sizes)),

@@ -87,7 +87,7 @@ class BoostingManifest:
 def write_gradient_boosting(
     scorer: GradientBoostingScorer, out: str | Path, *, trained: Mapping[str, Any] = {}
 ) -> None:
-    """Write the folder of a ranker atomically, replacing a ranker that is there.
+    """Write the folder of a ranker atomically; an existing ranker is replaced.
 
     Parameters
     ----------
@@ -217,7 +217,8 @@ def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
     return BoostingManifest(
         features=tuple(expect_text(one, "a feature") for one in body["features"]),
         analyzers=tuple(
-            AnalyzerRecord.parse(one, f"analyzers[{place}]") for place, one in enumerate(body["analyzers"])
+            AnalyzerRecord.parse(one, f"analyzers[{position}]")
+            for position, one in enumerate(body["analyzers"])
         ),
         statistics=tuple(expect_text(one, "a digest of statistics") for one in body["statistics"]),
         files={

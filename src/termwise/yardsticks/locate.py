@@ -13,7 +13,7 @@ _HUB_NAME = re.compile(r"[\w.-]*\w/[\w.-]+")
 
 
 def is_hub_name(name: str | Path) -> bool:
-    """Whether a name has the form ``OWNER/NAME`` and is not an existing path.
+    """Return whether a name has the form ``OWNER/NAME`` and is not an existing path.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weight
 
 
 def default_name(place: str | Path) -> str:
-    """Return the default name of a scorer: that of its folder or file, or the name on the hub without its owner.
+    """Return the default name of a scorer: the name of its folder or file, or its hub name without the owner.
 
     Examples
     --------

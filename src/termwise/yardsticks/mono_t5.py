@@ -1,4 +1,4 @@
-"""monoT5: probability that T5 answers "true" to a query and a text.
+"""monoT5: probability of the output "true" of T5 for a query and a text.
 
 T5 reads ``Query: q Document: d Relevant:``. The score is the log probability of "true" as the first token, normalised
 over "true" and "false" (Nogueira et al., Findings of EMNLP 2020):
@@ -6,7 +6,7 @@ over "true" and "false" (Nogueira et al., Findings of EMNLP 2020):
     score = ln( e^t / (e^t + e^f) )
 
 A long input is truncated at the end of the text, and ``Relevant:`` is kept. The code of the paper truncates the whole
-input, so that the question is lost.
+input, so that ``Relevant:`` is lost.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MonoT5Scorer(NetworkScorer):
     Attributes
     ----------
     network : T5ForConditionalGeneration
-        In evaluation mode.
+        The network, in evaluation mode.
     tokenizer : tokenizer of transformers
     length : int
         Largest number of tokens of the input.
@@ -116,8 +116,8 @@ class MonoT5Scorer(NetworkScorer):
         order = np.argsort([len(row) for row in rows], kind="stable")
         scores = np.zeros(len(rows), dtype=np.float64)
         for begin in range(0, len(rows), self.batch):
-            places = order[begin : begin + self.batch]
-            scores[places] = self._log_true([rows[place] for place in places])
+            positions = order[begin : begin + self.batch]
+            scores[positions] = self._log_true([rows[position] for position in positions])
         return scores
 
     def _log_true(self, rows: list[list[int]]) -> npt.NDArray[np.float64]:

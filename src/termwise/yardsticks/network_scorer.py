@@ -1,6 +1,6 @@
 """Base classes of scorers that run a network for each query or pair.
 
-The subclasses have a class method ``open``, which takes these options besides its own:
+The subclasses have a class method ``open``, which has these options in addition to its own:
 
 device : str
     Torch device, by default ``cpu``.
@@ -38,7 +38,7 @@ _Text = TypeVar("_Text")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkScorer(BasePairScorer):
-    """Scores pairs by a network, and refuses scores that are not finite.
+    """Scores pairs by a network; scores that are not finite are an error.
 
     Parameters
     ----------
@@ -106,17 +106,17 @@ class DualEncoderScorer(NetworkScorer, Generic[_Query, _Text]):
         encoded: dict[str, _Query] = {}
         for batch in batches_by_length(dict.fromkeys(queries), self.batch):
             encoded.update(zip(batch, self._encode_queries(batch), strict=True))
-        places: dict[str, list[int]] = {}
-        for place, text in enumerate(texts):
-            places.setdefault(text, []).append(place)
+        positions: dict[str, list[int]] = {}
+        for position, text in enumerate(texts):
+            positions.setdefault(text, []).append(position)
         scores = np.zeros(len(texts), dtype=np.float64)
-        for batch in batches_by_length(places, self.batch):
+        for batch in batches_by_length(positions, self.batch):
             values = [
-                self._compare(encoded[queries[place]], encoded_text)
+                self._compare(encoded[queries[position]], encoded_text)
                 for text, encoded_text in zip(batch, self._encode_texts(batch), strict=True)
-                for place in places[text]
+                for position in positions[text]
             ]
-            scores[[place for text in batch for place in places[text]]] = (
+            scores[[position for text in batch for position in positions[text]]] = (
                 torch.stack(values).double().cpu().numpy()
             )
         return scores

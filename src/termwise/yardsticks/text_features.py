@@ -21,9 +21,9 @@ For the terms of each analyzer:
 ``window``          length of the shortest window with all covered terms / ``covered``
 ==================  ===================================================================================================
 
-Independent of the analyzer: ``query_characters``, ``text_characters``, and the shares of the distinct character 3-grams
-and 4-grams of the query that the text contains, ``runs_of_3`` and ``runs_of_4``. An undefined feature, such as
-``first`` without a covered term, is NaN.
+Features independent of the analyzer: ``query_characters``, ``text_characters``, and ``runs_of_3`` and ``runs_of_4``,
+the shares of the distinct character 3-grams and 4-grams of the query that occur in the text. An undefined feature, such
+as ``first`` without a covered term, is NaN.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class TextFeatures:
         Returns
         -------
         ndarray of shape (n, f), float64
-            NaN where a feature is undefined.
+            NaN for an undefined feature.
         """
         distinct_queries, query_places = distinct(queries)
         distinct_texts, text_places = distinct(texts)

@@ -7,9 +7,9 @@ is the minimal total cost. The score is minus the distance.
 Departures from the source, and cases it leaves open:
 
 - Stop words are removed by the analyzer, such as ``standard+stop``, not by a fixed list.
-- Words without a vector are left out of both distributions, as usual. The source does not define the distance of a text
-  without known words. An infinite distance, as in other implementations, makes means and tests of scores meaningless.
-  Here such a text has the mean distance of the query words to all words of the table.
+- Words without a vector are left out of both distributions. The source does not define the distance of a text without
+  known words. An infinite distance, as in other implementations, makes means and tests of scores meaningless. Such a
+  text has the mean distance of the query words to all words of the table.
 - For a query without known words, all texts score 0.
 """
 
@@ -35,14 +35,14 @@ from termwise.validation import check
 DEFAULT_ANALYZER = "standard"
 
 _MAX_ITERATIONS = 10_000_000
-"""Limit of the solver, which needs far fewer."""
+"""Limit of iterations, far above the number that the solver needs."""
 
 _BLOCK = 1 << 16
 """Vectors of the table in one distance computation."""
 
 
 class _Distribution(NamedTuple):
-    """Rows of known words, increasing, and their shares, which add up to 1."""
+    """Rows of known words, increasing, and their shares of the text, which add up to 1."""
 
     rows: npt.NDArray[np.int64]
     shares: npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ class WordMoverScorer(BasePairScorer):
     words : WordTable
         Word vectors, see `termwise.collection.read_word_vectors`.
     analyzer : Analyzer, optional
-        Makes the words to look up; by default ``standard``, lower-cased words.
+        Analyzer of query and text; by default ``standard``, which gives lower-cased words.
     unit : bool, optional
         Whether to normalise the vectors to length 1.
     name : str, optional
@@ -118,8 +118,8 @@ class WordMoverScorer(BasePairScorer):
         distinct_texts, text_places = distinct(texts)
         distributions = [self._distribution(text) for text in distinct_texts]
         scores = np.zeros(len(texts))
-        for place, query in enumerate(distinct_queries):
-            pairs = np.flatnonzero(query_places == place)
+        for position, query in enumerate(distinct_queries):
+            pairs = np.flatnonzero(query_places == position)
             unique, inverse = np.unique(text_places[pairs], return_inverse=True)
             distances = self._distances(query, [distributions[text] for text in unique.tolist()])
             scores[pairs] = -distances[inverse]
@@ -149,7 +149,7 @@ class WordMoverScorer(BasePairScorer):
     def _distance(
         self, source: npt.NDArray[np.float64], target: npt.NDArray[np.float64], costs: npt.NDArray[np.float64]
     ) -> float:
-        if min(costs.shape) == 1:  # there is only one transport plan
+        if min(costs.shape) == 1:  # only one transport plan exists
             return float(source @ costs @ target)
         return float(self._solve(source, target, np.ascontiguousarray(costs), numItermax=_MAX_ITERATIONS))
 

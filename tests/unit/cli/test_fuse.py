@@ -329,7 +329,7 @@ def test_learned_weights_go_into_an_index(folders, capsys):
         ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "the file states it"),
         ([*PAIR, "--alpha", "0.5", "--out", "o"], "--normalise raw"),
         ([*PAIR, "--alpha", "2", "--normalise", "raw", "--out", "o"], "0 to 1"),
-        ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "overlaps that of an old one"),
+        ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "overlaps the folder of an old index"),
         (["fuse-indexes", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
         (["fuse-indexes", "bm25.tw", "bm25.trec", *RAW, "--out", "o"], "one of these is a file"),
         (["fuse", "bm25.tw", "bm25.trec", *ALPHA, "--output", "o"], "termwise fuse-indexes"),

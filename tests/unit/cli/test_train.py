@@ -79,7 +79,7 @@ def test_a_run_is_resumed_and_printed_as_json(train, capsys, tmp_path):
         (["--expand-with", "tilde", "--expansion-precision", "int4"], "precision"),
         (["--expand-with", "tilde", "--counting", "old"], "--counting is new or raw"),
         (["--expand-with", "tilde", "--expansion-provider", "nowhere"], "no such execution provider"),
-        (["--set", "prior_bias=true"], "prior_bias does not go with the kind of network"),
+        (["--set", "prior_bias=true"], "prior_bias is not for this kind of network"),
     ],
 )
 def test_bad_options_leave_no_folder(train, options, said, tmp_path, capsys):

@@ -311,7 +311,7 @@ def test_wrong_arguments(build, tmp_path):
     with pytest.raises(ParameterError, match="memory cannot have this value"):
         fuse_indexes([one, two], [1, 1], tmp_path / "fused.tw", memory=10**400)
     for path in (one.path, one.path / "inside", tmp_path):
-        with pytest.raises(ParameterError, match="overlaps that of an old one"):
+        with pytest.raises(ParameterError, match="overlaps the folder of an old index"):
             fuse_indexes([one, two], [1, 1], path, overwrite=True)
     (tmp_path / "link.tw").symlink_to(one.path)
     with pytest.raises(ParameterError, match="given twice"):

@@ -336,7 +336,7 @@ def test_mined_negatives_stay_when_the_expansion_fails(train, tmp_path, monkeypa
 
 
 def test_settings_for_another_kind_of_network(train, tmp_path):
-    with pytest.raises(ParameterError, match="negatives does not go with"):
+    with pytest.raises(ParameterError, match="negatives is not for"):
         train("run", chosen=settings(negatives=2))
     assert not (tmp_path / "run").exists()
 

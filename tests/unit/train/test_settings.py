@@ -131,7 +131,7 @@ def test_a_value_of_another_type_is_refused(given):
     ],
 )
 def test_settings_without_effect_on_a_kind_are_refused(kind, name, value, kinds):
-    with pytest.raises(ParameterError, match=f"the setting {name} does not go with") as error:
+    with pytest.raises(ParameterError, match=f"the setting {name} is not for") as error:
         TrainSettings.for_kind(kind, {name: value})
     assert dict(error.value.facts) == {"network": kind, f"{name} is for": kinds}
     assert error.value.fixes == (f"leave {name} out",)

@@ -152,9 +152,9 @@ class ByRank:
         _check_known(query_ids, self.lists, "reference ranking")
         ordered = {query_id: np.sort(self.lists[query_id]) for query_id in set(query_ids)}
         effects = np.empty(len(first), dtype=np.int8)
-        for place, query_id in enumerate(query_ids):
-            below = np.searchsorted(ordered[query_id], (first[place], second[place]), side="left")
-            effects[place] = np.sign(int(below[0]) - int(below[1]))
+        for position, query_id in enumerate(query_ids):
+            below = np.searchsorted(ordered[query_id], (first[position], second[position]), side="left")
+            effects[position] = np.sign(int(below[0]) - int(below[1]))
         return effects
 
     def described(self) -> dict[str, Any]:

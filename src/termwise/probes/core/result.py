@@ -117,10 +117,10 @@ class ProbeResult:
     @property
     def query_scores(self) -> dict[str, float]:
         """The mean effect of the samples of each query."""
-        places: dict[str, list[int]] = {}
-        for place, query_id in enumerate(self.query_ids):
-            places.setdefault(query_id, []).append(place)
-        return {query_id: float(self.effects[those].mean()) for query_id, those in places.items()}
+        positions: dict[str, list[int]] = {}
+        for position, query_id in enumerate(self.query_ids):
+            positions.setdefault(query_id, []).append(position)
+        return {query_id: float(self.effects[those].mean()) for query_id, those in positions.items()}
 
     def to_json_lines(self) -> Iterator[str]:
         """Yield one JSON object for the probe, then one for each sample.
@@ -145,17 +145,17 @@ class ProbeResult:
             "cut": None if self.cut is None else int(self.cut.sum()),
         }
         yield json.dumps(summary, ensure_ascii=False)
-        for place, sample_id in enumerate(self.sample_ids):
+        for position, sample_id in enumerate(self.sample_ids):
             row = {
                 "kind": "sample",
                 "probe": self.probe,
                 "scorer": self.scorer,
                 "sample": sample_id,
-                "query": self.query_ids[place],
-                "first": json_score(self.first[place]),
-                "second": json_score(self.second[place]),
-                "effect": int(self.effects[place]),
-                **({} if self.cut is None else {"cut": bool(self.cut[place])}),
+                "query": self.query_ids[position],
+                "first": json_score(self.first[position]),
+                "second": json_score(self.second[position]),
+                "effect": int(self.effects[position]),
+                **({} if self.cut is None else {"cut": bool(self.cut[position])}),
             }
             yield json.dumps(row, ensure_ascii=False)
 

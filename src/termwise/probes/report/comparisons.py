@@ -65,12 +65,12 @@ def _disagreement(
     before, after = baseline.results[probe.probe.name], other.results[probe.probe.name]
     effects = sign * (after.effects.astype(np.float64) - before.effects)
     differences = sign * (_standardised(after) - _standardised(before))
-    place = int(np.lexsort((-differences, -effects))[0])
-    sample = next(one for one in probe.samples if one.sample_id == after.sample_ids[place])
+    position = int(np.lexsort((-differences, -effects))[0])
+    sample = next(one for one in probe.samples if one.sample_id == after.sample_ids[position])
     return {
         **sample_texts(sample),
         "scores": [
-            [json_score(one.first[place]), json_score(one.second[place]), int(one.effects[place])]
+            [json_score(one.first[position]), json_score(one.second[position]), int(one.effects[position])]
             for one in (before, after)
         ],
     }

@@ -26,19 +26,19 @@ def example_samples(
     differences = result.differences
     order = np.argsort(-differences, kind="stable")
     examples = []
-    for sign, places in ((1, order), (-1, order[::-1])):
+    for sign, positions in ((1, order), (-1, order[::-1])):
         query_ids: set[str] = set()
-        for place in places.tolist():
-            if len(query_ids) == count or differences[place] * sign <= 0:
+        for position in positions.tolist():
+            if len(query_ids) == count or differences[position] * sign <= 0:
                 break
-            sample = by_id[result.sample_ids[place]]
+            sample = by_id[result.sample_ids[position]]
             if sample.query_id in query_ids:
                 continue
             query_ids.add(sample.query_id)
             example = {
                 **sample_texts(sample),
-                "scores": [json_score(result.first[place]), json_score(result.second[place])],
-                "effect": int(result.effects[place]),
+                "scores": [json_score(result.first[position]), json_score(result.second[position])],
+                "effect": int(result.effects[position]),
             }
             if isinstance(scorer, AdditiveScorer):
                 # sorted by term: the order of contributions depends on the texts seen before

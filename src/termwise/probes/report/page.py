@@ -91,16 +91,16 @@ def report_html(report: Mapping[str, Any]) -> str:
     strokes = [
         {
             "name": scorer["name"],
-            "colour": f"var(--c{place % _COLOURS})",
-            "dash": _DASHES[place // _COLOURS % len(_DASHES)],
+            "colour": f"var(--c{position % _COLOURS})",
+            "dash": _DASHES[position // _COLOURS % len(_DASHES)],
         }
-        for place, scorer in enumerate(report["scorers"])
+        for position, scorer in enumerate(report["scorers"])
     ]
     numbered: list[dict[str, Any]] = [
         {
             "anchor": f"s{number}",
             "title": title,
-            "probes": [_probe(row, f"p{number}-{place}", strokes) for place, row in enumerate(rows)],
+            "probes": [_probe(row, f"p{number}-{position}", strokes) for position, row in enumerate(rows)],
         }
         for number, (title, rows) in enumerate(sections(report))
     ]
@@ -122,7 +122,7 @@ def report_html(report: Mapping[str, Any]) -> str:
         sections=numbered,
         shortfalls=list(_shortfalls(report, anchors)),
         comparisons=list(_comparisons(report, anchors)),
-        seeds=[(f"m{place}", seeds) for place, seeds in enumerate(seeds_of(report))],
+        seeds=[(f"m{position}", seeds) for position, seeds in enumerate(seeds_of(report))],
         deviation=DEVIATION,
         not_significant=NOT_SIGNIFICANT,
         samples=f"{sum(probe['samples'] for probe in report['probes']):,}",
@@ -323,7 +323,7 @@ def _shortfalls(
 def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the comparisons of the rankers with the first one, largest differences first."""
     probes = {probe["name"]: probe for probe in report["probes"]}
-    for place, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
+    for position, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
         titles = {row["probe"]: _title_with_data(probes[row["probe"]]) for row in rows}
         contrasts = [
             {
@@ -339,7 +339,7 @@ def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> Itera
         ]
         open_rows = len(contrasts) if len(contrasts) <= OPEN_ROWS + 2 else OPEN_ROWS
         yield {
-            "anchor": f"c{place}",
+            "anchor": f"c{position}",
             "title": " against ".join(names),
             "open": contrasts[:open_rows],
             "folded": contrasts[open_rows:],

@@ -179,14 +179,14 @@ def _validated(report: dict[str, Any]) -> dict[str, Any]:
         given = {name: expected for name, expected in _OPTIONAL.items() if name in probe}
         _check(f"probes[{number}]", probe, given)
     for number, scorer in enumerate(report["scorers"]):
-        place, rule, skipped = f"scorers[{number}]", scorer["reading"], scorer["skipped"]
+        field, rule, skipped = f"scorers[{number}]", scorer["reading"], scorer["skipped"]
         delta = {"delta": "a number"} if rule.get("kind") == "constant" else {}
-        _check(f"{place}.reading", rule, {"kind": "a text"} | delta)
-        _check(f"{place}.skipped", skipped, dict.fromkeys(skipped, "a text"))
+        _check(f"{field}.reading", rule, {"kind": "a text"} | delta)
+        _check(f"{field}.skipped", skipped, dict.fromkeys(skipped, "a text"))
     for number, one in enumerate(report["spread"]):
         for section, row in one["sections"].items():
-            place = f"spread[{number}].sections.{section}"
-            _check(place, row, {"deviation": "a number", "probes": "a whole number"})
+            field = f"spread[{number}].sections.{section}"
+            _check(field, row, {"deviation": "a number", "probes": "a whole number"})
     not_made = report["facts"].get("not made", {})
     _check("facts", {"not made": not_made}, {"not made": "a dict"})
     _check("facts.not made", not_made, dict.fromkeys(not_made, "a list of texts"))

@@ -117,10 +117,10 @@ def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
     """
     by_scorer: dict[str, list[Shortfall]] = {scorer["name"]: [] for scorer in report["scorers"]}
     for _, rows in sections(report):
-        for place, selected in enumerate(by_scorer.values()):
+        for position, selected in enumerate(by_scorer.values()):
             furthest: dict[str, Shortfall] = {}
             for row in rows:
-                cell = row.cells[place]
+                cell = row.cells[position]
                 if cell is None or cell["score"] is None:
                     continue
                 away = distance(row.probe.get("wanted", ""), cell["score"])

@@ -52,18 +52,18 @@ def plan_batches(
 ) -> BatchPlan:
     """Plan the batches of one epoch.
 
-    Every pair of a source is used once before any is used again, except the remainder of a pass over the source:
-    fewer than `block` pairs, different ones in each pass. An incomplete last batch is dropped, and so is a source with
-    fewer pairs than a block or, with ``by-source``, than a batch.
+    Every pair of a source is used once before any pair is used again, except the remainder of a pass over the source:
+    fewer than `block` pairs, different ones in each pass. An incomplete last batch is dropped. A source is dropped if
+    it has fewer pairs than a block or, with ``by-source``, than a batch.
 
     Parameters
     ----------
     sizes : sequence of int
         Pairs of each source.
     batch : int
-        Pairs of a batch.
+        Pairs per batch.
     seed, epoch : int
-        The plan is a function of these and of the other arguments.
+        The plan depends only on these and on the other arguments.
     mixing : {"together", "by-source"}, optional
         Batches of one source have harder in-batch negatives.
     flattening : float, optional
@@ -72,7 +72,7 @@ def plan_batches(
         epoch, and large ones are used in part.
     neighbours : sequence of ndarray of shape (n,), int64, optional
         For each source an order of its pairs in which similar passages are neighbours. Batches consist of runs of
-        `block` neighbours, so that in-batch negatives are hard and no further ones need to be encoded.
+        `block` neighbours, so that in-batch negatives are hard and no further negatives need to be encoded.
     block : int, optional
         Length of these runs; it divides `batch`.
 

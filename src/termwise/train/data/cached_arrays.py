@@ -20,7 +20,7 @@ _UNREADABLE = (
     EOFError,
     KeyError,
     TypeError,
-    MemoryError,  # a header with an absurd shape
+    MemoryError,  # a header with a shape that exceeds the memory
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -49,12 +49,12 @@ def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]
     Raises
     ------
     CorruptModelError
-        If the file is damaged or holds other arrays; pickled objects are not read.
+        If the file is damaged or contains other arrays; pickled objects are not read.
     """
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile) or set(archive.files) != set(expected):
-                raise corrupt_cache(file, "it does not hold the arrays of this run")
+                raise corrupt_cache(file, "it does not contain the arrays of this run")
             arrays = {name: archive[name] for name in expected}
     except _UNREADABLE as error:
         raise corrupt_cache(file, first_line(error)) from error
@@ -67,9 +67,9 @@ def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]
 def load_or_compute(
     file: Path, load: Callable[[], _Value], compute: Callable[[], _Value], say: Say
 ) -> _Value:
-    """Load a cached value; compute it if there is none or the file is damaged.
+    """Load a cached value, or compute it if there is no file or the file is damaged.
 
-    The value depends on data and settings alone, so computing it again gives the same.
+    The value depends on data and settings only, so a second computation gives the same value.
     """
     if not file.exists():
         return compute()

@@ -54,16 +54,16 @@ def mine_negatives(
     Returns
     -------
     ndarray of shape (n, m), int32
-        For each pair the positions of up to 64 passages that no pair of the query names; padded with -1.
+        For each pair the positions of up to 64 passages without a pair with the query; padded with -1.
     """
     random = np.random.default_rng(seed)
     relevant: dict[int, set[int]] = {}
     for query, passage in source.pairs.tolist():
         relevant.setdefault(query, set()).add(passage)
     drawn = np.full((len(source.queries), NEGATIVES_PER_PAIR), -1, dtype=np.int32)
-    with tempfile.TemporaryDirectory(dir=folder, prefix="negatives-") as place:
+    with tempfile.TemporaryDirectory(dir=folder, prefix="negatives-") as index_folder:
         documents = [Document(str(number), text) for number, text in enumerate(source.passages)]
-        searcher = build_index(documents, Path(place) / "passages.tw", threads=threads)
+        searcher = build_index(documents, Path(index_folder) / "passages.tw", threads=threads)
         judged = sorted(relevant)
         for start in range(0, len(judged), _QUERIES):
             part = judged[start : start + _QUERIES]
@@ -114,7 +114,7 @@ def load_negatives(file: Path, sources: Sequence[PairSource]) -> list[npt.NDArra
     Raises
     ------
     CorruptModelError
-        If the file is damaged or holds negatives of other sources.
+        If the file is damaged or contains negatives of other sources.
     """
     arrays = load_arrays(file, {f"source_{number}": (np.int32, 2) for number in range(len(sources))})
     mined = [arrays[f"source_{number}"] for number in range(len(sources))]

@@ -28,8 +28,8 @@ def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
     ----------
     vocabulary : Vocabulary
     kind : str
-        ``tilde`` marks documents and queries by the first two pieces whose names begin with ``[unused``, [unused0]
-        and [unused1] in the vocabularies of BERT; the other kinds use the classification piece.
+        For ``tilde``, the markers of documents and queries are the first two pieces whose names begin with ``[unused``,
+        which are [unused0] and [unused1] in the vocabularies of BERT; the other kinds use the classification piece.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from termwise.progress import Progress, no_progress
 from termwise.train.data.inputs import Ids, Pieces
 
 MOST_PASSAGES = 100_000
-"""Largest number of passages of a source that are counted; of larger sources, a sample is counted."""
+"""Largest number of counted passages per source; for larger sources, a sample is counted."""
 
 _PROGRESS_INTERVAL = 1000
 

@@ -43,7 +43,7 @@ class JudgedQueries:
     negatives : ndarray of shape (n, m), int64
         Usable passages from the top of BM25, none relevant; padded with -1 on the right.
     pools : ndarray of shape (n, 2), int64
-        First passage of the source of a query, and the one after its last.
+        First passage of the source of a query, and one above its last passage.
     usable : ndarray of shape (passages,), bool
     """
 
@@ -104,7 +104,7 @@ class JudgedQueries:
         return judged._with_negatives()
 
     def _with_negatives(self) -> JudgedQueries:
-        """Drop queries whose source has no passage that could be a negative."""
+        """Drop queries whose source has no possible negative."""
         usable_before = np.concatenate(([0], np.cumsum(self.usable)))
         others = usable_before[self.pools[:, 1]] - usable_before[self.pools[:, 0]] - np.diff(self.starts)
         kept = np.flatnonzero((others > 0) | (self.negatives >= 0).any(axis=1))
@@ -144,7 +144,7 @@ class JudgedQueries:
         return EpochSample(order, relevant, negatives)
 
     def _random_negatives(self, queries: Ids, random: np.random.Generator) -> Ids:
-        """Return a usable passage of its source for each query that is not relevant to it."""
+        """Return for each query a usable passage of its source that is not relevant to the query."""
         negatives = np.full(len(queries), -1, dtype=np.int64)
         relevant = np.repeat(np.arange(len(self)), np.diff(self.starts)) * len(self.usable) + self.relevant
         for _ in range(_TRIES):
@@ -153,11 +153,11 @@ class JudgedQueries:
                 return negatives
             query = queries[missing]
             passage = random.integers(self.pools[query, 0], self.pools[query, 1])
-            good = self.usable[passage] & ~np.isin(query * len(self.usable) + passage, relevant)
-            negatives[missing[good]] = passage[good]
-        for place in np.flatnonzero(negatives < 0).tolist():
-            number = int(queries[place])
+            valid = self.usable[passage] & ~np.isin(query * len(self.usable) + passage, relevant)
+            negatives[missing[valid]] = passage[valid]
+        for position in np.flatnonzero(negatives < 0).tolist():
+            number = int(queries[position])
             pool = np.arange(*self.pools[number])
             own = self.relevant[self.starts[number] : self.starts[number + 1]]
-            negatives[place] = random.choice(np.setdiff1d(pool[self.usable[pool]], own))
+            negatives[position] = random.choice(np.setdiff1d(pool[self.usable[pool]], own))
         return negatives

@@ -83,7 +83,7 @@ def check_card_facts(given: Mapping[str, Any]) -> None:
     UnknownNameError
         If a fact does not belong to a card.
     ParameterError
-        If facts are empty, placeholders, or of another type; it names all of them.
+        If facts are empty, placeholders, or of another type; the error lists all of them.
     """
     problems = []
     for name, value in given.items():
@@ -228,7 +228,7 @@ def _departures(
     for name, paper in _PUBLISHED.get(kind, {}).items():
         pairs[name] = (paper, str(getattr(settings, name)))
     if not run["best"]:
-        pairs.pop("take", None)  # without validation there is no choice
+        pairs.pop("take", None)  # without validation nothing is selected
     if kind != "tilde":
         manifest = EncoderFolder.open(out).manifest
         if kind == "tildev2":

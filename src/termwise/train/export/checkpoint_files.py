@@ -70,7 +70,7 @@ def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
     MissingFileError
         If the folder has neither file.
     ModelFormatError
-        If the file cannot be read, would run code, or does not hold named tensors.
+        If the file cannot be read, would run code, or does not contain named tensors.
     """
     path = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
     if path is None:

@@ -93,7 +93,7 @@ def write_encoder_folder(
     out : str or Path
         The folder.
     cleaning : {"paper", "repo", "none"}
-        Terms that take part.
+        Terms of the vocabulary that are used.
     length : int
         Default window length of an index in pieces, the two special ones included.
     trained : mapping
@@ -112,12 +112,12 @@ def write_encoder_folder(
     precisions : sequence of str, optional
         Graphs to write. The float32 graph is always compared with torch.
     weights : {"kept", "left out"}, optional
-        Whether the folder gets the torch weights, which further training needs.
+        Whether the torch weights, which further training needs, are written.
 
     Raises
     ------
     ForeignFolderError
-        If `out` holds something other than an encoder.
+        If `out` contains something other than an encoder.
     ModelFormatError
         If network, tokenizer and special pieces do not match, or a weight is not finite.
     ParameterError

@@ -5,8 +5,8 @@ constants into weights, drop biases that are zero and rename tensors, and the ru
 the graph. Without them every parameter is an initialiser with its torch name and layout, so that a graph can be
 quantised, compared and converted back into a network (`network_of`) by name.
 
-The older exporter, which traces a run, is four times as fast, but deprecated, and warns of branches in transformers
-that it would freeze.
+The older exporter, which traces a run, is four times as fast, but is deprecated and warns about branches in
+transformers.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
 
 
 def _reasons(error: BaseException) -> list[tuple[str, str]]:
-    """List the message of an error of the exporter, and that of its first cause if there is one."""
+    """List the message of an error of the exporter and the message of its first cause."""
     first = error
     while (earlier := first.__cause__ or first.__context__) is not None:
         first = earlier
@@ -162,7 +162,7 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
 def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.float32]]) -> None:
     """Set every parameter of a network from the array of the same name, in place.
 
-    A parameter with several names, such as a tied embedding, needs one of them.
+    For a parameter with several names, such as a tied embedding, one array is enough.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.floa
             array = weights[known[0]]
             if tuple(array.shape) != tuple(parameter.shape):
                 raise ModelFormatError(
-                    "a weight has another shape than the network needs",
+                    "the shape of a weight differs from the shape in the network",
                     facts=[("weight", known[0]), ("seen", array.shape), ("expected", tuple(parameter.shape))],
                     fixes=["use the configuration that the weights were saved with"],
                 )
@@ -208,9 +208,9 @@ class Agreement:
     Attributes
     ----------
     largest : float
-        Largest absolute difference of two outputs, divided by the torch output if that is above 1.
+        Largest absolute difference of two outputs, divided by the torch output if the output is above 1.
     relative : float
-        Euclidean norm of all differences, divided by that of all outputs of torch.
+        Euclidean norm of all differences, divided by the norm of all outputs of torch.
     """
 
     largest: float
@@ -233,9 +233,11 @@ def agreement(network: TermNetwork, session: OnnxSession) -> Agreement:
         if network.kind == "tildev2":  # one weight for each position
             expected = expected * mask
         seen = session.run(input_ids, mask).astype(np.float64)
-        apart = np.abs(seen - expected)
-        largest = float(np.maximum(largest, (apart / np.maximum(1, np.abs(expected))).max()))  # keeps NaN
-        differences += float((apart**2).sum())
+        difference = np.abs(seen - expected)
+        largest = float(
+            np.maximum(largest, (difference / np.maximum(1, np.abs(expected))).max())
+        )  # keeps NaN
+        differences += float((difference**2).sum())
         total += float((expected**2).sum())
     return Agreement(largest, float(np.sqrt(differences / total)) if total else 0.0)
 

@@ -129,8 +129,8 @@ def convert_checkpoint(
     out : str or Path
         The encoder folder.
     floors_from : str or Path, optional
-        Kind tilde: the collection over whose passages the floors of the compact form are measured, see
-        `open_collection`. Without floors only the exact form can be used.
+        Kind tilde: the collection of passages for the floors of the compact form, see `open_collection`. Without floors
+        only the exact form can be used.
     expansion : Expansion, optional
         Kind tildev2: the TILDE encoder that expanded the training passages, and its parameters. No checkpoint records
         them.
@@ -222,7 +222,7 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
     UnknownNameError
         If there is no such kind.
     ModelFormatError
-        If the configuration is not that of a network, weights of the head or of the encoder are missing, a weight is
+        If the configuration does not describe a network, weights of the head or of the encoder are missing, a weight is
         not finite or has another type or shape, the file would run code, a file outside the folder is named, the
         tokenizer has another vocabulary, or a SparseEncoder has modules that termwise does not support.
     VocabularyMismatchError
@@ -293,7 +293,7 @@ def dequantised_network(encoder: str | Path) -> TermNetwork:
 
 def _network(folder: Path, kind: str, weights: Arrays, others: Mapping[str, str]) -> TermNetwork:
     config = _configuration(folder, weights)
-    with torch.device("meta"):  # shapes only: the sizes may be absurd
+    with torch.device("meta"):  # shapes only, because the sizes may be too large for memory
         shape = _built(folder, kind, config)
     named = _named(shape, weights)
     _check_numbers(folder, shape, _named(shape, others))
@@ -309,7 +309,7 @@ def _configuration(folder: Path, weights: Arrays) -> Any:
     file = folder / _CONFIG
     sizes = read_json(file, dict)
     if not isinstance(sizes.get("model_type"), str):
-        raise misfit(file, "model_type", "the name of an architecture, as bert", sizes.get("model_type"))
+        raise misfit(file, "model_type", "the name of an architecture, such as bert", sizes.get("model_type"))
     for key, largest in _LARGEST.items():
         value = sizes.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= largest:
@@ -355,7 +355,7 @@ def _check_numbers(folder: Path, network: TermNetwork, others: Mapping[str, str]
     wrong = [name for name, _ in network.named_parameters(remove_duplicate=False) if name in others]
     if wrong:
         raise ModelFormatError(
-            "a weight of the checkpoint does not hold floating-point numbers",
+            "a weight of the checkpoint does not contain floating-point numbers",
             facts=[
                 ("folder", folder),
                 ("tensor", wrong[0].removeprefix("pretrained.")),
@@ -376,7 +376,7 @@ def _check_shapes(folder: Path, network: TermNetwork, weights: Arrays) -> None:
     for name, parameter in network.named_parameters(remove_duplicate=False):
         if name in weights and weights[name].shape != tuple(parameter.shape):
             raise ModelFormatError(
-                "a weight has another shape than in the configuration",
+                "the shape of a weight differs from the configuration",
                 facts=[
                     ("file", folder / _CONFIG),
                     ("weight", name.removeprefix("pretrained.")),
@@ -432,7 +432,7 @@ def _current_name(name: str) -> str:
 
 
 def _is_unicoil(folder: Path) -> bool:
-    """Whether a checkpoint declares itself a uniCOIL, whose network also encodes queries."""
+    """Return whether the configuration of a checkpoint names uniCOIL, whose network also encodes queries."""
     return "coil" in str(read_json(folder / _CONFIG, dict).get("architectures")).lower()
 
 

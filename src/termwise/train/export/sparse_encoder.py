@@ -139,8 +139,8 @@ def _modules(folder: Path) -> list[_Module]:
     for number, entry in enumerate(read_json(file, list)):
         if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
             raise misfit(file, f"[{number}].type", "the name of a class", entry)
-        place = _inner(file, f"[{number}].path", entry.get("path"))
-        modules.append(_Module(_last(entry["type"]), folder / place))
+        path = _inner(file, f"[{number}].path", entry.get("path"))
+        modules.append(_Module(_last(entry["type"]), folder / path))
     return modules
 
 
@@ -159,11 +159,11 @@ def _routes(router: Path) -> dict[str, list[_Module]]:
             raise misfit(file, f"structure.{side}", "a list of modules", structure)
         routes[side] = []
         for number, part in enumerate(parts):
-            place = _inner(file, f"structure.{side}[{number}]", part)
+            path = _inner(file, f"structure.{side}[{number}]", part)
             kind = types.get(part) if isinstance(types, dict) else None
             if not isinstance(kind, str):
                 raise misfit(file, f"types.{part}", "the name of a class", kind)
-            routes[side].append(_Module(_last(kind), router / place))
+            routes[side].append(_Module(_last(kind), router / path))
     return routes
 
 

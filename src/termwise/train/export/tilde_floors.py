@@ -19,7 +19,7 @@ from termwise.train.data.inputs import Pieces
 from termwise.train.networks import TildeNetwork
 
 FLOOR_PASSAGES = 4096
-"""Passages over which the floors are means."""
+"""Number of passages over which the floors are averaged."""
 
 _FORWARD = 32
 
@@ -91,9 +91,9 @@ def sample_collection_passages(collection: Collection, *, seed: int, progress: P
             "the collection has no passage to measure floors over", facts=[("collection", collection.name)]
         )
     for seen, document in enumerate(documents, FLOOR_PASSAGES + 1):
-        place = int(random.integers(seen))
-        if place < FLOOR_PASSAGES:
-            drawn[place] = document.text
+        position = int(random.integers(seen))
+        if position < FLOOR_PASSAGES:
+            drawn[position] = document.text
         if seen % FLOOR_PASSAGES == 0:
             progress("read passages", seen, collection.length)
     return drawn

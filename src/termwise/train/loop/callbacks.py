@@ -46,20 +46,20 @@ class LogWriter(TrainerCallback):
         logs: Mapping[str, Any] | None = None,
         **_: object,
     ) -> None:
-        """Write one line; it has no epoch, because the Trainer counts all planned batches as one."""
+        """Write one line without the epoch, because the Trainer counts all planned batches as one epoch."""
         if state.is_world_process_zero and logs:
             values = {name: value for name, value in logs.items() if name != "epoch"}
             self._log.write(state.global_step, values)
 
 
 class CurvePoints(TrainerCallback):
-    """Saves the weights each time the number of pairs seen has doubled, and those of the last step.
+    """Saves the weights after each doubling of the number of pairs seen, and after the last step.
 
     Parameters
     ----------
     network : TermNetwork
     folder : Path
-        Gets a folder ``checkpoint-<step>`` with weights and state for each point.
+        Folder in which each point is saved as ``checkpoint-<step>`` with weights and state.
     pairs : int
         Pairs of a step.
     """

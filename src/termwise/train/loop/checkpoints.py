@@ -1,8 +1,8 @@
 """Checkpoints of a run: listing, verification and loading.
 
 A checkpoint is a folder ``checkpoint-<step>``. The Trainer writes ``trainer_state.json`` last, so an interrupted
-checkpoint has none. Other damage is found by reading the files: the header of the weights against the size of their
-file, and checksums and contents of the torch archives.
+checkpoint has none. Other damage is detected by reading the files: the header of the weights is compared with the size
+of the file, and checksums and contents of the torch archives are checked.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def damage(checkpoint: Path) -> str | None:
 
 
 def has_weights(checkpoint: Path) -> bool:
-    """Whether the weights of a checkpoint can be loaded; its other files are not checked."""
+    """Return whether the weights of a checkpoint can be loaded; its other files are not checked."""
     try:
         _check_weights(checkpoint / WEIGHTS)
     except Exception:  # as above
@@ -119,7 +119,7 @@ def has_weights(checkpoint: Path) -> bool:
 
 
 def loading(file: Path, fix: str) -> AbstractContextManager[None]:
-    """Turn exceptions while a file of a run is loaded into `CorruptModelError` with the file and a fix."""
+    """Convert exceptions while loading a file of a run into `CorruptModelError` with the file and a fix."""
     return errors_as(
         CorruptModelError, "a file of the training run is damaged", facts=[("file", file)], fixes=[fix]
     )
@@ -135,7 +135,7 @@ def _newest_first(folder: Path) -> list[Path]:
 
 
 def _is_unfinished(checkpoint: Path) -> bool:
-    """Whether the file that is written last is missing or incomplete."""
+    """Return whether the last written file is missing or incomplete."""
     try:
         json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -152,9 +152,9 @@ def _check_state(checkpoint: Path) -> None:
 
 
 def _check_weights(file: Path) -> None:
-    with safe_open(file, "pt") as tensors:  # which compares the header with the size of the file
+    with safe_open(file, "pt") as tensors:  # opening compares the header with the size of the file
         if not list(tensors.keys()):
-            raise ValueError("it holds no tensor")
+            raise ValueError("it contains no tensor")
 
 
 def _check_archive(file: Path) -> None:
@@ -165,4 +165,4 @@ def _check_archive(file: Path) -> None:
     with safe_globals():
         content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
     if not isinstance(content, dict):
-        raise ValueError("it does not hold named values")
+        raise ValueError("it does not contain named values")

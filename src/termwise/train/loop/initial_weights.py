@@ -1,4 +1,4 @@
-"""Load the network that training starts from."""
+"""Loading of the initial network of training."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def initial_network(kind: str, base: str | Path) -> TermNetwork:
     ----------
     kind : {"tilde", "tildev2", "splade-doc"}
     base : str or Path
-        A folder in the layout of transformers, the name of a model on its hub, an encoder that ships with the
-        package, or an encoder folder. Shipped encoders hold no torch weights: those of their int8 graph are used, see
+        A folder in the layout of transformers, the name of a model on its hub, an encoder that ships with the package,
+        or an encoder folder. Shipped encoders contain no torch weights; the weights of their int8 graph are used, see
         `dequantised_network`.
 
     Returns
     -------
     TermNetwork
-        In training mode, float32. The head of a masked language model is kept, and so is the head of an encoder of
-        this kind. Parameters that the base lacks are random: set the seed first.
+        In training mode, float32. The head of a masked language model or of an encoder of this kind is kept. Parameters
+        that the base lacks are random: set the seed first.
 
     Raises
     ------
@@ -53,6 +53,6 @@ def initial_network(kind: str, base: str | Path) -> TermNetwork:
 
 
 def encoder_of_same_kind(kind: str, base: str | Path) -> EncoderFolder | None:
-    """Return the base if it is an encoder of this kind, whose head is trained further; otherwise None."""
+    """Return the base if it is an encoder of this kind, so that its head is trained further; otherwise None."""
     encoder = open_base(base)
     return encoder if encoder is not None and encoder.manifest.kind == kind else None

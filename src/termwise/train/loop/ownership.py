@@ -31,7 +31,7 @@ def claim(folder: Path, run: Mapping[str, Any], *, resume: bool, may_change: Seq
     resume : bool
         Whether the folder may already hold the run.
     may_change : sequence of str, optional
-        Settings that may differ from those the run began with.
+        Settings that may differ from the recorded ones.
 
     Raises
     ------
@@ -55,12 +55,12 @@ def claim(folder: Path, run: Mapping[str, Any], *, resume: bool, may_change: Seq
         raise ForeignFolderError(
             "the folder holds another training run",
             facts=[("folder", folder), ("differs in", ", ".join(differing))],
-            fixes=["choose another folder, or give the data and settings that the run began with"],
+            fixes=["choose another folder, or give the data and settings of the recorded run"],
         )
 
 
 def expansion_precision_of(folder: Path) -> NetworkPrecision | None:
-    """Return the precision in which the run in a folder expands passages; None if there is no run, or no expansion."""
+    """Return the precision of the expansion in the run of a folder; None if there is no run or no expansion."""
     file = folder / SETTINGS
     expansion = _checked(read_record(file), file).get("expansion") if file.exists() else None
     return expansion.get("precision") if isinstance(expansion, dict) else None
@@ -82,7 +82,7 @@ def check_folder(model: AtomicFolder, out: Path, *, resume: bool, base: str | Pa
     Raises
     ------
     ForeignFolderError
-        If `out` holds something else, the base, a run although `resume` is false, or a model without a run.
+        If `out` contains something else, the base, a run although `resume` is false, or a model without a run.
     """
     model.check_output(out, base=base)
     work = out / model.kept
@@ -95,7 +95,7 @@ def check_folder(model: AtomicFolder, out: Path, *, resume: bool, base: str | Pa
 
 @contextmanager
 def unclaimed_if_refused(folder: Path) -> Iterator[None]:
-    """Remove what a run wrote to its folder if it is refused before its first step; an earlier run stays."""
+    """Remove the files of a run that is refused before its first step; files of an earlier run are kept."""
     if (folder / SETTINGS).exists():
         yield
         return

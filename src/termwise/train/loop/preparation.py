@@ -33,7 +33,7 @@ from termwise.train.settings import TrainSettings
 _HEAD_LOG = "head.jsonl"
 
 MOST_LISTED = 10**7
-"""Most batches of a run with expansions: all passages to expand are listed before the first step."""
+"""Largest number of batches of a run with expansions; all passages to expand are listed before the first step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +45,9 @@ class TrainingRun:
     pieces : Pieces
         The tokenizer of the encoder.
     processes : PartialState
-        This process among those that share the run.
+        This process and the number of processes of the run.
     say : callable
-        Silent in all processes but the first.
+        Called with messages; does nothing in all processes except the first.
     """
 
     kind: str
@@ -71,7 +71,7 @@ class TrainingRun:
 
     @cached_property
     def continues(self) -> bool:
-        """Whether the base is an encoder of this kind, whose head is trained further."""
+        """Whether the base is an encoder of this kind, so that its head is trained further."""
         return encoder_of_same_kind(self.kind, self.base) is not None
 
     @property
@@ -94,7 +94,7 @@ class TrainingRun:
 
     @property
     def used(self) -> dict[str, int]:
-        """Number of pairs by name of the sources that are trained on."""
+        """Number of pairs by name of the sources used for training."""
         return {
             source.name: len(source)
             for source, taken in zip(self.sources, self.epoch_pairs, strict=True)
@@ -189,7 +189,7 @@ def number_of_batches(run: TrainingRun) -> int:
 
 
 def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
-    """Plan the batches of the run, exactly `count`: passages of further ones would be expanded for nothing."""
+    """Plan exactly `count` batches, because passages of further batches would be expanded needlessly."""
     settings = run.settings
     orders = None
     if settings.block > 1:
@@ -213,7 +213,7 @@ def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
 def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatches) -> None:
     """Fit the head of TILDE if the settings have `head_steps`, in the first process.
 
-    The other processes receive its weights when training begins.
+    The other processes receive the weights when training begins.
     """
     if not (run.settings.head_steps and run.is_first and isinstance(network, TildeNetwork)):
         return
@@ -233,7 +233,7 @@ def _pair_texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> l
 
 
 def make_collator(run: TrainingRun, batches: PlannedBatches) -> Collator:
-    """Mine negatives, count terms and expand passages as the settings say.
+    """Mine negatives, count terms and expand passages according to the settings.
 
     The first process saves negatives and expansions, and the others load them.
     """

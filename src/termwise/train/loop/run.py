@@ -46,7 +46,7 @@ _MAY_CHANGE = ("learning_rate", "head_learning_rate", "take", "workers")
 weights, and what has no effect on the result."""
 
 _FEW_QUERIES = 50
-"""With fewer held-out queries, the choice of the best checkpoint is mostly chance."""
+"""With fewer held-out queries, the selection of the best checkpoint is mostly random."""
 
 
 @dataclass(frozen=True)
@@ -97,19 +97,19 @@ def train_network(
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
     held_out : HeldOut, optional
-        Validation data; the best checkpoint on it is then the result.
+        Validation data; the result is then the checkpoint with the best measures on it.
     expander : Expander, optional
-        For ``tildev2``: expands the passages before the network reads them.
+        For ``tildev2``: the expander of the passages.
 
     Raises
     ------
     ForeignFolderError
-        If `folder` holds another run, or a run and `resume` is false.
+        If `folder` contains another run, or a run and `resume` is false.
     UnknownNameError
         If there is no such kind.
     ParameterError
-        If the settings do not go with the kind of network, there are fewer pairs than a batch holds, or inputs are
-        longer than the network reads.
+        If the settings are not for this kind of network, there are fewer pairs than a batch holds, or inputs are too
+        long for the network.
     ModelFormatError
         If the base or the teacher cannot be loaded.
     CorruptModelError
@@ -118,7 +118,7 @@ def train_network(
     Notes
     -----
     Under ``torchrun`` or ``accelerate launch`` the processes take the batches in turn, each with its own negatives, and
-    a step has as many batches as there are processes. The first process alone mines, expands, fits the head and writes.
+    a step has as many batches as there are processes. Only the first process mines, expands, fits the head and writes.
     """
     settings.check_kind(kind)
     processes = PartialState(cpu=not torch.cuda.is_available())
@@ -231,7 +231,7 @@ def _report_start(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> N
         )
         if queries < _FEW_QUERIES:
             run.say(
-                f"warning: few held-out queries ({queries:,}): the choice of the best checkpoint is mostly chance; "
+                f"warning: few held-out queries ({queries:,}): the selection of the best checkpoint is mostly random; "
                 "give more validation data, or train without validation"
             )
     if run.resume:

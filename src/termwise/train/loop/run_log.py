@@ -14,11 +14,11 @@ LOG = "log.jsonl"
 """Log in the folder of a run."""
 
 TIME = "time.json"
-"""File of a checkpoint that holds the seconds of training up to it."""
+"""File of a checkpoint with the seconds of training up to it."""
 
 
 class ElapsedTime:
-    """Seconds of training that led to the current weights: steps that were lost and repeated count once."""
+    """Seconds of training of the current weights; repeated steps are counted once."""
 
     def __init__(self) -> None:
         self._before = 0.0
@@ -57,7 +57,7 @@ class RunLog:
         self._elapsed = elapsed
 
     def begin(self, step: int) -> None:
-        """Keep the lines up to a step, at which training begins; drop later and damaged lines."""
+        """Keep the lines up to the first step of this session; drop later and damaged lines."""
         kept = b""
         if step and self._path.exists():
             lines = self._path.read_bytes().splitlines(keepends=True)
@@ -91,12 +91,12 @@ def read_seconds(file: Path) -> float:
     Raises
     ------
     ValueError
-        If it does not hold a number of seconds.
+        If the file does not contain a number of seconds.
     """
     content = json.loads(file.read_text(encoding="utf-8"))
     seconds = content.get("seconds") if isinstance(content, dict) else None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e12:
-        raise ValueError("it holds no number of seconds")
+        raise ValueError("it does not contain a number of seconds")
     return float(seconds)
 
 

@@ -42,7 +42,7 @@ _NO_SCORE = -1e4
 
 
 class Batches(Dataset[int]):
-    """Numbers of the batches of all epochs, from which a collator makes the batches."""
+    """Numbers of the batches of all epochs; a collator turns each number into a batch."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -55,7 +55,7 @@ class Batches(Dataset[int]):
 
 
 class PlannedBatches(Batches):
-    """Batches of pairs; only one epoch is planned and in memory at a time.
+    """Batches of pairs; only one epoch at a time is planned and kept in memory.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Collator:
         return batch
 
     def _excluded(self, pairs: Sequence[tuple[int, int, int]], places: Sequence[Place]) -> Tensor:
-        """Mark the relevant passages of each query, except the passage of its own pair: they are not negatives."""
+        """Mark the passages that are relevant to each query, except the passage of its pair; they are no negatives."""
         owners, queries, _ = np.array(pairs, dtype=np.int64).T
         passage_owners, passages = np.array(places, dtype=np.int64).T
         excluded = np.zeros((len(pairs), len(places)), dtype=np.bool_)
@@ -249,7 +249,7 @@ class Step(nn.Module):
     Attributes
     ----------
     progress : float
-        Share of the steps that are done, from 0 to below 1; the Trainer sets it before each step.
+        Share of finished steps, from 0 to below 1; the Trainer sets it before each step.
     """
 
     def __init__(self, network: TermNetwork) -> None:

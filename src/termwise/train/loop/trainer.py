@@ -39,10 +39,10 @@ from termwise.train.messages import Say, silent
 from termwise.train.settings import LoopSettings, TrainingPrecision
 
 Validate = Callable[[], Mapping[str, float]]
-"""Returns measures by name."""
+"""Function that returns measures by name."""
 
 Collate = Callable[[Sequence[int]], dict[str, Any]]
-"""Turns a list of one batch number into the arguments of a `Step`."""
+"""Function that turns a list of one batch number into the arguments of a `Step`."""
 
 
 class TermTrainer(Trainer):
@@ -159,7 +159,7 @@ class TermTrainer(Trainer):
     def _restored_state(self, checkpoint: Path) -> TrainerState:
         """Read the state of a checkpoint and update the path of the best one: the folder may have been moved.
 
-        A best checkpoint without weights is dropped, so that a later one can become the best.
+        If the best checkpoint has no weights, it is dropped, so that a later one can become the best.
         """
         file = checkpoint / STATE
         state: TrainerState = TrainerState.load_from_json(str(file))
@@ -291,7 +291,7 @@ class TermTrainer(Trainer):
             super()._load_rng_state(checkpoint)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        """Load both; the learning rates are those of the settings, which may have changed."""
+        """Load optimizer and schedule; the learning rates are read from the settings, because they may have changed."""
         if checkpoint is None:
             return
         with _loading(Path(checkpoint) / OPTIMIZER):
@@ -315,7 +315,7 @@ def _loading(file: Path) -> AbstractContextManager[None]:
 def training_arguments(
     folder: Path, settings: LoopSettings, *, steps: int, validation: bool
 ) -> TrainingArguments:
-    """Translate settings into arguments of the Trainer.
+    """Convert settings into arguments of the Trainer.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def training_arguments(
         greater_is_better=True if validation else None,
         logging_steps=min(10, every),
         logging_first_step=True,
-        logging_nan_inf_filter=False,  # it would wait for each loss; `TermTrainer` raises an error instead
+        logging_nan_inf_filter=False,  # the filter would wait for each loss; `TermTrainer` raises an error instead
         dataloader_num_workers=settings.workers,
         report_to=["tensorboard"] if find_spec("tensorboard") else [],
         seed=settings.seed,
@@ -371,7 +371,7 @@ def training_arguments(
         ddp_find_unused_parameters=False,
         use_cpu=not torch.cuda.is_available(),
     )
-    # By default the Trainer splits each batch between the GPUs that one process sees.
+    # By default the Trainer splits each batch between the GPUs of one process.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
 

@@ -54,14 +54,14 @@ class HeldOut:
 
     @classmethod
     def sample(cls, sources: Sequence[PairSource], *, queries: int, seed: int) -> HeldOut:
-        """Draw queries evenly from the sources, as far as their sizes allow, with all relevant passages.
+        """Draw equal numbers of queries from the sources, if their sizes allow it, with all relevant passages.
 
         Parameters
         ----------
         sources : sequence of PairSource
             Held-out pairs.
         queries : int
-            Most queries in all.
+            Largest number of queries in total.
         seed : int
 
         Raises
@@ -76,10 +76,10 @@ class HeldOut:
         qrels = []
         left = queries
         sizes = [len(np.unique(source.pairs[:, 0])) for source in sources]
-        for place, number in enumerate(np.argsort(sizes, kind="stable").tolist()):
+        for position, number in enumerate(np.argsort(sizes, kind="stable").tolist()):
             source = sources[number]
             judged = np.unique(source.pairs[:, 0])
-            chosen = random.permutation(judged)[: left // (len(sources) - place)]
+            chosen = random.permutation(judged)[: left // (len(sources) - position)]
             left -= len(chosen)
             names = {int(query): str(len(texts) + offset) for offset, query in enumerate(chosen.tolist())}
             texts += [source.queries[query] for query in names]
@@ -91,7 +91,7 @@ class HeldOut:
                     qrels.append(Qrel(names[query], str(pool[number, passage]), 1))
         if not texts:
             raise EmptyCollectionError(
-                "there is no query to validate on",
+                "there is no query for validation",
                 facts=[("held-out pairs", sum(map(len, sources))), ("validation_queries", queries)],
                 fixes=["hold out more pairs, or train without validation"],
             )
@@ -170,8 +170,8 @@ def _document_likelihoods(
     rows, terms = occurrences([pieces(text) for text in held_out.passages], kept)
     lengths = torch.bincount(rows, minlength=len(held_out.passages))
     shape = (len(held_out.passages), len(kept))
-    places = torch.stack([rows, terms])
-    shares = torch.sparse_coo_tensor(places, 1 / lengths[rows], shape, check_invariants=True).to(device)
+    positions = torch.stack([rows, terms])
+    shares = torch.sparse_coo_tensor(positions, 1 / lengths[rows], shape, check_invariants=True).to(device)
     empty, kept_columns = (lengths == 0).to(device), torch.from_numpy(kept).to(device)
     texts = [pieces(text) for text in held_out.queries]
     scores = np.zeros((len(texts), len(held_out.passages)), dtype=np.float32)

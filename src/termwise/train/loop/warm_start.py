@@ -1,6 +1,6 @@
 """Initialisation of the TILDE head: prior bias of each term, and a fit of the head alone.
 
-The output of a sentence encoder at position 0 represents the text, while a new head is random. The outputs of the
+The output of a sentence encoder at position 0 represents the text, but a new head is random. The outputs of the
 unchanged encoder are computed once and the head is fitted to them; a step costs a thirtieth of one through the encoder.
 This is not in the paper, whose encoder has a trained head.
 """
@@ -42,7 +42,7 @@ def fit_head(
         Changed in place.
     pieces : Pieces
     pairs : sequence of (str, str)
-        Query and passage; memory holds two vectors for each.
+        Query and passage; two vectors per pair are kept in memory.
     settings : TrainSettings
         The fit takes ``head_steps`` steps of 256 pairs with Adam; the rate falls linearly from 2e-3.
     progress : callable, optional
@@ -101,8 +101,8 @@ def set_prior_bias(
 ) -> None:
     """Set the decoder's bias of each term to the log-odds of the term in training queries.
 
-    With n queries, df of which contain the term, the bias is ln((df + 0.5) / (n - df + 0.5)). With logits that start at
-    0, the first thousands of steps are spent on learning that all terms are rare.
+    With n queries, df of which contain the term, the bias is ln((df + 0.5) / (n - df + 0.5)). With initial logits of 0,
+    training needs thousands of steps to learn that all terms are rare.
     """
     vocabulary = pieces.analyzer.vocabulary
     kept = clean_vocabulary(vocabulary, settings.cleaning)

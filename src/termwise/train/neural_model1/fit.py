@@ -63,9 +63,9 @@ def train_neural_model1(
         Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     resume : bool, optional
         Continue an interrupted run, or start if there is none; a finished run is exported again. On one CPU the result
-        equals, bit for bit, that of an uninterrupted run.
+        equals the result of an uninterrupted run, bit for bit.
     threads : int, optional
-        Also the threads of torch in this process during training.
+        Threads, also of torch in this process during training.
     progress : callable, optional
         Called with a stage, the amount done, and the total.
     say : callable, optional
@@ -74,8 +74,8 @@ def train_neural_model1(
     Returns
     -------
     dict
-        JSON-like facts: ``data`` and ``settings``; ``queries``, the number of trained ones; ``steps``; ``best``, the
-        selected step and its measures; ``validation``, the origin of the held-out pairs; ``sources``, ``targets``,
+        JSON-like facts: ``data`` and ``settings``; ``queries``, the number of training queries; ``steps``; ``best``,
+        the selected step and its measures; ``validation``, the origin of the held-out pairs; ``sources``, ``targets``,
         ``entries`` and ``bytes`` of the table; ``seconds`` of training, of the export and in total.
 
     Raises
@@ -83,9 +83,9 @@ def train_neural_model1(
     ParameterError
         If the analyzer has no fixed vocabulary, two sources have the same name, or the table would be empty.
     EmptyCollectionError
-        If there is nothing to train on.
+        If there is no training data.
     ForeignFolderError
-        If the folder holds something else, a run and `resume` is false, or a table without a run.
+        If the folder contains something else, a run and `resume` is false, or a table without a run.
     TermwiseError
         If data or folder cannot be used.
     """

@@ -1,11 +1,11 @@
 """Network of neural Model 1: the logarithm of a translation probability from two vectors.
 
-With the vectors x_q of a query piece and x_d of a document piece, each projected by a layer of its own,
+With the vectors x_q of a query piece and x_d of a document piece, each projected by a separate layer,
 
     T(q|d) = sigmoid(F_n(... relu(F_1([x_q ; x_d ; x_q * x_d]))))
 
 where * is the elementwise product (Boytsov & Kolter, ECIR 2021, section 3.2). The concatenation is not computed. With
-the weights of F_1 split into three, A, B and H, and its bias c,
+the weights of F_1 split into A, B and H, and its bias c,
 
     F_1([x_q ; x_d ; x_q * x_d]) = A x_q + B x_d + c + H (x_q * x_d)
 
@@ -15,7 +15,7 @@ piece and all query pieces (used for whole tables):
                                  = (B + H diag(x_q)) x_d + (A x_q + c)
                                  = (A + H diag(x_d)) x_q + (B x_d + c)
 
-`PairNetwork` and `CosinePair` take any vectors; those of `TranslationNetwork` depend on a piece alone.
+`PairNetwork` and `CosinePair` take any vectors; the vectors of `TranslationNetwork` depend only on the piece.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class PairNetwork(Pair):
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise((3 * projection, *hidden, 1)))
 
     def expect(self, probability: float) -> None:
-        """Set the bias of the last layer so that an untrained network gives about this probability to every pair."""
+        """Set the bias of the last layer so that every pair has about this probability before training."""
         output = cast(nn.Linear, self.layers[-1])
         nn.init.constant_(output.bias, math.log(probability / (1 - probability)))
 
@@ -197,7 +197,7 @@ class TranslationNetwork(nn.Module):
     Attributes
     ----------
     query_rows, document_rows : nn.Embedding
-        With sparse gradients: a step changes only the rows of its batch.
+        Tables with sparse gradients; a step changes only the rows of its batch.
     """
 
     def __init__(self, terms: int, pair: Pair, width: int, *, spread: float = 1.0) -> None:

@@ -1,9 +1,9 @@
 """AdamW with sparse updates of the embedding rows, and the learning-rate schedule.
 
-The embedding tables hold nearly all parameters: 31 million for 30,522 pieces of width 512. A batch of 32 queries has a
-few thousand of the 61,044 rows, and dense Adam would read and write all rows, gradients and moments at every step. So
-`torch.optim.SparseAdam` updates only rows with a gradient. Moments of other rows do not decay, and neither do their
-weights: at 1e-7 times the learning rate, decay would shrink a row by a third of a percent in 10 million steps.
+The embedding tables hold nearly all parameters: 31 million for 30,522 pieces of width 512. A batch of 32 queries uses a
+few thousand of the 61,044 rows, but dense Adam would read and write all rows, gradients and moments at every step.
+Therefore `torch.optim.SparseAdam` updates only rows with a gradient. Moments and weights of other rows do not decay: at
+1e-7 times the learning rate, decay would shrink a row by a third of a percent in 10 million steps.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ class Optimiser:
         }
 
     def load(self, state: Mapping[str, Tensor]) -> None:
-        """Restore what `state` returned."""
+        """Restore moments and step counts that `state` returned."""
         for name, part in self._parts.items():
-            held: dict[int, dict[str, Any]] = {}
-            for place, value in state.items():
-                owner, number, key = place.split(".")
+            states: dict[int, dict[str, Any]] = {}
+            for path, value in state.items():
+                owner, number, key = path.split(".")
                 if owner == name:
                     is_count = key == "step" and name == "rows"
-                    held.setdefault(int(number), {})[key] = int(value) if is_count else value.clone()
-            part.load_state_dict({**part.state_dict(), "state": held})
+                    states.setdefault(int(number), {})[key] = int(value) if is_count else value.clone()
+            part.load_state_dict({**part.state_dict(), "state": states})
 
 
 def learning_rate(step: int, settings: NeuralModel1Settings, *, steps: int, epoch_steps: int) -> float:
@@ -88,12 +88,12 @@ def learning_rate(step: int, settings: NeuralModel1Settings, *, steps: int, epoc
     >>> [learning_rate(step, settings, steps=8, epoch_steps=4) for step in range(6)]
     [0.5, 1.0, 1.0, 1.0, 0.5, 0.5]
     """
-    epoch, place = divmod(step, epoch_steps)
+    epoch, position = divmod(step, epoch_steps)
     rate = settings.learning_rate * settings.decay**epoch
     if not settings.restart:
         warm_up_steps = settings.warm_up * steps
         return rate * min(1.0, (step + 1) / warm_up_steps) if warm_up_steps else rate
     peak = settings.warm_up * epoch_steps
-    if place < peak:
-        return rate * (1 / _COOLED + (1 - 1 / _COOLED) * place / peak)
-    return rate * (epoch_steps - place) / max(1.0, epoch_steps - peak)
+    if position < peak:
+        return rate * (1 / _COOLED + (1 - 1 / _COOLED) * position / peak)
+    return rate * (epoch_steps - position) / max(1.0, epoch_steps - peak)

@@ -2,7 +2,7 @@
 
 With tf(d, D) the occurrences of the document piece d in D, and |D| the number of pieces of D,
 
-    m(q, D)   = sum over d of T'(q|d) * tf(d, D) / |D|,      T'(q|d) = p where q is d, else (1 - p) * T(q|d)
+    m(q, D)   = sum over d of T'(q|d) * tf(d, D) / |D|,      T'(q|d) = p if q is d, else (1 - p) * T(q|d)
     score     = sum over the pieces q of the query, repetitions counted, of ln m(q, D)
 
 divided by the number of query pieces if scores are means. The sum over d is computed as a log-sum-exp in float32, over

@@ -28,8 +28,8 @@ FROM_SCRATCH = "none"
 class NeuralModel1Settings(TypedSettings):
     """Settings of `train_neural_model1`.
 
-    Optimiser, schedule and negatives are those of the paper; the width of the rows, the projection and p are the
-    defaults of its published code. Neither gives the widths of the hidden layers, the initialisation and the
+    Optimiser, schedule and negatives follow the paper; the width of the rows, the projection and p are the defaults of
+    its published code. Paper and code do not give the widths of the hidden layers, the initialisation and the
     normalisation of queries.
 
     Attributes
@@ -49,7 +49,7 @@ class NeuralModel1Settings(TypedSettings):
         Standard deviation of random rows. Rare pieces are learned faster with a smaller one, because a step of Adam
         changes a number by about the learning rate, regardless of its size.
     expected : float
-        Initial T of any two pieces. With a value below p, training starts by counting matches.
+        Initial T of any two pieces. With a value below p, the initial scores count matches.
     self_translation : float
         p, the probability that a piece translates into itself.
     score_norm : {"sum", "mean"}
@@ -59,7 +59,8 @@ class NeuralModel1Settings(TypedSettings):
     reduction : {"sum", "mean"}
         Reduction of the losses of a batch.
     epochs, batch : int
-        An epoch uses each query once, with one relevant passage and one negative; a batch has this many queries.
+        Number of epochs, and of queries per batch. An epoch uses each query once, with one relevant passage and one
+        negative.
     max_steps : int
         Largest number of steps, regardless of `epochs`; 0 for no limit.
     learning_rate, decay : float
@@ -78,14 +79,14 @@ class NeuralModel1Settings(TypedSettings):
     seed : int
         Random seed.
     save_every : int
-        Steps between checkpoints; each epoch ends with one, too.
+        Steps between checkpoints; each epoch also ends with a checkpoint.
     validation_queries : int
         Held-out queries that are ranked after each epoch.
     least : float
         Smaller probabilities are not stored in the table.
     unseen : bool
-        Whether the table has rows and columns of pieces that do not occur in training on their side. Their
-        probabilities are random.
+        Whether the table has rows of pieces that no training document contains, and columns of pieces that no training
+        query contains. Their probabilities are random.
     keep : int
         Largest number of targets of a source in the table, the most likely ones; 0 for all.
     precision : {"float32", "float16"}

@@ -1,11 +1,12 @@
 """Translation table of a network, computed block by block for all pairs of pieces.
 
 The vectors of query pieces are projected once. A block of document pieces is one matrix product with all of them, see
-`termwise.train.neural_model1.network`, so rows come in the order of the table. Threads compute blocks in parallel. The
-entries go to temporary files, from which the table is memory-mapped, so memory holds only a few blocks.
+`termwise.train.neural_model1.network`, so rows are computed in the order of the table. Threads compute blocks in
+parallel. The entries are written to temporary files, from which the table is memory-mapped, so only a few blocks are in
+memory.
 
 The table contains T of the network without the factor 1 - p and without the diagonal. With the self-translation that
-the table recommends, and lambda = 0, it scores as the network does.
+the table recommends, and lambda = 0, its scores equal those of the network.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def _rows(
 
 
 def _mapped(file: IO[bytes], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return the contents of a file, memory-mapped; the map outlives the file object."""
+    """Return the contents of a file, memory-mapped; the map stays valid after the file object is closed."""
     file.flush()
     if file.tell() == 0:
         return np.empty(0, dtype=dtype)

@@ -1,6 +1,6 @@
 """Training loop of neural Model 1, with resumable checkpoints.
 
-The Trainer of transformers is not used: its devices, mixed precision and accumulation are not needed here, and its
+The Trainer of transformers is not used, because its devices, mixed precision and accumulation are not needed and its
 dense optimiser would take most of the time of a step.
 """
 
@@ -56,7 +56,7 @@ def train(
     progress: Progress = no_progress,
     say: Say = silent,
 ) -> dict[str, Any]:
-    """Train a network; it ends with the best weights by validation, or the last ones without validation.
+    """Train a network; its final weights are the best by validation, or the last ones without validation.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ def train(
         say(resumption(begin, steps, folder))
     losses: list[float] = []
     for step in range(begin, steps):
-        epoch, place = divmod(step, epoch_steps)
+        epoch, position = divmod(step, epoch_steps)
         if sampled_epoch != epoch:
             sampled_epoch, sample = epoch, judged_bags.judged.sample(settings.seed, epoch)
-        if settings.restart and place == 0:
+        if settings.restart and position == 0:
             optimiser.reset()
         rate = learning_rate(step, settings, steps=steps, epoch_steps=epoch_steps)
-        part = slice(place * settings.batch, (place + 1) * settings.batch)
+        part = slice(position * settings.batch, (position + 1) * settings.batch)
         loss = batch_loss(network, judged_bags, sample, part, settings)
         loss.backward()
         losses.append(float(loss.detach()))
@@ -146,7 +146,7 @@ def batch_loss(
 ) -> Tensor:
     """Return the loss of a batch: max(0, margin - (score of the relevant passage - score of the negative)).
 
-    Every distinct term of the batch goes through the layers of its side once.
+    The layers compute every distinct query term and document term of the batch once.
     """
     queries = judged_bags.queries.take(sample.queries[part])
     # Relevant passage and negative of a query, side by side.

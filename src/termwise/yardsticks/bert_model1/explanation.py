@@ -1,8 +1,8 @@
 """Explanation of a BERT-Model1 score: a sum over query tokens, each a sum over document tokens.
 
-The contribution of a query token q is ln m(q), divided by the number of query tokens if scores are means. The mean m(q)
-is taken over T(q|d) of the document tokens d. So d has the share T(q|d) / (sum over all d' of T(q|d')) of the
-contribution of q, and
+The contribution of a query token q is ln m(q), divided by the number of query tokens if scores are means. m(q) is the
+mean of T(q|d) over the document tokens d. Therefore the share of d in the contribution of q is T(q|d) / (sum over all
+d' of T(q|d')), and
 
     score = sum over q of (sum over d of share(q, d)) * contribution(q)
 
@@ -32,11 +32,11 @@ class TextShare:
     piece : str
         The token.
     span : (int, int)
-        Its place in the text, in characters.
+        Position in the text, in characters.
     probability : float
         T(q|d), 0 to 1.
     share : float
-        Its part of the mean; the shares of a query token add up to 1.
+        Share in the mean; the shares of a query token add up to 1.
     score : float
         `share` times the contribution of the query token.
     """
@@ -57,7 +57,7 @@ class QueryShare:
     piece : str
         The token.
     span : (int, int)
-        Its place in the query, in characters.
+        Position in the query, in characters.
     mean : float
         m(q), at least 1e-8.
     score : float
@@ -131,18 +131,18 @@ def explain_pair(
     shares /= shares.sum(axis=0, keepdims=True)
     scores = log_means / len(log_means) if averaged and len(log_means) else log_means
     contributions = []
-    for place, (score, log_mean) in enumerate(zip(scores.tolist(), log_means.tolist(), strict=True)):
+    for position, (score, log_mean) in enumerate(zip(scores.tolist(), log_means.tolist(), strict=True)):
         sources = tuple(
             TextShare(
                 text_analysis.tokens[row],
                 _span(text_analysis, row),
-                float(np.exp(log_translations[row, place])),
+                float(np.exp(log_translations[row, position])),
                 share,
                 share * score,
             )
-            for row, share in enumerate(shares[:, place].tolist())
+            for row, share in enumerate(shares[:, position].tolist())
         )
-        token, span = query_analysis.tokens[place], _span(query_analysis, place)
+        token, span = query_analysis.tokens[position], _span(query_analysis, position)
         contributions.append(QueryShare(token, span, float(np.exp(log_mean)), score, sources))
     return PairExplanation(query, text, float(scores.sum()), tuple(contributions), query_unread, text_unread)
 

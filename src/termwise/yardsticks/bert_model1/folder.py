@@ -197,7 +197,7 @@ def read_scorer_folder(
     MissingFileError
         If there is no such folder, or one of its files cannot be read.
     ModelFormatError
-        If it is not the folder of a scorer, was written by a later version, or its parts do not fit.
+        If it is not the folder of a scorer, was written by a later version, or its parts do not match.
     CorruptModelError
         If a file was truncated or changed.
     """

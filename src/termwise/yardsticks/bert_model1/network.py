@@ -7,17 +7,18 @@ With the vectors x_q of the query tokens and x_d of the document tokens, over al
     score  = sum (or mean) over the query tokens q of ln m(q)
 
 (Boytsov & Kolter, ECIR 2021, section 3.2). The vectors are the outputs of the last layer of the encoder, which ends
-with a LayerNorm; unlike for rows of a table, there is no further LayerNorm and no tanh. A mean of many T is computed by
-log-sum-exp of their logarithms, in float32 for every precision of the encoder.
+with a LayerNorm. Therefore no further LayerNorm and tanh are applied, in contrast to rows of a table. A mean of many T
+is computed by log-sum-exp of their logarithms, in float32 for every precision of the encoder.
 
 A document of several windows (see `windows`) has one query vector for each query token and window. By default the
-tokens of a window meet the query vectors of the same window, so that T(q|d) compares two vectors of one forward pass.
-``query_vectors="first"`` uses the query vectors of the first window for all, as the published code does.
+tokens of a window are paired with the query vectors of the same window, so that T(q|d) compares two vectors of one
+forward pass. ``query_vectors="first"`` uses the query vectors of the first window for all, as the published code does.
 
-Special tokens and padding take no part, and the encoder does not attend to padding. So a score does not depend on the
-other texts of a batch, up to rounding.
+Special tokens and padding are left out of the sums, and the encoder does not attend to padding. Therefore a score does
+not depend on the other texts of a batch, up to rounding.
 
-For ranking, m is at least 1e-8, as for scores from a table. Training has no such floor, as its gradient would be 0.
+For ranking, m is at least 1e-8, as for scores from a table. Training has no such floor, because its gradient would be
+0.
 """
 
 from __future__ import annotations
@@ -54,18 +55,18 @@ class BertModel1Config(TypedSettings):
     query_length : int
         Largest number of query tokens; the rest is truncated.
     chunk_length : int
-        Largest number of document tokens in a window. With the query and three special tokens they must fit into the
-        encoder: 32 + 477 + 3 are the 512 of BERT.
+        Largest number of document tokens in a window. Query, chunk and three special tokens must fit into the encoder:
+        32 + 477 + 3 is the limit of BERT, 512.
     document_length : int
-        Largest number of document tokens; the rest is truncated. 0 for no limit. 1431 are three chunks, the "full"
-        documents of the paper.
+        Largest number of document tokens; the rest is truncated. 0 for no limit. 1431 tokens are three chunks, the
+        "full" documents of the paper.
     query_vectors : {"window", "first"}
-        Whether a document token meets the query vectors of its own window, or of the first.
+        Query vectors paired with a document token: those of its own window, or of the first window.
     score_norm : {"sum", "mean"}
         Whether a score is the sum over the query tokens, or their mean.
     self_translation : float
-        p: T(q|q) is set to p, and every other T is multiplied by 1 - p. 0 for none, as T of equal tokens depends on
-        their contexts.
+        p: T(q|q) is set to p, and every other T is multiplied by 1 - p. 0, the default, applies none, because T of
+        equal tokens depends on their contexts.
     projection : int
         Elements of a projected vector.
     hidden : str
@@ -166,7 +167,7 @@ class BertModel1(TermNetwork):
         p = self.reading.self_translation
         first = vectors[0][windows[0].query_places]
         parts = []
-        # Half precision, where training enables it, is for the encoder only.
+        # If training uses half precision, only the encoder runs in it.
         with torch.autocast(first.device.type, enabled=False):
             for window, rows in zip(windows, vectors, strict=True):
                 queries = first if self.reading.query_vectors == "first" else rows[window.query_places]
@@ -186,7 +187,7 @@ def log_means(logs: Tensor) -> Tensor:
 
 
 def check_windows(network: BertModel1, analyzer: WordPieceAnalyzer) -> None:
-    """Check that encoder and tokenizer fit, and that the longest window fits into the encoder.
+    """Check that encoder and tokenizer match, and that the longest window fits into the encoder.
 
     Raises
     ------

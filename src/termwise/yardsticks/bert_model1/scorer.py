@@ -73,7 +73,7 @@ class BertModel1Scorer:
     Raises
     ------
     ModelFormatError
-        If a weight is not a finite number, or encoder and tokenizer do not fit.
+        If a weight is not a finite number, or encoder and tokenizer do not match.
     ParameterError
         If the longest window exceeds the encoder.
     """
@@ -145,7 +145,7 @@ class BertModel1Scorer:
         Returns
         -------
         PairExplanation
-            One contribution for each query token, which is a sum over the tokens of the text; they add up to `score`
+            One contribution per query token, a sum over the tokens of the text. The contributions add up to `score`
             exactly.
         """
         check("query", query, isinstance(query, str), "a string")
@@ -193,12 +193,12 @@ class BertModel1Scorer:
         config = self.config
         windowed = [
             _Text(
-                place,
+                position,
                 windows_of(
                     query_ids, self._token_ids(text, config.document_length), chunk_length=config.chunk_length
                 ),
             )
-            for place, text in enumerate(texts)
+            for position, text in enumerate(texts)
         ]
         for group in self._batches([text for text in windowed if text.windows]):
             windows = [window for text in group for window in text.windows]
@@ -214,7 +214,7 @@ class BertModel1Scorer:
                 begin = end
 
     def _batches(self, texts: list[_Text]) -> Iterator[list[_Text]]:
-        """Yield texts with windows of similar lengths, as many as fill a batch; at least one."""
+        """Yield batches of texts with windows of similar lengths; a batch has at least one text."""
         group: list[_Text] = []
         size = 0
         for text in sorted(texts, key=lambda text: max(map(len, text.windows))):

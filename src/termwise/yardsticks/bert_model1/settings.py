@@ -23,12 +23,12 @@ class BertModel1Settings(BertModel1Config, LoopSettings):
     Attributes
     ----------
     epochs : int
-        Each takes every query once, with one relevant passage and one negative.
+        Number of epochs. An epoch uses every query once, with one relevant passage and one negative.
     batch : int
         Queries of a batch, with two passages each.
     accumulate : int
-        As in `LoopSettings`. The 16 queries of the paper are ``batch=16``, or on a small
-        device ``batch=1`` and ``accumulate=16``.
+        As in `LoopSettings`. The paper uses 16 queries: ``batch=16``, or on a small device ``batch=1`` and
+        ``accumulate=16``.
     max_steps : int
         Limit of the steps, regardless of `epochs`; 0 for none. The schedule ends there too.
     dropout : float
@@ -42,7 +42,7 @@ class BertModel1Settings(BertModel1Config, LoopSettings):
     negatives, negative_depth : int
         Number of negatives sampled for each query, and the number of BM25 ranks they are sampled from.
     validation_queries, validation_depth : int
-        Number of held-out queries, and of held-out passages from BM25 that are ranked with the relevant ones for each.
+        Number of held-out queries, and number of held-out passages from BM25 per query.
     """
 
     epochs: int = 1

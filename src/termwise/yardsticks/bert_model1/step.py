@@ -35,9 +35,9 @@ class SampledBatches(Batches):
 
     def sample(self, number: int) -> EpochSample:
         """Return the queries and passages of a batch, which depend on the seed and the number only."""
-        epoch, place = divmod(number, self._per_epoch)
+        epoch, position = divmod(number, self._per_epoch)
         sample = self._epoch(epoch)
-        part = slice(place * self._settings.batch, (place + 1) * self._settings.batch)
+        part = slice(position * self._settings.batch, (position + 1) * self._settings.batch)
         queries = self._judged.queries[sample.queries[part]]
         return EpochSample(queries, sample.relevant[part], sample.negatives[part])
 

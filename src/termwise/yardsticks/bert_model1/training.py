@@ -124,7 +124,9 @@ def train_bert_model1(
         passages=_not_empty([text for source in sources for text in source.passages], analyzer),
         negatives=settings.negatives,
     )
-    judged_of([np.empty((len(source), 0), np.int32) for source in sources])  # fails if there are none
+    judged_of(
+        [np.empty((len(source), 0), np.int32) for source in sources]
+    )  # raises an error if there are none
     request = {
         "kind": KIND,
         "base": str(base),
@@ -186,7 +188,7 @@ def train_bert_model1(
 
 
 def config_of(settings: BertModel1Settings) -> BertModel1Config:
-    """Return the part of the settings that configures the network."""
+    """Return the settings of the network."""
     return BertModel1Config(**{one.name: getattr(settings, one.name) for one in fields(BertModel1Config)})
 
 
@@ -213,7 +215,7 @@ def validation_of(
     *,
     threads: int = 1,
 ) -> Validate:
-    """Return a function that ranks the relevant passages of each held-out query among those that BM25 finds."""
+    """Return a function that ranks the relevant passages and the BM25 results of each held-out query."""
     candidates = candidates_of(held_out, depth=settings.validation_depth, seed=settings.seed, threads=threads)
 
     def validate() -> Mapping[str, float]:
@@ -221,8 +223,10 @@ def validation_of(
         scorer = BertModel1Scorer(network, analyzer)
         rankings = []
         for number, passages in enumerate(candidates):
-            scores = scorer.score(held_out.queries[number], [held_out.passages[place] for place in passages])
-            rankings.append(rank_candidates([str(place) for place in passages], scores, str(number)))
+            scores = scorer.score(
+                held_out.queries[number], [held_out.passages[position] for position in passages]
+            )
+            rankings.append(rank_candidates([str(position) for position in passages], scores, str(number)))
         network.train(training)
         return measure_rankings(rankings, held_out)
 
@@ -230,7 +234,7 @@ def validation_of(
 
 
 def candidates_of(held_out: HeldOut, *, depth: int, seed: int, threads: int = 1) -> list[list[int]]:
-    """Return the candidates of each held-out query: passages that BM25 finds, then the relevant ones.
+    """Return the candidates of each held-out query: passages retrieved by BM25, then the relevant ones.
 
     In this order, a network with equal scores for all candidates ranks the relevant ones last.
     """

@@ -1,7 +1,7 @@
 """Windows of a query and a document: ``[CLS] query [SEP] chunk [SEP]``.
 
 A document of L tokens that exceeds one window is split into ceil(L / chunk_length) chunks, whose lengths differ by at
-most one. Each is read with the whole query. So all tokens have contexts of similar length, and no chunk is short.
+most one. Each chunk is read with the whole query. Therefore all tokens have contexts of similar length.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Inputs:
     mask : int64 tensor of shape (b, l)
         1 for tokens, 0 for padding.
     segments : int64 tensor of shape (b, l)
-        1 for the chunk and the separator after it, 0 for the tokens before, and for padding.
+        1 for the chunk and the separator after it, 0 for the tokens before them and for padding.
     """
 
     ids: Tensor

@@ -55,11 +55,11 @@ def matched_pairs(variable: Values, control: Values) -> tuple[Places, Places]:
     _, labels = np.unique(control, axis=0, return_inverse=True)
     labels = labels.reshape(-1)
     higher, lower = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for place, row in enumerate(variable):
-        candidates = np.flatnonzero(labels == labels[place])
+    for position, row in enumerate(variable):
+        candidates = np.flatnonzero(labels == labels[position])
         others = variable[candidates]
         smaller = candidates[(row >= others).all(axis=1) & (row > others).any(axis=1)]
-        higher.append(np.full(len(smaller), place, dtype=np.int64))
+        higher.append(np.full(len(smaller), position, dtype=np.int64))
         lower.append(smaller.astype(np.int64))
     return np.concatenate(higher), np.concatenate(lower)
 
@@ -108,9 +108,9 @@ class MatchedProbe(Probe):
         for measurement, rows in zip(measurements, values, strict=True):
             if measurement.above_zero:
                 is_used &= rows[:, 0] > 0
-        places = np.flatnonzero(is_used)
-        variable, control = (rows[places] for rows in values)
-        texts = [counted.texts[place] for place in places]
+        positions = np.flatnonzero(is_used)
+        variable, control = (rows[positions] for rows in values)
+        texts = [counted.texts[position] for position in positions]
         higher, lower = matched_pairs(variable, control)
         facts = {
             measurement.name: [row[0] if len(row) == 1 else row for row in rows.tolist()]

@@ -43,8 +43,8 @@ def _read(path: Path, contrast: str) -> Iterator[TextPair]:
             texts_of.setdefault(key, {}).setdefault(wording, []).append(text)
     first, second = contrast.split(">")
     for (query_id, relevant, query), texts in texts_of.items():
-        for place, pair in enumerate(zip(texts.get(first, ()), texts.get(second, ()), strict=False)):
-            pair_id = f"grep-{category}-{query_id}-{relevant}-{place}-{first}-{second}"
+        for position, pair in enumerate(zip(texts.get(first, ()), texts.get(second, ()), strict=False)):
+            pair_id = f"grep-{category}-{query_id}-{relevant}-{position}-{first}-{second}"
             yield TextPair(pair_id, *pair, query=query, facts={"source": {"q_id": query_id}})
 
 

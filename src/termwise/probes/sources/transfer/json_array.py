@@ -37,25 +37,25 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     number, buffer, in_array = 0, "", False
     for chunk, is_last in _chunks(path):
         buffer += chunk
-        place = 0
+        position = 0
         while True:
-            gap = (_BETWEEN if in_array else _BEFORE).match(buffer, place)
-            place = gap.end() if gap else place
-            if place == len(buffer):
+            gap = (_BETWEEN if in_array else _BEFORE).match(buffer, position)
+            position = gap.end() if gap else position
+            if position == len(buffer):
                 break
-            start = buffer[place : place + 60]
+            start = buffer[position : position + 60]
             if not in_array:
                 if start[0] != "[":
                     raise MalformedRecordError.at(path, 1, expected="a JSON array", seen=start)
-                in_array, place = True, place + 1
+                in_array, position = True, position + 1
                 continue
             if start[0] == "]":
                 return
             try:
-                record, place = decoder.raw_decode(buffer, place)
+                record, position = decoder.raw_decode(buffer, position)
             except (ValueError, RecursionError) as error:
                 is_nested = isinstance(error, RecursionError)
-                if not is_nested and not is_last and len(buffer) - place <= _LARGEST:
+                if not is_nested and not is_last and len(buffer) - position <= _LARGEST:
                     break  # the object may continue in the next chunk
                 raise MalformedRecordError.at(
                     path,
@@ -68,7 +68,7 @@ def read_json_array(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             if not isinstance(record, dict):
                 raise MalformedRecordError.at(path, number, expected="a JSON object", seen=str(record))
             yield number, record
-        buffer = buffer[place:]
+        buffer = buffer[position:]
     raise MalformedRecordError.at(
         path,
         number + 1,

@@ -51,9 +51,9 @@ def _semantoneg(part: str, paths: Sequence[Path], variant: str) -> Iterator[Text
                 expected="sentences, and as label the place of one of them",
                 seen=f"sentences: {sentences!r}, label: {label!r}",
             )
-        for place, other in enumerate(sentences[:label] + sentences[label + 1 :]):
-            facts = {"source": {"idx": item, "distractor": place}}
-            yield TextPair(f"semantoneg-{item}-{place}", sentences[label], other, query=query, facts=facts)
+        for position, other in enumerate(sentences[:label] + sentences[label + 1 :]):
+            facts = {"source": {"idx": item, "distractor": position}}
+            yield TextPair(f"semantoneg-{item}-{position}", sentences[label], other, query=query, facts=facts)
 
 
 SEMANTONEG = PairDataSet(
@@ -83,9 +83,9 @@ def _wikifactcheck(path: Path, variant: str) -> Iterator[TextPair]:
         return
     part = path.name.partition(".")[0].rpartition("_")[2]
     rows = read_table(path, ("sentence", "negated"), delimiter="\t", quoted=False)
-    for place, (line, row) in enumerate(rows):
+    for position, (line, row) in enumerate(rows):
         facts = {"source": {"part": part, "line": line}}
-        yield TextPair(f"wfc-{part}-{place}", row["sentence"], row["negated"], facts=facts)
+        yield TextPair(f"wfc-{part}-{position}", row["sentence"], row["negated"], facts=facts)
 
 
 WIKIFACTCHECK = PairDataSet(

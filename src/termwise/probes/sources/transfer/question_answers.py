@@ -134,8 +134,8 @@ def _squad_questions(path: Path) -> Iterator[AnsweredQuestion]:
     try:
         articles = json.loads(raw)["data"]
         paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-        for place, paragraph in enumerate(paragraphs):
-            passage = (str(place), paragraph["context"])
+        for position, paragraph in enumerate(paragraphs):
+            passage = (str(position), paragraph["context"])
             for question in paragraph["qas"]:
                 answers = tuple(dict.fromkeys(answer["text"] for answer in question["answers"]))
                 yield AnsweredQuestion(f"xquad-{question['id']}", question["question"], answers, (passage,))
