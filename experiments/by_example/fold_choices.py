@@ -132,4 +132,4 @@ class FoldChoices:
 def curves_of(objective: Objective, shares: Sequence[float]) -> dict[str, Floats]:
     """Return the measure of each query at each share of the first run."""
     values = np.stack([objective.values((share, 1 - share)) for share in shares], axis=1)
-    return dict(zip(objective.held, values, strict=True))
+    return dict(zip(objective.fused_query_ids, values, strict=True))
