@@ -239,7 +239,7 @@ def test_a_manifest_of_other_features_is_refused(scorer, tmp_path):
 
 def test_judgments_without_contrast_are_refused(judged, background):
     same = JudgedTexts("same", {"q": "a"}, {"d": "a", "e": "b"}, {"q": {"d": 1, "e": 1}}, 0)
-    with pytest.raises(DataError, match="nothing to learn"):
+    with pytest.raises(DataError, match="nothing to train"):
         train_gradient_boosting(same, background)
     high = JudgedTexts("high", {"q": "a"}, {"d": "a", "e": "b"}, {"q": {"d": 99, "e": 0}}, 0)
     with pytest.raises(DataError, match="too high"):
