@@ -1,7 +1,7 @@
 """Ranking, term by term.
 
-A model weighs the terms of every document once, at index time. A query is then only tokenised and added up: search
-costs what BM25 costs, and every score is a sum that can be shown term by term.
+A model weighs the terms of every document once, at index time. A query is then tokenised, and the weights of its terms
+are added up. Search costs as much as BM25, and every score is a sum that can be shown term by term.
 
 >>> import tempfile, termwise
 >>> documents = [termwise.Document("a", "merge two sorted lists"), termwise.Document("b", "shuffle a list")]

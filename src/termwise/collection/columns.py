@@ -125,7 +125,7 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
         return
     white = "tabs and line ends" if tabs else "white space"
     fixes = (
-        "set `separator='tab'`: termwise reads such files, trec_eval does not",
+        "set `separator='tab'`: termwise reads such files, but trec_eval does not",
         "give the documents and queries identifiers without spaces",
     )
     raise ParameterError(

@@ -117,7 +117,7 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
             ("file", path),
             ("known endings", ", ".join((*JSON_SUFFIXES, *TAB_SUFFIXES)) + ", each also with .gz"),
         ],
-        fixes=["rename the file so that its ending says what it is"],
+        fixes=["rename the file: its ending determines its format"],
     )
 
 

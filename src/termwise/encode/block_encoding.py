@@ -72,7 +72,7 @@ def encoded_blocks(
     ParameterError
         If there is no such part, or an argument has the wrong type.
     ForeignFolderError
-        If the folder belongs to another encoder or other settings, or holds something else.
+        If the folder belongs to another encoder or other settings, or holds other files.
     StorageError
         If the folder cannot be written.
     """
@@ -91,7 +91,7 @@ def claim(folder: Path, encoder: RowEncoder) -> None:
     Raises
     ------
     ForeignFolderError
-        If the folder belongs to another encoder or other settings, or holds something else.
+        If the folder belongs to another encoder or other settings, or holds other files.
     ParameterError
         If the description of the encoder cannot be written as JSON.
     StorageError

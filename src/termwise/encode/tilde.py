@@ -127,7 +127,7 @@ class TildeDocumentEncoder(NetworkDocumentEncoder):
 class TildeQueryEncoder(NetworkEncoder):
     """TILDE query encoder: ln P(t|q), the log-likelihood of each term in a document, given the query.
 
-    It serves the document likelihood of TILDE [1]_, which needs the network for each query:
+    It computes the values for the document likelihood of TILDE [1]_, with one run of the network per query:
 
         DL(d|q) = 1/n * sum over the n kept pieces t of the document, with repetitions, of ln P(t|q)
 

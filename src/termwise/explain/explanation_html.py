@@ -1,7 +1,8 @@
 """Self-contained HTML page of an explanation.
 
-A page loads nothing: style and script are inline, and its content security policy forbids other sources. The template
-engine escapes all values. The script highlights related elements and is optional. Equal explanations give equal bytes.
+A page loads no other files: style and script are inline, and its content security policy forbids other sources. The
+template engine escapes all values. The script highlights related elements and is optional. Equal explanations give
+equal bytes.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ def map_file(path: Path, length: int | None) -> mmap.mmap | bytes:
 
 
 def close_quietly(file: IO[bytes]) -> None:
-    """Close a file; an error is ignored, as its data was flushed before or is no longer needed."""
+    """Close a file; an error is ignored, because its data was flushed before or is no longer needed."""
     with suppress(OSError):
         file.close()
 

@@ -78,8 +78,8 @@ def build_index(
         See `IndexWriter`. By default ``uint8``; for the exact form of TILDE ``float32``, the only one that preserves
         its order.
     reorder, overwrite, memory, threads, progress
-        See `IndexWriter`. With more than one thread, a large collection is analysed by as many processes; such a
-        script needs ``if __name__ == "__main__":``.
+        See `IndexWriter`. With more than one thread, the same number of processes analyses a large collection; a script
+        then needs ``if __name__ == "__main__":``.
     encoder : DocumentEncoder, optional
         Runs the network of the model; by default opened from the model. An encoder that was made from a folder must
         be the one that the model names, with the same settings.

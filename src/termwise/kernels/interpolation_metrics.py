@@ -126,7 +126,7 @@ def undominated(first: Array, second: Array, most: int) -> Array:
     n = len(first)
     if n <= most:
         return np.arange(n)
-    # Ordered by the first score, then by the second, then by position: documents that dominate another precede it.
+    # In the order of first score, second score and position, a document precedes the documents that it dominates.
     by_second = np.argsort(-second, kind="mergesort")
     order = by_second[np.argsort(-first[by_second], kind="mergesort")]
     highest = np.empty(most, dtype=np.float64)  # second scores so far, descending

@@ -23,7 +23,7 @@ def _compare(data: Array, first: Any, last: Any, other: Array, start: Any, stop:
 
 
 @compiled
-def find_string(data: Array, offsets: Array, by_bytes: Array, sought: Array) -> int:
+def find_string(data: Array, offsets: Array, by_bytes: Array, key: Array) -> int:
     """Find a string by bisection.
 
     Parameters
@@ -34,7 +34,7 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, sought: Array) -> 
         Boundaries of the strings in `data`.
     by_bytes : ndarray of shape (n,), uint32
         Numbers of the strings in ascending order of their bytes.
-    sought : ndarray of shape (m,), uint8
+    key : ndarray of shape (m,), uint8
         Bytes of the string.
 
     Returns
@@ -53,7 +53,7 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, sought: Array) -> 
         last = offsets[number + 1]
         if first > last or last > np.uint64(len(data)):
             return CORRUPT
-        order = _compare(data, np.int64(first), np.int64(last), sought, 0, len(sought))
+        order = _compare(data, np.int64(first), np.int64(last), key, 0, len(key))
         if order == 0:
             return int(number)
         if order < 0:
@@ -64,17 +64,17 @@ def find_string(data: Array, offsets: Array, by_bytes: Array, sought: Array) -> 
 
 
 @compiled
-def find_strings(data: Array, offsets: Array, by_bytes: Array, sought: Array, bounds: Array) -> Array:
+def find_strings(data: Array, offsets: Array, by_bytes: Array, keys: Array, bounds: Array) -> Array:
     """Find several strings; see `find_string`.
 
     Parameters
     ----------
     data, offsets, by_bytes : ndarray
         See `find_string`.
-    sought : ndarray, uint8
+    keys : ndarray, uint8
         Concatenation of the strings.
     bounds : ndarray of shape (m + 1,), int64
-        Boundaries of the strings in `sought`.
+        Boundaries of the strings in `keys`.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def find_strings(data: Array, offsets: Array, by_bytes: Array, sought: Array, bo
     """
     numbers = np.empty(len(bounds) - 1, dtype=np.int64)
     for i in range(len(numbers)):
-        numbers[i] = find_string(data, offsets, by_bytes, sought[bounds[i] : bounds[i + 1]])
+        numbers[i] = find_string(data, offsets, by_bytes, keys[bounds[i] : bounds[i + 1]])
     return numbers
 
 

@@ -392,7 +392,7 @@ def model1_weight(mean: float, probability: float, lambda_: float) -> float:
 
 
 @compiled
-def usual_weights(
+def collection_weights(
     starts: Array,
     targets: Array,
     chances: Array,
@@ -401,7 +401,7 @@ def usual_weights(
     p_self: float,
     lambda_: float,
 ) -> Array:
-    """Return the weight of each term in the collection as one document; agrees with `reference.usual_weights`.
+    """Return the weight of each term in the collection as one document; agrees with `reference.collection_weights`.
 
     Parameters
     ----------
@@ -433,13 +433,13 @@ def model1_weights(
     starts: Array,
     targets: Array,
     chances: Array,
-    own: Array,
+    target_numbers: Array,
     probabilities: Array,
     p_self: float,
     lambda_: float,
     prune: float,
     keep: int,
-    usual: Array,
+    in_collection: Array,
 ) -> tuple[Array, Array, Array]:
     """Compute the weights of all translations of the terms of documents; agrees with `reference.model1_weights`.
 
@@ -457,7 +457,7 @@ def model1_weights(
         Targets of each source, below W.
     chances : ndarray of shape (entries,), float32
         T(t|u), above 0.
-    own : ndarray of shape (V,), int32
+    target_numbers : ndarray of shape (V,), int32
         Target number of each term, or -1 if it is not a target.
     probabilities : ndarray of shape (W,), float64
         P(t|C) of each target, above 0.
@@ -468,10 +468,10 @@ def model1_weights(
     prune : float64
         Smaller weights are left out.
     keep : int64
-        Number of weights per row, 0 for all: those with the largest sqrt(m P(t|C)) max(0, weight - usual); among
-        equals, smaller term numbers come first.
-    usual : ndarray of shape (W,), float64
-        See `usual_weights`; not read if `keep` is 0.
+        Number of weights per row, 0 for all: those with the largest sqrt(m P(t|C)) max(0, weight - in_collection);
+        among equals, smaller term numbers come first.
+    in_collection : ndarray of shape (W,), float64
+        See `collection_weights`; not read if `keep` is 0.
 
     Returns
     -------
@@ -506,7 +506,7 @@ def model1_weights(
                         found[n_found] = target
                         n_found += 1
                     means[target] += translated * chances[entry]
-            itself = own[source]
+            itself = target_numbers[source]
             if p_self > 0 and itself >= 0:
                 if means[itself] == 0.0:
                     found[n_found] = itself
@@ -529,7 +529,7 @@ def model1_weights(
                 row_weights[kept] = weight
                 if keep > 0:
                     gains[kept] = math.sqrt(means[term] * probabilities[term]) * max(
-                        0.0, weight - usual[term]
+                        0.0, weight - in_collection[term]
                     )
                 kept += 1
             means[term] = 0.0
@@ -570,7 +570,7 @@ def gather_translations(
     rows: Array,
     slots: Array,
     columns: Array,
-    own: Array,
+    word_positions: Array,
     translated: Array,
     untranslated: Array,
 ) -> int:
@@ -592,7 +592,7 @@ def gather_translations(
         Row of each term in the next two arrays; 0, which is empty, for terms without a translation to a query word.
     columns : ndarray of shape (slots, q), float64
         T(t|u) for each word t of the query.
-    own : ndarray of shape (slots,), int32
+    word_positions : ndarray of shape (slots,), int32
         Position of the term in the words of the query, or -1.
     translated : ndarray of shape (m, q), float64
         Output, initially 0: the sum over u of T(t|u) P(u|D).
@@ -620,8 +620,8 @@ def gather_translations(
                 share = np.float64(shares[position])
                 for word in range(words):
                     translated[i, word] += share * columns[slot, word]
-                if own[slot] >= 0:
-                    untranslated[i, own[slot]] = share
+                if word_positions[slot] >= 0:
+                    untranslated[i, word_positions[slot]] = share
     return OK
 
 

@@ -28,8 +28,8 @@ A document of a few hundred words translates to thousands of terms. `keep` keeps
     sqrt(m(t, D) * P(t|C)) * (w(t, D) - w(t, C))
 
 The first factor is the geometric mean of the term's probability in the document and in the background; the second
-compares its weight with that in the whole collection as one document. (The largest weights would be those of the rarest
-words, which hardly any query contains.)
+compares its weight with that in the whole collection as one document. (The largest weights alone would select the
+rarest words, which few queries contain.)
 
 Departures from the published code [1]_:
 
@@ -270,7 +270,7 @@ class CompiledModel1(CountModel):
         VocabularyMismatchError
             Also if rows or statistics have another vocabulary.
         """
-        from termwise.kernels.translation import model1_weights, usual_weights
+        from termwise.kernels.translation import collection_weights, model1_weights
         from termwise.translation.background import background_probabilities
 
         check_counts(counts, statistics)
@@ -286,9 +286,9 @@ class CompiledModel1(CountModel):
                 fixes=["`model.for_vocabulary(vocabulary)` with the vocabulary of the rows"],
             )
         probabilities = background_probabilities(self.model.background, statistics.probabilities, self.bitext)
-        usual = np.empty(0, dtype=np.float64)
+        in_collection = np.empty(0, dtype=np.float64)
         if self.model.keep:
-            usual = usual_weights(
+            in_collection = collection_weights(
                 self.starts, self.targets, self.chances, statistics.probabilities, probabilities,
                 self.model.self_translation, self.model.lambda_,
             )  # fmt: skip
@@ -296,7 +296,7 @@ class CompiledModel1(CountModel):
         indptr, positions, weights = model1_weights(
             counts.indptr, counts.terms, counts.weights,
             self.starts, self.targets, self.chances, self._positions(selected), probabilities[selected],
-            self.model.self_translation, self.model.lambda_, self.model.prune, self.model.keep, usual,
+            self.model.self_translation, self.model.lambda_, self.model.prune, self.model.keep, in_collection,
         )  # fmt: skip
         return TermWeights(indptr, selected[positions], weights, counts.vocabulary)
 

@@ -204,11 +204,19 @@ class TranslationScorer(CandidateRanker):
         index = self.documents
         shape = len(ordinals), len(words)
         translated, untranslated = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
-        slots, columns, own = self._side.scratch(words, index.manifest.terms)
+        slots, columns, word_positions = self._side.scratch(words, index.manifest.terms)
         for segment, positions, rows in index.by_segment(ordinals):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
-                segment.starts, segment.terms, segment.impacts, rows, slots, columns, own, part, own_part
+                segment.starts,
+                segment.terms,
+                segment.impacts,
+                rows,
+                slots,
+                columns,
+                word_positions,
+                part,
+                own_part,
             )
             if status != OK:
                 raise damaged_rows(segment)
@@ -255,7 +263,7 @@ class _TableSide:
     def scratch(
         self, words: list[_Word], n_terms: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-        """Return the arguments slots, columns and own words of `gather_translations`."""
+        """Return the arguments `slots`, `columns` and `word_positions` of `gather_translations`."""
         word_columns = [
             (np.empty(0, np.int32), np.empty(0, np.float32))
             if word.target is None
@@ -271,12 +279,12 @@ class _TableSide:
         terms = np.flatnonzero(slots)
         slots[terms] = np.arange(1, len(terms) + 1, dtype=np.int32)
         columns = np.zeros((len(terms) + 1, len(words)), dtype=np.float64)
-        own = np.full(len(terms) + 1, -1, dtype=np.int32)
+        word_positions = np.full(len(terms) + 1, -1, dtype=np.int32)
         for place, (word, (sources, chances)) in enumerate(zip(words, word_columns, strict=True)):
             columns[slots[sources], place] = chances
             if word.number is not None:
-                own[slots[word.number]] = place
-        return slots, columns, own
+                word_positions[slots[word.number]] = place
+        return slots, columns, word_positions
 
 
 def check_share(name: str, value: object, *, below_one: bool) -> None:

@@ -168,7 +168,7 @@ class ModelFolders:
         path : Path
             Path of the manifest.
         fixes, facts : sequence
-            Fixes and additional facts of the errors for a folder that does not exist or holds something else.
+            Fixes and additional facts of the errors for a folder that does not exist or holds other files.
         other : callable, optional
             Builds a more specific error for a folder that holds neither a model nor a training, or returns None.
 

@@ -33,7 +33,7 @@ _SINGLED_OUT = {
     "Tag": range(0xE0020, 0xE007F),
     "Tag_End": range(0xE007F, 0xE0080),
 }
-"""Single characters that emoji sequences [2]_ need; each gets a property of this name and so a class."""
+"""Characters with a special role in emoji sequences [2]_; each has a property of this name, and therefore a class."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ _LONGEST = 255
 _STRETCH = 1024
 
 _MANY = 32
-"""Length of a run of underscores from which its distant part is removed before the search for words."""
+"""Length from which a run of underscores is shortened before the search for words."""
 
 _ASCII_WORD = re.compile(
     r"(?:(?<!_)_+)?[A-Za-z0-9](?:[A-Za-z0-9_]+|(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.,;'](?=[0-9]))*"

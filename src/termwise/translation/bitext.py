@@ -25,7 +25,7 @@ MEMORY = 1 << 30
 
 _BATCH = 512
 _BATCH_LENGTH = 1 << 17
-"""Texts, and characters, per analysed batch."""
+"""Largest numbers of texts and of characters in an analysed batch."""
 
 _LARGE = 10_000_000
 """Number of cells above which a single pair is reported."""

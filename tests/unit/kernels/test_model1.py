@@ -43,10 +43,10 @@ def csr(table):
     return rows([table.get(source, {}) for source in range(TERMS)])
 
 
-def weigh(documents, table, probabilities, p_self, lambda_, prune=0.0, keep=0, usual=()):
+def weigh(documents, table, probabilities, p_self, lambda_, prune=0.0, keep=0, in_collection=()):
     indptr, terms, weights = translation.model1_weights(
         *rows(documents), *csr(table), np.arange(TERMS, dtype=np.int32),
-        np.array(probabilities), p_self, lambda_, prune, keep, np.array(usual),
+        np.array(probabilities), p_self, lambda_, prune, keep, np.array(in_collection),
     )  # fmt: skip
     return [dict(zip(terms[a:b].tolist(), weights[a:b].tolist(), strict=True)) for a, b in pairwise(indptr)]
 
@@ -88,24 +88,24 @@ class Littered:
 @pytest.mark.parametrize("keep", [0, 2])
 def test_uninitialised_memory_does_not_matter(monkeypatch, keep):
     documents, table = [{0: 2, 3: 1}, {5: 1}], {0: {1: 0.5, 2: 0.25}, 3: {4: 0.5}}
-    probabilities, usual = [0.01] * TERMS, [0.0] * TERMS
+    probabilities, in_collection = [0.01] * TERMS, [0.0] * TERMS
     kernel = translation.model1_weights
     monkeypatch.setattr(translation, "model1_weights", getattr(kernel, "py_func", kernel))
-    clean = weigh(documents, table, probabilities, 0.3, 0.25, 0.0, keep, usual)
+    clean = weigh(documents, table, probabilities, 0.3, 0.25, 0.0, keep, in_collection)
     monkeypatch.setattr(translation, "np", Littered())
-    assert weigh(documents, table, probabilities, 0.3, 0.25, 0.0, keep, usual) == clean
+    assert weigh(documents, table, probabilities, 0.3, 0.25, 0.0, keep, in_collection) == clean
     assert [len(row) for row in clean] == ([5, 1] if keep == 0 else [2, 1])
 
 
 @given(DOCUMENTS, TABLE, PROBABILITIES, LAMBDA, st.integers(1, 4), st.sampled_from([0.0, 1.0]))
 def test_the_weights_with_the_largest_gains_are_kept(documents, table, probabilities, lambda_, keep, prune):
-    usual = (
-        reference.usual_weights(documents[0], table, probabilities, 0.3, lambda_)
+    in_collection = (
+        reference.collection_weights(documents[0], table, probabilities, 0.3, lambda_)
         if documents[0]
         else [0.0] * TERMS
     )
     every = weigh(documents, table, probabilities, 0.3, lambda_, prune)
-    kept = weigh(documents, table, probabilities, 0.3, lambda_, prune, keep, usual)
+    kept = weigh(documents, table, probabilities, 0.3, lambda_, prune, keep, in_collection)
     slow = reference.model1_weights(documents, table, probabilities, 0.3, lambda_)
     for one, row, weights in zip(every, kept, slow, strict=True):
         assert row.items() <= one.items()
@@ -115,7 +115,7 @@ def test_the_weights_with_the_largest_gains_are_kept(documents, table, probabili
         for term in one:
             mean = math.expm1(weights[term]) * lambda_ * probabilities[term] / (1 - lambda_)
             mean = mean if lambda_ else 1e-8 * math.exp(weights[term])
-            gains[term] = math.sqrt(mean * probabilities[term]) * max(0.0, one[term] - usual[term])
+            gains[term] = math.sqrt(mean * probabilities[term]) * max(0.0, one[term] - in_collection[term])
         best = sorted(gains.values(), reverse=True)[: len(row)]
         assert sorted((gains[term] for term in row), reverse=True) == pytest.approx(best, rel=1e-4, abs=1e-9)
 
@@ -127,23 +127,23 @@ def test_usual_weights_are_those_of_the_collection_as_one_document(
     counts = {t: sum(row.get(t, 0) for row in documents) for t in range(TERMS)}
     counts = {t: n for t, n in counts.items() if n}
     shares = np.array([counts.get(t, 0) / max(1, sum(counts.values())) for t in range(TERMS)])
-    fast = translation.usual_weights(*csr(table), shares, np.array(probabilities), p_self, lambda_)
-    slow = reference.usual_weights(counts, table, probabilities, p_self, lambda_)
+    fast = translation.collection_weights(*csr(table), shares, np.array(probabilities), p_self, lambda_)
+    slow = reference.collection_weights(counts, table, probabilities, p_self, lambda_)
     assert fast.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-12)
 
 
 def test_a_rare_word_does_not_displace_likely_ones():
     documents, table = [{0: 1}], {0: {1: 0.5, 2: 0.4, 3: 0.001}}
     probabilities = [0.1, 0.1, 0.1, 1e-9] + [0.1] * (TERMS - 4)
-    usual = [0.0] * TERMS
+    in_collection = [0.0] * TERMS
     assert weigh(documents, table, probabilities, 0.0, 0.5)[0][3] > 13
-    assert list(weigh(documents, table, probabilities, 0.0, 0.5, 0.0, 2, usual)[0]) == [1, 2]
+    assert list(weigh(documents, table, probabilities, 0.0, 0.5, 0.0, 2, in_collection)[0]) == [1, 2]
 
 
 def test_a_translation_of_all_documents_does_not_displace_others():
     documents, table = [{0: 1}], {0: {1: 0.5, 2: 0.4, 3: 0.3}}
-    usual = [0.0, 1.7, 0.0, 0.0] + [0.0] * (TERMS - 4)
-    assert list(weigh(documents, table, [0.1] * TERMS, 0.0, 0.5, 0.0, 2, usual)[0]) == [2, 3]
+    in_collection = [0.0, 1.7, 0.0, 0.0] + [0.0] * (TERMS - 4)
+    assert list(weigh(documents, table, [0.1] * TERMS, 0.0, 0.5, 0.0, 2, in_collection)[0]) == [2, 3]
 
 
 def test_equal_weights_are_kept_by_number():

@@ -128,7 +128,7 @@ def model1_weight(mean: float, probability: float, lambda_: float) -> float:
     return math.log1p((1 - lambda_) * mean / (lambda_ * probability))
 
 
-def usual_weights(
+def collection_weights(
     counts: Mapping[int, float],
     table: Mapping[int, Mapping[int, float]],
     probabilities: Sequence[float],
@@ -151,7 +151,7 @@ def model1_weights(
     lambda_: float,
     prune: float = 0.0,
     keep: int = 0,
-    usual: Sequence[float] = (),
+    in_collection: Sequence[float] = (),
 ) -> list[dict[int, float]]:
     """Compute the weights of all translations of the terms of documents.
 
@@ -161,7 +161,7 @@ def model1_weights(
         Number of occurrences of each term in each document.
     table : mapping of int to mapping of int to float
         T(t|u) by source u and target t, without self-translation.
-    probabilities, p_self, lambda_, prune, keep, usual
+    probabilities, p_self, lambda_, prune, keep, in_collection
         See the kernel.
 
     Returns
@@ -186,7 +186,8 @@ def model1_weights(
         kept = [term for term, weight in sorted(weights.items()) if weight > 0 and weight >= prune]
         if keep:
             gains = {
-                term: math.sqrt(means[term] * probabilities[term]) * max(0.0, weights[term] - usual[term])
+                term: math.sqrt(means[term] * probabilities[term])
+                * max(0.0, weights[term] - in_collection[term])
                 for term in kept
             }
             kept = sorted(sorted(kept, key=lambda term: -gains[term])[:keep])
@@ -233,9 +234,9 @@ def model1_scores(
     Without smoothing, the score is the sum of ln max(1e-8, m), at most 0; with smoothing, of the weights, 0 or more.
     """
     scores = []
-    for row, own in zip(translated, untranslated, strict=True):
+    for translations, shares in zip(translated, untranslated, strict=True):
         score = 0.0
-        for t, s, n, probability in zip(row, own, times, probabilities, strict=True):
+        for t, s, n, probability in zip(translations, shares, times, probabilities, strict=True):
             mean = (1 - p_self) * t + p_self * s
             score += n * model1_weight(mean, probability, lambda_)
             if lambda_ == 0:
