@@ -48,8 +48,8 @@ class LoopSettings(TypedSettings):
     save_every, validate_every : int
         Steps between checkpoints, and between validations; each validation saves a checkpoint as well.
     take : {"best", "last"}
-        Selected weights: the best ones on the held-out queries, or the last ones. The last ones are better if the rate
-        falls to 0 and the pool is too easy to distinguish checkpoints.
+        Selected weights: the best ones on the held-out queries, or the last ones. The last ones are better if the
+        learning rate falls to 0 and the held-out pool is so easy that all checkpoints have nearly the same value.
     workers : int
         Processes that make batches while the network computes; 0 for none. The result does not depend on it.
     """
