@@ -15,7 +15,7 @@ def test_upper_and_lower_case_do_not_matter() -> None:
     assert near_names("jm", NAMES) == []
 
 
-def test_an_unknown_name_comes_with_the_nearest() -> None:
+def test_the_error_for_an_unknown_name_suggests_the_nearest() -> None:
     assert UnknownNameError.of("model", "Bm25", NAMES).fixes == ("did you mean bm25?",)
     assert UnknownNameError.of("field", "TITLE", NAMES).fixes == ("did you mean Title or title?",)
     assert UnknownNameError.of("model", "jm", NAMES).fixes == ()

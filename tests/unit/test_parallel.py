@@ -122,7 +122,7 @@ def gone(process: int) -> bool:
 
 @two_processors
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_whatever_ends_this_process_ends_the_others(tmp_path, how) -> None:
+def test_every_end_of_this_process_ends_the_others(tmp_path, how) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     with subprocess.Popen(

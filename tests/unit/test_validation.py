@@ -45,7 +45,7 @@ def test_right_and_wrong_arguments(checked, right, wrong):
             checked(value)
 
 
-def test_the_error_names_argument_value_and_what_is_expected():
+def test_the_error_names_argument_value_and_expected_value():
     with pytest.raises(ParameterError, match="threads cannot have this value") as caught:
         check_count("threads", "2" * 100)
     facts = dict(caught.value.facts)

@@ -27,7 +27,7 @@ def test_a_weight_that_no_float_holds_is_named_with_its_row(weight: object, show
     [(10**5000, LONG), (2**64, str(2**64)), (1.5, "1.5"), ("x", "'x'")],
     ids=["too long to write", "large", "broken", "text"],
 )
-def test_a_term_that_is_no_number_of_64_bits_is_named(term: object, shown: str) -> None:
+def test_the_error_names_a_term_that_is_not_a_64_bit_number(term: object, shown: str) -> None:
     with pytest.raises(WeightError, match="terms must be whole numbers") as caught:
         TermWeights.from_rows([{term: 1.0}], "toy")  # type: ignore[dict-item]
     assert dict(caught.value.facts)["value seen"] == shown

@@ -202,7 +202,9 @@ def test_tab_separated_lines_that_are_refused(tmp_path: Path, line: str) -> None
 
 
 @pytest.mark.parametrize("spec", ["python:stdlib", "d.tsv"])
-def test_fields_where_there_are_none(tmp_path: Path, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_of_a_collection_without_fields_are_refused(
+    tmp_path: Path, spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("d.tsv").write_text("a\tone\n")
     with pytest.raises(ParameterError, match="no named fields"):

@@ -143,7 +143,7 @@ def test_classes(entries: dict[str, Entry]) -> None:
     assert not [name for name in entries if "__" in name or "._" in name]
 
 
-def test_inherited_methods_are_listed_where_they_are_defined(entries: dict[str, Entry]) -> None:
+def test_inherited_methods_are_listed_with_the_class_that_defines_them(entries: dict[str, Entry]) -> None:
     assert entries["plain.Child"].signature == "(size=(1, 2))"
     assert "plain.Child.method" not in entries
 
@@ -154,7 +154,7 @@ def test_methods_of_private_bases_are_listed_under_the_public_class(entries: dic
     assert entries["private_base.Shown.over"].docstring == "own"
 
 
-def test_packages_show_what_is_inside(entries: dict[str, Entry]) -> None:
+def test_packages_export_the_definitions_of_their_modules(entries: dict[str, Entry]) -> None:
     names = {name for name in entries if name.startswith("pack")}
     assert names == {
         "pack",
@@ -172,7 +172,7 @@ def test_packages_show_what_is_inside(entries: dict[str, Entry]) -> None:
     assert entries["pack.gather"].module == "pack"
 
 
-def test_packages_without_all_show_only_what_is_private(entries: dict[str, Entry]) -> None:
+def test_packages_without_all_export_only_definitions_of_private_modules(entries: dict[str, Entry]) -> None:
     names = {name for name in entries if name.startswith("open_pack")}
     assert names == {"open_pack", "open_pack.sub", "open_pack.sub.thing", "open_pack.mine"}
 

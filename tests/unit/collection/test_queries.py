@@ -103,7 +103,7 @@ def test_two_columns_with_a_header(tmp_path: Path, header: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["id\tquery expansion", "q1\ttext", "qid\t"])
-def test_two_columns_whose_first_query_is_no_header(tmp_path: Path, line: str) -> None:
+def test_a_first_line_that_is_not_a_header_is_a_query(tmp_path: Path, line: str) -> None:
     assert queries(tmp_path / "q.tsv", f"{line}\n") == [Query(*line.split("\t"))]
 
 

@@ -24,7 +24,7 @@ from termwise.errors import (
 from termwise.records import Ranking, Run
 
 
-def test_a_folder_is_told_with_what_makes_a_run_of_an_index(tmp_path: Path) -> None:
+def test_the_error_for_a_folder_shows_how_to_rank_with_an_index(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="a folder is not a run") as caught:
         read_run(tmp_path)
     assert caught.value.fixes[0].endswith(f"`Searcher.open({tmp_path})`")
@@ -166,7 +166,7 @@ def test_round_trip_with_tabs(tmp_path_factory: pytest.TempPathFactory, run: Run
     assert list(read_run(path)) == list(run)
 
 
-def test_ir_measures_reads_what_is_written(tmp_path: Path) -> None:
+def test_ir_measures_reads_a_written_run(tmp_path: Path) -> None:
     run = Run([Ranking(["dö", "a"], [1 / 3, 1e-300], "q1")])
     write_run(run, tmp_path / "run")
     rows = [tuple(row)[:3] for row in ir_measures.read_trec_run(str(tmp_path / "run"))]
@@ -195,7 +195,7 @@ def test_unknown_separator(tmp_path: Path) -> None:
         write_run(Run([]), tmp_path / "run", separator="comma")  # type: ignore[arg-type]
 
 
-def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("before")
     with pytest.raises(ParameterError):
@@ -216,13 +216,13 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent/run", ".", "x" * 300])
-def test_places_that_cannot_be_written(tmp_path: Path, name: str) -> None:
+def test_paths_that_cannot_be_written_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(StorageError) as error:
         write_run(Run([]), tmp_path / name)
     assert dict(error.value.facts)["file"] == tmp_path / name
 
 
-def test_a_link_keeps_pointing_to_the_file(tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("target")
     write_run(Run([Ranking(["a"], [1.0], "q")]), tmp_path / "link")
     assert (tmp_path / "link").is_symlink()

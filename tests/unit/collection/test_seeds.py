@@ -21,12 +21,12 @@ def test_forms(tmp_path: Path, text: str) -> None:
     assert read_seeds(tmp_path / "seeds.tsv") == {"q1": frozenset({"d1", "d3"}), "q 2": frozenset({"d2"})}
 
 
-def test_spaces_separate_where_there_is_no_tab(tmp_path: Path) -> None:
+def test_spaces_separate_columns_without_a_tab(tmp_path: Path) -> None:
     (tmp_path / "seeds").write_text("q1 d1\n")
     assert read_seeds(str(tmp_path / "seeds")) == {"q1": frozenset({"d1"})}
 
 
-def test_a_query_may_be_called_like_a_header_later_on(tmp_path: Path) -> None:
+def test_a_query_id_equal_to_a_header_name_is_read_after_the_first_line(tmp_path: Path) -> None:
     (tmp_path / "seeds").write_text("q1 d1\nqid d2\n")
     assert set(read_seeds(tmp_path / "seeds")) == {"q1", "qid"}
 

@@ -101,6 +101,6 @@ def test_no_documents(parts: list[TermWeights]) -> None:
         ((2, 2, [[1]], [[2]], 1), "whole numbers"),
     ],
 )
-def test_counts_that_contradict_each_other(arguments: tuple[Any, ...], message: str) -> None:
+def test_contradictory_counts_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(WeightError, match=message):
         CollectionStatistics(*arguments)

@@ -91,7 +91,7 @@ def test_pairs_line_by_line(tmp_path):
     assert read_sources(packed)[0].name == "packed"
 
 
-def test_a_folder_of_sources_comes_in_the_order_of_names(tmp_path):
+def test_sources_in_a_folder_are_sorted_by_name(tmp_path):
     beir(tmp_path / "b-folder")
     write_jsonl(tmp_path / "c.jsonl", {"query": "q", "passage": "p"})
     write_jsonl(tmp_path / "a.jsonl", {"query": "q", "passage": "p"})
@@ -120,7 +120,7 @@ def test_an_empty_or_unreadable_pair_names_file_and_line(tmp_path, record):
     assert (facts["file"], facts["line"]) == (path, 2)
 
 
-def test_a_line_that_is_no_json(tmp_path):
+def test_a_line_that_is_not_json_is_refused(tmp_path):
     (tmp_path / "pairs.jsonl").write_text('{"query": "a", "passage": "x"}\nquery\tpassage\n')
     with pytest.raises(MalformedRecordError) as error:
         read_sources(tmp_path / "pairs.jsonl")
@@ -139,13 +139,13 @@ def test_an_empty_text_of_a_judged_pair(tmp_path, kind, file):
 
 
 @pytest.mark.parametrize(("kind", "line"), [("query", "q9\td1\t1\n"), ("passage", "q1\td9\t1\n")])
-def test_judgments_of_what_is_not_there(tmp_path, kind, line):
+def test_judgments_of_unknown_identifiers_are_refused(tmp_path, kind, line):
     with pytest.raises(UnknownIdError) as error:
         read_sources(beir(tmp_path / "lists", qrels=line))
     assert dict(error.value.facts)[kind].endswith("9")
 
 
-def test_nothing_to_read(tmp_path):
+def test_a_folder_without_sources_is_refused(tmp_path):
     with pytest.raises(MissingFileError):
         read_sources(tmp_path / "nowhere")
     with pytest.raises(MissingFileError) as error:

@@ -38,7 +38,7 @@ def test_a_line_stays_a_line():
     assert legible_line("a\r\nb\tc\x85d\x1b") == "a  b c d\ufffd"
 
 
-def test_errors_show_what_was_read_and_send_no_command():
+def test_errors_show_input_without_terminal_commands():
     error = MalformedRecordError.at("d\x1b[2J.jsonl", 1, expected="JSON", seen="{\x1b]0;title\x07\rgone")
     assert not {"\x1b", "\x07", "\r"} & set(error.render())
     assert "{\ufffd]0;title\ufffd" in str(error)
@@ -71,6 +71,6 @@ def test_settings_in_words():
     )
 
 
-def test_what_differs_and_what_is_lacking():
+def test_different_and_missing_settings_are_shown():
     assert settings_differences({"a": 1, "b": [1, 2]}, {"b": (1, 2), "a": 1}) == ("", "")
     assert settings_differences({"a": 1, "b": 2}, {"a": 1, "c": 3}) == ("b 2, no c", "no b, c 3")

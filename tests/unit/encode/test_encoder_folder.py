@@ -53,7 +53,7 @@ def test_the_manifest_round_trips(tilde: Path) -> None:
     assert manifest.networks() == {"float32": "model.onnx"}
 
 
-def test_special_tokens_are_never_kept(tiny: ModuleType, tmp_path: Path) -> None:
+def test_special_tokens_are_not_kept(tiny: ModuleType, tmp_path: Path) -> None:
     folder = tiny.make_folder(tmp_path / "a", "tilde", tiny.square({}), cleaning="none")
     kept = EncoderFolder.open(folder).kept
     assert not kept[[tiny.PAD, tiny.CLS, tiny.SEP, tiny.DOC, tiny.QRY]].any()

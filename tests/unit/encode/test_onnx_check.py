@@ -58,7 +58,7 @@ def found(tmp_path: Path, data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("place", places(tensor(external=False)))
-def test_external_tensors_are_found_at_every_place(tmp_path, place):
+def test_external_tensors_are_found_at_every_position(tmp_path, place):
     for external in (False, True):
         assert found(tmp_path, places(tensor(external=external))[place].SerializeToString()) is external
 

@@ -147,7 +147,7 @@ def test_default_expansion_settings_are_those_of_training(folder: Path, tilde: P
     assert lifted["expansion"]["settings"] == {"terms": 2, "counting": "new", "lift": 0.5}
 
 
-def test_a_lift_prefers_terms_that_are_unlikely_elsewhere(tiny: ModuleType, tmp_path: Path) -> None:
+def test_a_lift_prefers_terms_that_are_unlikely_in_other_texts(tiny: ModuleType, tmp_path: Path) -> None:
     table = tiny.square({tiny.MERGE: {tiny.CAT: 2.0, tiny.DOG: 1.0}}, otherwise=-6.0)
     floors = np.full(16, -7.0)
     floors[tiny.CAT] = -0.2  # likely whatever is read
@@ -223,7 +223,9 @@ def test_progress_covers_both_networks(folder: Path, tilde: Path, monkeypatch: p
         assert shares[-1] == 1.0
 
 
-def test_what_does_not_fit(tiny: ModuleType, folder: Path, tilde: Path, tmp_path: Path) -> None:
+def test_windows_and_terms_that_do_not_fit_are_refused(
+    tiny: ModuleType, folder: Path, tilde: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ParameterError, match="longer than the input of the encoders") as caught:
         expanded(folder, tilde, expansion_terms=8)  # 8 + 8 + 1 > 16
     assert caught.value.fixes == ("set `length=7`",)

@@ -125,7 +125,7 @@ def test_a_bias_does_not_make_weights_coarse(tmp_path):
     assert vector.background * vector.query_scale == pytest.approx(real[-1], rel=1e-4)
 
 
-def test_weights_of_very_long_queries_leave_room_for_sums(tmp_path):
+def test_sums_of_very_long_queries_do_not_overflow(tmp_path):
     words = [f"w{number}" for number in range(30_000)]
     build_index(
         [Document("a", " ".join(words)), Document("b", "w1 w2")],

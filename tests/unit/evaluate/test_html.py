@@ -134,7 +134,7 @@ def test_names_and_texts_cannot_break_the_page():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_scrolls_can_be_reached_with_the_keyboard(built, name):
+def test_scrolling_boxes_are_reachable_with_the_keyboard(built, name):
     boxes = re.findall(r'<div class="(?:scroll|tall)"[^>]*>', built[name])
     assert len(boxes) >= 2
     assert all(re.search(r'tabindex="0" role="region" aria-label="[^"]+"', box) for box in boxes)

@@ -46,7 +46,7 @@ def test_a_contribution_is_a_product_of_weights(bm25):
     )
 
 
-def test_contributions_name_their_places_in_query_and_text(bm25):
+def test_contributions_have_spans_in_query_and_text(bm25):
     explanation = bm25.explain("Lists, a list!", "d")
     assert by_term(explanation)["list"] == Contribution(
         "list",

@@ -161,7 +161,7 @@ def test_formula_and_table_add_up(constant, count):
         assert sum(round(10_000 * v) for v in sums[:-1]) == round(10_000 * sums[-1])
 
 
-def test_every_link_leads_somewhere_and_identifiers_are_unique():
+def test_every_link_has_a_target_and_identifiers_are_unique():
     many = tuple(part(f"t{i}", 50.0 - i, spans=[(i, i + 1)]) for i in range(48))
     for explanation in (EXPLANATION, replace(EXPLANATION, contributions=many, text="x" * 60)):
         page = written(explanation)
@@ -174,7 +174,7 @@ def test_every_link_leads_somewhere_and_identifiers_are_unique():
         assert set(named) <= set(ids)
 
 
-def test_what_scrolls_can_be_reached_with_the_keyboard():
+def test_scrolling_boxes_are_reachable_with_the_keyboard():
     many = tuple(part(f"t{i}", 50.0 - i, spans=[(i, i + 1)]) for i in range(48))
     page = written(replace(EXPLANATION, contributions=many, text="word " * 2_000))
     boxes = [e["attributes"] for e in page.all("div") if "scroll" in e["attributes"].get("class", "")]
@@ -197,7 +197,7 @@ def test_segments_rows_and_words_of_a_term_share_its_number():
     assert tags["a"] == tags["tr"] == tags["mark"] == {"1", "2", "3"}
 
 
-def test_nothing_is_loaded_from_anywhere():
+def test_the_page_loads_no_other_files():
     page = written(EXPLANATION)
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {
         e["tag"] for e in page.elements
@@ -272,14 +272,14 @@ def test_origins_are_explained_in_words():
     assert "4 × 0.2500" in [cell["text"] for cell in page.all("td", **{"class": "product"})]
 
 
-def test_a_document_that_is_no_result():
+def test_a_document_that_is_not_a_result():
     page = written(replace(EXPLANATION, contributions=(), score=0.0, rank=None, results=3))
     assert "not a result: the document shares no term with the query" in page.text("header")
     assert not page.all("li", **{"class": "ours"})
     assert "No term of the query adds anything" in page.text("section")
 
 
-def test_competitors_stand_in_order_around_the_document():
+def test_competitors_are_sorted_by_rank():
     page = written(EXPLANATION)
     rows = [li for li in page.within("ol", **{"class": "near"}) if li["tag"] == "li"]
     assert [" ".join(row["text"].split()) for row in rows] == [
@@ -372,7 +372,7 @@ def test_text_is_legible_on_every_colour_in_light_and_dark():
             assert contrast(strongest, rgb(scheme["ink"])) >= 4.5
 
 
-def test_pieces_of_a_word_cover_it_and_are_told_apart():
+def test_pieces_cover_their_word_in_different_colours():
     pieces = Explanation(
         "unlink", "d1", 5.0, 0.0,
         (part("un", 3.0, [(0, 2)], [(0, 2)]), part("##link", 2.0, [(2, 6)], [(2, 6)])), (), "Unlinked.",
@@ -404,7 +404,7 @@ BY_EXAMPLE = Explanation(
 )
 
 
-def test_the_two_texts_of_a_query_by_example_stand_beside_each_other():
+def test_the_two_texts_of_a_query_by_example_are_side_by_side():
     page = Page(explanation_html(BY_EXAMPLE))
     assert page.title == "d1 · seed <1>"
     assert [one["text"] for one in page.all("h1")] == ["Documents like seed <1>"]
@@ -434,7 +434,7 @@ def test_few_terms_are_listed_first_of_a_query_by_example():
     assert [one["text"] for one in page.all("summary")] == ["8 more terms"]
 
 
-def test_the_example_is_shown_where_the_document_is_not_stored():
+def test_the_example_is_shown_if_the_document_is_not_stored():
     page = Page(explanation_html(replace(BY_EXAMPLE, text=None)))
     texts = [one["text"] for one in page.all("div") if "text" in one["attributes"].get("class", "").split()]
     assert texts == ["Molten rock, a volcano <b>"]

@@ -84,7 +84,7 @@ def test_a_width_may_be_given():
     assert max(map(len, lines(explanation_renderable(EXPLANATION, width=60), width=200))) <= 60
 
 
-def test_colour_takes_the_place_of_marks():
+def test_colour_replaces_marks():
     shown = rendered(explanation_renderable(EXPLANATION), colour=True)
     assert "‹" not in shown
     assert "\x1b[1;4;" in shown  # the heaviest term: bold and underlined
@@ -120,7 +120,7 @@ def test_a_long_text_is_shown_in_parts():
     assert whole.split().count("lorem") == 600
 
 
-def test_many_terms_are_added_up_unless_all_are_asked_for():
+def test_many_terms_are_added_up_unless_the_explanation_is_full():
     count = TERMS + 10
     parts = tuple(part(f"t{i:02}", 1.03 * (count - i)) for i in range(count))
     explanation = Explanation("q", "d", sum(p.score for p in parts), 0.0, parts, (), "")
@@ -208,7 +208,7 @@ BY_EXAMPLE = Explanation(
 )
 
 
-def test_a_query_by_example_stands_beside_the_document():
+def test_the_example_is_beside_the_document():
     shown = lines(explanation_renderable(BY_EXAMPLE))
     assert shown[:3] == ["d1", "score 3", "like seed"]
     assert shown[-3:] == [
@@ -218,7 +218,7 @@ def test_a_query_by_example_stands_beside_the_document():
     ]
 
 
-def test_a_query_by_example_stands_above_the_document_where_room_is_short():
+def test_the_example_is_above_the_document_in_a_narrow_terminal():
     shown = lines(explanation_renderable(BY_EXAMPLE, width=40))
     at = shown.index("seed")
     assert shown[at : at + 4] == [
@@ -229,7 +229,7 @@ def test_a_query_by_example_stands_above_the_document_where_room_is_short():
     ]
 
 
-def test_the_example_is_shown_where_the_document_is_not_stored():
+def test_the_example_is_shown_if_the_document_is_not_stored():
     shown = lines(explanation_renderable(replace(BY_EXAMPLE, text=None)))
     assert any("Molten ‹rock›" in line and "not stored in this" in line for line in shown)
 

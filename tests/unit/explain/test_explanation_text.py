@@ -167,7 +167,7 @@ def test_the_heaviest_of_many_terms_are_coloured():
     assert hues(explanation, range(30))[HUES - 1] == 0
 
 
-def test_a_document_that_matches_nothing_but_its_bias_is_no_result():
+def test_a_document_that_matches_only_by_its_bias_is_not_a_result():
     assert rank_text(EXPLANATION) == ""
     background = Explanation(QUERY, "d", 0.5, 0.0, PARTS[2:], (), "")
     assert rank_text(background) == "not a result: the document shares no term with the query"
@@ -215,7 +215,7 @@ def test_a_piece_has_the_name_of_its_word_and_its_own_in_brackets():
     assert not in_pieces(EXPLANATION)
 
 
-def test_pieces_of_one_word_are_one_part_and_named_where_some_are_missing():
+def test_pieces_of_one_word_are_one_part_with_the_names_of_incomplete_words():
     assert sums_of_words(PIECES) == [("deleting (##eti del)", 5.0, 0), ("unlinked", 4.5, 1)]
     assert sums_of_words(EXPLANATION) == [("merge", 4.5, 0), ("lists", 1.25, 1), ("background", 0.5, 2)]
 

@@ -48,7 +48,7 @@ def test_marks_outside_the_text_or_without_weight_are_nothing():
     assert cut("", [Mark(0, 1, 1.0)]) == []
 
 
-def test_white_space_becomes_single_spaces_and_marks_move_along():
+def test_white_space_is_collapsed_and_marks_are_moved():
     text = "\n  merge \n\n\t two\r\nsorted   lists \n"
     start = text.index("sorted")
     pieces = snippet(text, [Mark(start, start + 6, 1.0)], 80)

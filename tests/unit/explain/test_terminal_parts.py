@@ -18,7 +18,7 @@ def test_strength_follows_the_contribution():
     assert marked_text(pieces, ["red", ""], plain=True).plain == "‹a› ‹b› ‹c›"
 
 
-def test_pieces_of_a_word_are_joined_by_the_characters_where_they_meet(monkeypatch):
+def test_pieces_of_a_word_are_joined_after_two_adjacent_characters_are_compared(monkeypatch):
     asked = []
     monkeypatch.setattr(
         "termwise.explain.terminal_parts.inside_word",

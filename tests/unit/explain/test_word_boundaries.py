@@ -22,7 +22,7 @@ from termwise.explain.word_boundaries import inside_word, whole_words, word_arou
         ("", (0, 0), ""),
     ],
 )
-def test_the_word_around_a_place(text: str, place: tuple[int, int], word: str) -> None:
+def test_the_word_around_a_span(text: str, place: tuple[int, int], word: str) -> None:
     start, end = word_around(text, *place)
     assert text[start:end] == word
 

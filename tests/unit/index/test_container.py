@@ -221,7 +221,7 @@ def test_a_full_disk_is_reported_once(tmp_path: Path) -> None:
     }
 
 
-def test_an_error_without_a_place_in_the_file_names_no_offset(tmp_path: Path) -> None:
+def test_an_error_without_a_position_has_no_offset(tmp_path: Path) -> None:
     assert "offset" not in dict(corrupt(tmp_path, None, "this", "that").facts)
 
 

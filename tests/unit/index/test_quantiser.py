@@ -75,7 +75,7 @@ def test_no_weights_at_all() -> None:
     assert impacts(quantiser, []) == []
 
 
-def test_the_bias_is_stored_in_finer_units_where_it_fits() -> None:
+def test_the_bias_is_stored_in_finer_units_if_it_fits() -> None:
     # 65535 units of 1/256 reach 255.99.
     quantiser = Quantiser(seen([255.0], [100.0, 0.0]))
     assert quantiser.bias_bits == 8

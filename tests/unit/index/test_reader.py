@@ -198,7 +198,7 @@ def test_a_build_may_finish_between_the_manifest_and_the_files(
     assert [index.doc_id(i) for i in range(5)] == ["d0", "d1", "d2", "d3", "d4"]
 
 
-def test_restored_files_are_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restored_files_are_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One generation, another, and the first again: the manifest has not changed, the files were gone."""
     rebuild(tmp_path, 1)
     calls = reading(monkeypatch, [0, 1], [2, 0])

@@ -29,7 +29,7 @@ Make = Callable[..., Any]
         (100, 1, list(range(1, 11))),  # a row larger than a segment still gets one
     ],
 )
-def test_rows_are_cut_where_a_segment_is_full(
+def test_a_full_segment_ends_and_the_next_begins(
     monkeypatch: pytest.MonkeyPatch, documents: int, postings: int, ends: list[int]
 ) -> None:
     monkeypatch.setattr(writers, "MAX_DOCUMENTS", documents)

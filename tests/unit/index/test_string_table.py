@@ -97,7 +97,7 @@ def test_a_damaged_entry_is_reported_with_file_and_offset(
         stored.check()
 
 
-def test_a_search_never_leaves_the_table(tmp_path: Path) -> None:
+def test_a_lookup_in_a_damaged_table_is_an_error(tmp_path: Path) -> None:
     for section, position, value in [
         ("ids.sorted", 1, 3),
         ("ids.sorted", 1, 2**32 - 1),

@@ -99,7 +99,7 @@ def test_the_manifest_itself(index: Index, tmp_path: Path) -> None:
     assert isinstance(caught.value, DataError)
 
 
-def test_a_build_that_finishes_meanwhile_is_no_damage(
+def test_a_build_that_finishes_during_verification_is_not_damage(
     index: Index, write: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, calls = Manifest.read, []

@@ -72,7 +72,7 @@ def test_a_refused_batch_leaves_no_trace(tmp_path: Path) -> None:
     assert [(index.doc_id(i), index.text(i)) for i in range(2)] == [("a", "text of a"), ("b", "text of b")]
 
 
-def test_texts_are_needed_where_they_are_stored(tmp_path: Path) -> None:
+def test_an_index_that_stores_texts_requires_them(tmp_path: Path) -> None:
     with IndexWriter(tmp_path / "index", store_text=True) as writer:
         for texts in (None, [], ["one", "two"]):
             with pytest.raises(ParameterError, match="every document needs one"):
@@ -135,7 +135,7 @@ def test_negative_weights_are_named_with_document_and_term(writer: IndexWriter) 
 
 
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf, 1e39])
-def test_weights_that_are_no_numbers_never_reach_the_writer(weight: float) -> None:
+def test_weights_that_are_not_finite_are_refused(weight: float) -> None:
     with pytest.raises(WeightError, match="not finite"):
         rows({0: weight})
 
@@ -292,13 +292,13 @@ def test_many_foreign_files_are_not_all_listed(tmp_path: Path) -> None:
     assert dict(caught.value.facts)["found"] == "file0, file1, file2, file3, file4, ..."
 
 
-def test_a_folder_in_the_place_of_the_manifest(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_the_manifest_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").mkdir()
     with pytest.raises(ForeignFolderError):
         IndexWriter(tmp_path, overwrite=True)
 
 
-def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_the_index_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ForeignFolderError, match="is a file"):
         IndexWriter(tmp_path / "file", overwrite=True)

@@ -56,7 +56,7 @@ def test_quantised_scores_stay_near_the_exact_ones(tmp_path):
     assert quick.scores == pytest.approx(exact.scores, abs=4 * scale)
 
 
-def test_empty_documents_are_kept_and_never_found(searcher):
+def test_empty_documents_are_indexed_and_are_not_results(searcher):
     assert len(searcher.index) == 4
     assert searcher.index.ordinal("d") == 3
     assert "d" not in searcher.rank("sorted list line", k=10).doc_ids

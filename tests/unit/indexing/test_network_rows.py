@@ -435,7 +435,7 @@ def test_temporary_files_of_a_killed_process_are_removed(tmp_path, encoder):
     assert not work.exists()
 
 
-def test_the_default_folder_lies_beside_the_index(tmp_path, monkeypatch):
+def test_the_default_work_folder_is_next_to_the_index(tmp_path, monkeypatch):
     (tmp_path / "here" / "below").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here" / "below")
     assert str(default_encoding("docs.tw")) == str(default_encoding("docs.tw/")) == "docs.tw.encoding"

@@ -146,7 +146,7 @@ def test_ties_are_ordered_by_input_position() -> None:
             assert view.top({0: 1}, 1)[0] == [(1, 7)]
 
 
-def test_a_block_whose_bound_equals_the_last_place_is_still_visited() -> None:
+def test_a_block_whose_bound_equals_the_kth_score_is_visited() -> None:
     # Both blocks have the bound 9. The first visited holds row 1; row 0 lies in the other and comes first in ties.
     view = invert([{0: 9}, {0: 9}], order=[1, 0], block_bits=0)
     assert view.top({0: 1}, 1) == ([(0, 9)], OK)

@@ -64,7 +64,7 @@ def test_an_offset_outside_the_data_is_corrupt(value: int) -> None:
         assert find((data, wrong, by_bytes), b"merge") == CORRUPT
 
 
-def test_disorder_is_found_where_it_begins() -> None:
+def test_the_first_disordered_position_is_returned() -> None:
     data, offsets, by_bytes = table(STRINGS)
     assert by_bytes.tolist() == [3, 2, 0, 4, 1]
     by_bytes[[1, 2]] = by_bytes[[2, 1]]

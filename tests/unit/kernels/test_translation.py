@@ -88,7 +88,7 @@ def test_updates_are_all_tokens_with_all_tokens_and_null(bitext: Rows, swapped: 
 
 
 @given(BITEXT, st.booleans())
-def test_cells_are_what_occurs_together(bitext: Rows, swapped: bool) -> None:
+def test_cells_are_pairs_of_terms_that_occur_together(bitext: Rows, swapped: bool) -> None:
     starts, sources = cells(sides(bitext, swapped=swapped))
     found = {
         (int(source), target)

@@ -112,7 +112,7 @@ def test_no_rows_and_only_empty_rows() -> None:
     st.sampled_from(["lucene", "robertson", "atire"]),
     st.sampled_from(["exact", "lucene"]),
 )
-def test_weights_are_finite_never_negative_and_every_row_is_kept(rows, k1, b, variant, lengths) -> None:
+def test_weights_are_finite_and_not_negative_and_every_row_is_kept(rows, k1, b, variant, lengths) -> None:
     counts = TermWeights.from_rows(rows, "toy")
     statistics = CollectionStatistics.from_counts([counts], n_terms=7)
     weighed = BM25(k1=k1, b=b, variant=variant, lengths=lengths).weigh(counts, statistics)

@@ -134,7 +134,7 @@ def test_a_batch_ends_when_it_holds_many_weights(tmp_path: Path, monkeypatch: py
     assert [len(batch.doc_ids) for batch in read_vectors(path).batches()] == [2, 2, 1]
 
 
-def test_weights_are_never_truncated_to_integers(tmp_path: Path) -> None:
+def test_weights_are_not_truncated_to_integers(tmp_path: Path) -> None:
     path = write(tmp_path, {"id": "d", "vector": {"a": 1.9, "b": 0.1}})
     (batch,) = read_vectors(path).batches()
     assert batch.weights.weights.tolist() == [np.float32(1.9), np.float32(0.1)]

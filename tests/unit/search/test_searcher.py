@@ -168,7 +168,7 @@ def test_fractional_query_weights_are_rounded_to_a_recorded_scale(searcher):
         assert scaled.scores == pytest.approx(exact.scores * 0.7, rel=1e-3)
 
 
-def test_an_index_built_without_texts_says_so(tmp_path):
+def test_an_index_without_texts_explains_without_text(tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "i")
     explanation = searcher.explain("merge", "d0")
     assert explanation.text is None

@@ -59,7 +59,7 @@ def test_pipes_are_written_directly(tmp_path: Path, write: Write) -> None:
     assert read == [b"one"]
 
 
-def test_text_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+def test_an_interrupted_write_keeps_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"one")
     with suppress(KeyboardInterrupt), written_whole(tmp_path / "a") as write:
         write("tw")

@@ -18,7 +18,7 @@ KIND = AtomicFolder(
 )
 
 
-def test_free_places(tmp_path: Path) -> None:
+def test_free_paths_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "link").symlink_to("empty")
     for place in ("new", "empty", "link", "new/deeper"):
@@ -36,7 +36,7 @@ def test_free_places(tmp_path: Path) -> None:
         ("file/deeper", "Not a directory"),
     ],
 )
-def test_paths_that_lead_nowhere(tmp_path: Path, place: str, reason: str) -> None:
+def test_broken_links_and_files_are_refused(tmp_path: Path, place: str, reason: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "file").write_text("")
@@ -47,14 +47,14 @@ def test_paths_that_lead_nowhere(tmp_path: Path, place: str, reason: str) -> Non
         assert "`out=DIR`" in caught.value.fixes[0]
 
 
-def test_what_it_starts_from_is_known_behind_links(tmp_path: Path) -> None:
+def test_a_base_behind_a_link_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
     (tmp_path / "link").symlink_to("base")
     with pytest.raises(ForeignFolderError, match="overwrite the base"):
         KIND.check_output(tmp_path / "link" / "mine", base=tmp_path / "base")
 
 
-def test_one_that_is_finished(tmp_path: Path) -> None:
+def test_a_finished_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lid.npy").write_text("")
     KIND.refuse_finished(tmp_path)
     (tmp_path / "pot.json").write_text("{}")
@@ -74,7 +74,7 @@ def work(folder: Path, ends: BaseException, *, keeping: str | None = None) -> No
         raise ends
 
 
-def test_a_place_to_work_in_is_made_and_goes_again_if_nothing_came_of_it(tmp_path: Path) -> None:
+def test_a_work_folder_is_created_and_removed_after_a_failure(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "pot" / "training"
     for ends in (ForeignFolderError("no"), KeyboardInterrupt()):
         with pytest.raises(type(ends)):
@@ -85,14 +85,16 @@ def test_a_place_to_work_in_is_made_and_goes_again_if_nothing_came_of_it(tmp_pat
     assert (folder / "state").read_text() == "hours of work"
 
 
-def test_an_empty_place_that_was_there_stays(tmp_path: Path) -> None:
+def test_an_existing_empty_folder_is_kept(tmp_path: Path) -> None:
     (tmp_path / "pot").mkdir()
     with KIND.working_in(tmp_path / "pot" / "training"):
         pass
     assert list(tmp_path.iterdir()) == [tmp_path / "pot"]
 
 
-def test_a_place_that_cannot_be_worked_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_refused_before_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     began = AssertionError("it began")
     (tmp_path / "file").write_text("mine")
     for place in ("file", "file/deeper/training"):

@@ -51,7 +51,7 @@ def read_scorer_folder(folder: Path) -> object:
         (ENCODING, "model=MODEL, encoding="),
     ],
 )
-def test_one_in_the_place_of_another(
+def test_a_folder_of_another_kind_is_refused(
     opens: Callable[[Path], object], expected: str, held: str, argument: str, tmp_path: Path
 ) -> None:
     for name in (held, "config.json", "training"):
@@ -75,7 +75,7 @@ def test_one_in_the_place_of_another(
         (ENCODING, "termwise index COLLECTION --out DIR --model MODEL --encoding {}"),
     ],
 )
-def test_one_in_the_place_of_an_index(held: str, command: str, tmp_path: Path) -> None:
+def test_a_folder_of_another_kind_is_not_an_index(held: str, command: str, tmp_path: Path) -> None:
     (tmp_path / held).touch()
     with pytest.raises(NotAnIndexError) as caught:
         Index.open(tmp_path)

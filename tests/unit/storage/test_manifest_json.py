@@ -36,7 +36,7 @@ def test_long_values_are_shortened(check: Callable[[Any], object], value: object
 
 
 @pytest.mark.parametrize("check", CHECKS[:2])
-def test_a_number_in_quotes_is_told_from_a_number(check: Callable[[Any], object]) -> None:
+def test_a_quoted_number_is_not_a_number(check: Callable[[Any], object]) -> None:
     with pytest.raises(Misfit) as caught:
         check("0.5")
     assert caught.value.seen == "'0.5'"

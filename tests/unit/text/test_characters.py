@@ -34,7 +34,7 @@ def test_a_character_has_the_kind_and_the_properties_of_the_unicode_database():
 
 
 @not_newer
-def test_kinds_agree_with_python_where_python_knows_the_character():
+def test_kinds_agree_with_python_for_characters_that_python_knows():
     table = character_table()
     kinds = np.array(table.kinds)[table.classes]
     for code in range(0x110000):
@@ -43,7 +43,7 @@ def test_kinds_agree_with_python_where_python_knows_the_character():
             assert kinds[code] == category, hex(code)
 
 
-def test_the_table_never_changes():
+def test_the_table_has_a_fixed_digest():
     table = character_table()
     classes = zip(table.kinds, table.properties, strict=True)
     told = "\n".join(f"{kind} {sorted(properties)}" for kind, properties in classes)
@@ -53,13 +53,13 @@ def test_the_table_never_changes():
 
 @settings(deadline=None)
 @given(anything)
-def test_classes_stand_where_their_characters_stand(text):
+def test_each_class_has_the_position_of_its_character(text):
     table = character_table()
     assert [ord(char) for char in classify(text)] == [table.classes[ord(char)] for char in text]
 
 
 @not_newer
-def test_lower_case_is_that_of_python_for_characters_python_knows():
+def test_lower_case_agrees_with_python_for_characters_that_python_knows():
     for code in range(0x110000):
         char = chr(code)
         if char.lower() != char:

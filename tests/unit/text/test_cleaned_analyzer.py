@@ -23,7 +23,7 @@ every_mode = pytest.mark.parametrize("mode", MODES)
 TEXT = "The runner's [MASK] naïve 東京 heap_sort of £3.50 isn't re-sorted; what cats, what dogs?"
 
 
-def test_what_is_left_of_a_sentence():
+def test_stop_words_and_symbols_are_removed_from_a_sentence():
     assert CleanedAnalyzer.shipped(cleaning="repo").tokens(TEXT) == [
         *("runner", "naive", "heap", "_", "sort", "50", "-", "sorted"),
         *("what", "cats", "what", "dogs"),
@@ -31,7 +31,7 @@ def test_what_is_left_of_a_sentence():
     assert CleanedAnalyzer.shipped(cleaning="none").tokens(TEXT) == raw.tokens(TEXT)
 
 
-def test_the_possessive_piece_is_what_the_modes_differ_by():
+def test_the_modes_differ_in_the_possessive_piece():
     assert CleanedAnalyzer.shipped(cleaning="paper").tokens("embeddings") == ["em", "##bed", "##ding", "##s"]
     assert CleanedAnalyzer.shipped(cleaning="repo").tokens("embeddings") == ["em", "##bed", "##ding"]
 
@@ -63,7 +63,7 @@ def test_numbers_are_those_of_the_whole_vocabulary(mode):
 
 
 @every_mode
-def test_it_comes_back_from_its_spec_and_from_a_pickle(mode):
+def test_the_analyzer_is_restored_from_its_spec_and_from_a_pickle(mode):
     analyzer = CleanedAnalyzer.shipped(cleaning=mode)
     told = json.loads(json.dumps(dict(analyzer.spec.options)))
     for again in (

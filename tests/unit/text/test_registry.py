@@ -116,7 +116,7 @@ def test_the_same_fingerprint_gives_the_same_output_for_ever(name):
 
 
 @every_analyzer
-def test_analyzers_do_what_the_protocol_says(name):
+def test_analyzers_implement_the_protocol(name):
     analyzer = make_analyzer(name)
     assert isinstance(analyzer, Analyzer)
     analysis = analyzer.analyze(PARAGRAPH)
@@ -127,7 +127,7 @@ def test_analyzers_do_what_the_protocol_says(name):
 
 
 @every_analyzer
-def test_an_analyzer_comes_back_from_its_spec_and_from_a_pickle(name):
+def test_an_analyzer_is_restored_from_its_spec_and_from_a_pickle(name):
     analyzer = make_analyzer(name)
     told = json.loads(json.dumps({"name": analyzer.spec.name, "options": dict(analyzer.spec.options)}))
     for again in (
@@ -139,7 +139,7 @@ def test_an_analyzer_comes_back_from_its_spec_and_from_a_pickle(name):
         assert again.tokens(PARAGRAPH) == analyzer.tokens(PARAGRAPH)
 
 
-def test_the_default_comes_first_and_fingerprints_differ():
+def test_the_default_is_first_and_fingerprints_differ():
     assert analyzer_names()[0] == "english"
     here = [name for name in analyzer_names() if name not in {*EXTRAS, "scibert-token"}]
     assert len({make_analyzer(name).spec.fingerprint for name in here}) == len(here)
@@ -183,7 +183,7 @@ def test_an_unknown_step(name):
 
 
 @pytest.mark.parametrize("name", ["scibert-token", "scibert-token:", "wordpiece:", "bert-token:"])
-def test_an_analyzer_that_needs_a_file_says_so(name):
+def test_an_analyzer_without_its_file_is_refused(name):
     with pytest.raises(ParameterError, match="needs a vocabulary file") as caught:
         make_analyzer(name)
     assert caught.value.fixes

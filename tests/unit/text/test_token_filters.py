@@ -41,7 +41,7 @@ every_step = pytest.mark.parametrize(
 @every_step
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1) | st.from_regex(r"\A[a-z']{1,12}\Z"))
-def test_a_word_never_becomes_empty(step, word):
+def test_no_step_returns_an_empty_word(step, word):
     assert step(word) != ""
     assert step(word) == step(word)
 
@@ -99,7 +99,7 @@ def test_another_release_of_the_stemmer_is_refused(monkeypatch):
     assert dict(caught.value.facts)["word"] == "university"
 
 
-def test_what_is_written_on_to_a_word():
+def test_clitics_are_removed():
     words = ["it's", "we'll", "i'd", "o'clock", "isn't", "'s", "s", "'", "''s", "rock'n'roll's"]
     cut = ["it", "we", "i", "o'clock", "isn't", "'s", "s", "'", "'", "rock'n'roll"]
     assert [EnglishClitics()(word) for word in words] == cut

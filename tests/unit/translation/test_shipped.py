@@ -44,7 +44,7 @@ def test_it_shares_its_numbering_with_the_encoders(table: TranslationTable) -> N
     assert table.analyzer.name == "wordpiece-clean"
 
 
-def test_the_card_names_every_source_with_its_licence_and_what_was_cut(table: TranslationTable) -> None:
+def test_the_card_lists_sources_licences_and_omissions(table: TranslationTable) -> None:
     card = (table_folder("model1") / "README.md").read_text(encoding="utf-8")
     told = table.description
     rows = {

@@ -64,7 +64,7 @@ def test_the_vocabulary_cut_keeps_ties() -> None:
     assert cut_vocabulary(TABLE, np.array([9, 1, 3, 1]), 1_000_000) is TABLE
 
 
-def test_for_scoring_leaves_room_for_self_translation() -> None:
+def test_for_scoring_scales_rows_for_self_translation() -> None:
     added = for_scoring(TABLE, least=0.25, mode="add", renormalise=False)
     assert dense(added).tolist() == [[0.5, 0, 0.25, 0], [0, 1, 0, 0], [0, 0, 0.25, 0], [0, 0, 0, 0]]
     replaced = for_scoring(TABLE, least=0.25, mode="set", renormalise=True)
