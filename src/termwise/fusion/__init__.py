@@ -1,4 +1,4 @@
-"""Fusion of runs and of indexes: weighted sums of scaled scores, learned weights, and reciprocal ranks."""
+"""Fusion of runs and of indexes: weighted sums of normalised scores, learned weights, and reciprocal ranks."""
 
 from termwise.fusion.index_weights import index_weights
 from termwise.fusion.indexes import fuse_indexes

@@ -1,4 +1,4 @@
-"""Fused documents of a query, with their scaled scores in each run."""
+"""Fused documents of a query, with their normalised scores in each run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def gather(
     runs, missing, scaling, documents, queries
         See `fuse`.
     only : collection of str, optional
-        Yield only these queries; global scaling still uses all queries of a run.
+        Yield only these queries; global normalisation still uses all queries of a run.
 
     Yields
     ------

@@ -1,12 +1,12 @@
 """Constant weights for `fuse_indexes` that correspond to a fusion of runs.
 
 ==================  ============================================================================================
-scaling             factor of the scores of an index
+normalisation       factor of the scores of an index
 ==================  ============================================================================================
 ``raw``             its weight w
 ``global``          w / deviation of the runs of the training data; the mean is the same for all documents and
                     is left out
-``query-length``    w, if all indexes have this scaling: the divisor is the same for all documents of a query, so
+``query-length``    w, if all runs have it: the divisor is the same for all documents of a query, so
                     the ranking does not depend on it
 ``z``, ``minmax``   none: they depend on the results of each query
 ``idf``             none: it depends on an index that the fusion does not name
@@ -50,8 +50,8 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
     Raises
     ------
     ParameterError
-        If a scaling differs between queries, the indexes are not those of the runs in their order, or an index does
-        not have the settings that its weight was tuned with.
+        If a normalisation differs between queries, the indexes are not those of the runs in their order, or an index
+        does not have the settings that its weight was tuned with.
 
     Examples
     --------

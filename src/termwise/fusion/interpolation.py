@@ -1,6 +1,6 @@
 """Weighted sums of the scores of several runs.
 
-For the scores s_1, ..., s_n of a document in n runs, scaled by :mod:`termwise.fusion.scaling`,
+For the scores s_1, ..., s_n of a document in n runs, normalised by :mod:`termwise.fusion.scaling`,
 
     score = w_1 * s_1 + w_2 * s_2 + ... + w_n * s_n
 
@@ -38,7 +38,7 @@ def fuse(
         One per run, not all 0. A negative weight reverses the run.
     missing : {"drop", "minimum", "zero"}
         Score of a document in a run that does not rank it. ``drop``: the document is not fused. ``minimum``: the
-        lowest score of the run among the fused documents of the query. ``zero``: 0, before scaling; for runs with
+        lowest score of the run among the fused documents of the query. ``zero``: 0, before normalisation; for runs with
         scores of at least 0, an error for others, such as log-probabilities. There is no default, because each rule
         is wrong for some pair of systems.
     scaling : {"z", "minmax", "global", "raw", "idf", "query-length"}, or a sequence of these, optional
@@ -46,7 +46,7 @@ def fuse(
     documents : {"first", "union"}, optional
         Fuse the documents and queries of the first run only, as in re-ranking, or those of all runs.
     queries : QueryScales or a sequence of them, optional
-        Divisors for the scalings ``idf`` and ``query-length``; one for all runs, or one (or None) per run.
+        Divisors for the normalisations ``idf`` and ``query-length``; one for all runs, or one (or None) per run.
     name : str, optional
         Name of the fused run.
 
@@ -60,7 +60,8 @@ def fuse(
     Raises
     ------
     ParameterError
-        If there is no run, the weights are not one finite number per run or are all 0, or a scaling needs `queries`.
+        If there is no run, the weights are not one finite number per run or are all 0, or a normalisation needs
+        `queries`.
     UnknownNameError
         If `missing`, `scaling` or `documents` has another value.
     UnknownIdError

@@ -1,7 +1,7 @@
-"""Scaling of scores that makes runs of different systems comparable.
+"""Normalisation of scores that makes runs of different systems comparable.
 
 ================  ========================================================================================
-scaling           a score x becomes
+name              a score x becomes
 ================  ========================================================================================
 ``z``             ``(x - mean) / std``, with the population standard deviation; 0 if all scores are equal
 ``minmax``        ``(x - min) / (max - min)``; 0 if all scores are equal
@@ -44,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class QueryScales:
-    """Divisors for the scalings ``idf`` and ``query-length``.
+    """Divisors for the normalisations ``idf`` and ``query-length``.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class Scaler:
             scaled: Floats = (values - centre) / np.float64(spread)
         if not (math.isfinite(spread) and np.isfinite(scaled).all()):
             raise WeightError(
-                "the scores are too far apart, or too near, to be scaled",
+                "the scores are too far apart, or too near, to be normalised",
                 facts=[
                     ("run", self.run),
                     ("query", query_id),
@@ -174,7 +174,7 @@ def _moments_of_all(run: Run) -> tuple[float, float] | None:
         lowest = min((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.min())
         highest = max((ranking for ranking in run if len(ranking)), key=lambda ranking: ranking.scores.max())
         raise WeightError(
-            "the scores are too far apart, or too near, to be scaled",
+            "the scores are too far apart, or too near, to be normalised",
             facts=[
                 ("run", run.name),
                 ("lowest", f"{float(lowest.scores.min())}, query {lowest.query_id}"),
@@ -201,7 +201,7 @@ def _moments(values: Floats, extremes: bool = False) -> tuple[float, float] | No
 
 
 def scalings_of(scaling: Scaling | Sequence[Scaling], runs: int) -> tuple[Scaling, ...]:
-    """Return one scaling per run, from one for all or one per run.
+    """Return one normalisation per run, from one for all or one per run.
 
     Examples
     --------
@@ -211,10 +211,10 @@ def scalings_of(scaling: Scaling | Sequence[Scaling], runs: int) -> tuple[Scalin
     scalings = (scaling,) * runs if isinstance(scaling, str) else tuple(scaling)
     for name in scalings:
         if name not in get_args(Scaling):
-            raise UnknownNameError.of("scaling", str(name), get_args(Scaling))
+            raise UnknownNameError.of("normalisation", str(name), get_args(Scaling))
     if len(scalings) != runs:
         raise ParameterError(
-            "`scaling` is one for all runs, or one for each run",
-            facts=[("scalings", len(scalings)), ("runs", runs)],
+            "the normalisation is one for all runs, or one for each run",
+            facts=[("normalisations", len(scalings)), ("runs", runs)],
         )
     return scalings

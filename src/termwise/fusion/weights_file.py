@@ -1,4 +1,4 @@
-"""Weights of a fusion with their scaling and rules, and the file that stores them.
+"""Weights of a fusion with their normalisation and rules, and the file that stores them.
 
 ``fusion.json`` is a JSON object with a checksum (see :mod:`termwise.storage.manifest_json`)::
 
@@ -84,8 +84,8 @@ class Learned:
     folds : int or None
         For tuned settings: number of folds.
     deviations : tuple of (float or None)
-        For runs with the scaling ``global``: the standard deviation of all their scores on these queries, 0 if the
-        scores are equal. None for other runs.
+        For runs with the normalisation ``global``: the standard deviation of all their scores on these queries, 0 if
+        the scores are equal. None for other runs.
     """
 
     method: Method
@@ -134,7 +134,7 @@ class TunedTable:
 @final
 @dataclass(frozen=True)
 class Fusion:
-    """Weights of runs, with their scaling and rules.
+    """Weights of runs, with their normalisation and rules.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _parsed(data: bytes, path: Path) -> Fusion:
             raise foreign() from None
         raise _damaged(path, misfit.expected, misfit.seen) from None
     except (ParameterError, TypeError) as error:
-        raise _damaged(path, "consistent weights, scalings and rules", error) from None
+        raise _damaged(path, "consistent weights, normalisations and rules", error) from None
 
 
 def _damaged(path: Path, expected: str, seen: object) -> DataError:

@@ -151,10 +151,12 @@ def test_alpha_is_a_share(alpha):
         interpolate(BM25, TILDE, alpha=alpha, missing="drop")
 
 
-@pytest.mark.parametrize("option", ["missing", "scaling", "documents"])
-def test_unknown_choices(option):
+@pytest.mark.parametrize(
+    ("option", "name"), [("missing", "missing"), ("scaling", "normalisation"), ("documents", "documents")]
+)
+def test_unknown_choices(option, name):
     options = {"missing": "drop", option: "nothing"}
-    with pytest.raises(UnknownNameError, match=option):
+    with pytest.raises(UnknownNameError, match=name):
         interpolate(BM25, TILDE, alpha=0.5, **options)
 
 

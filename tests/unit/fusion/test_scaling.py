@@ -79,7 +79,7 @@ def test_missing_divisors_are_refused(scaling):
 
 
 def test_wrong_scalings():
-    with pytest.raises(UnknownNameError, match="scaling 'zscore'"):
+    with pytest.raises(UnknownNameError, match="normalisation 'zscore'"):
         fuse([ONE], [1.0], scaling="zscore", missing="drop")
     with pytest.raises(ParameterError, match="one for all runs"):
         fuse([ONE], [1.0], scaling=["z", "z"], missing="drop")
