@@ -16,8 +16,9 @@ from termwise.probes.report.tables import cell_text
 from termwise.probes.session import ProbeSession
 
 BY_GRADES = (
-    "Each textual manipulation over part of the judged texts: `NAME-higher`, those whose grade is above the middle of\n"
-    "all grades, such as 2 and 3 of 0 to 3; `NAME-lower`, the others. Samples are those of the probe over all grades."
+    "Each textual manipulation, applied to a part of the judged texts. `NAME-higher` uses the texts whose grade\n"
+    "is above the middle of all grades, such as 2 and 3 if the grades are 0 to 3. `NAME-lower` uses the other\n"
+    "texts. The pairs are those of the probe over all grades."
 )
 """Text in place of a table with two rows for each probe of the table before."""
 
