@@ -51,7 +51,7 @@ def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
 def example_of(
     searcher: Searcher, doc_ids: Sequence[str] | None, files: Sequence[Path] | None
 ) -> Example | None:
-    """Return the query document of ``--like`` or ``--like-file``; None where neither is given.
+    """Return the query document of ``--like`` or ``--like-file``; None if neither is given.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def example_of(
     MissingFileError, MalformedRecordError
         If the file does not exist, is not text, or is empty.
     TermwiseError
-        As `Example.of` does.
+        See `Example.of`.
     """
     from termwise.search.by_example import Example
 

@@ -32,7 +32,10 @@ def command(
 ) -> None:
     """Show the score of a document as a sum over query terms.
 
-    Examples: termwise explain DIR "the query" DOC_ID,
+    For example:
+
+    termwise explain DIR "the query" DOC_ID
+
     termwise explain DIR --like OTHER_ID DOC_ID
     """
     from termwise.search import Searcher

@@ -32,7 +32,7 @@ from termwise.errors import UsageError
 
 
 def command(
-    runs: Annotated[list[Path], argument("RUN", "Run files, two or more; the order is that of the weights.")],
+    runs: Annotated[list[Path], argument("RUN", "Run files, two or more, in the order of the weights.")],
     output: Annotated[Path, option("--output FILE", "Run file to write.")],
     alpha: Alpha = None,
     weights: Weights = None,
@@ -50,8 +50,12 @@ def command(
 ) -> None:
     """Fuse runs into one.
 
-    Examples: termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output fused.trec,
-    termwise fuse bm25.trec tilde.trec --weights weights.json --output fused.trec,
+    For example:
+
+    termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output fused.trec
+
+    termwise fuse bm25.trec tilde.trec --weights weights.json --output fused.trec
+
     termwise fuse bm25.trec tilde.trec dense.trec --rrf --output fused.trec
     """
     from termwise.collection import write_run
@@ -84,23 +88,23 @@ def command(
         check_missing_given(missing)
     refuse_overwriting([output], [*runs, weights, queries, *(index or [])])
     columns = column_separator(separator)
-    read = read_runs(runs)
-    check_common_queries(read)
+    loaded = read_runs(runs)
+    check_common_queries(loaded)
     fusion: Fusion | None = None
     if alpha is not None:
         fusion = Fusion(
-            [run.name for run in read], shares_of(alpha), **fusion_rules(missing, normalise, documents)
+            [run.name for run in loaded], shares_of(alpha), **fusion_rules(missing, normalise, documents)
         )
-        note_left_out(read, missing, documents)
+        note_left_out(loaded, missing, documents)
     elif weights is not None:
         fusion = Fusion.open(weights)
-        note_weight_names(weights, fusion, [run.name for run in read])
+        note_weight_names(weights, fusion, [run.name for run in loaded])
     if fusion is None:
-        fused = reciprocal_rank_fusion(read, name=tag)
+        fused = reciprocal_rank_fusion(loaded, name=tag)
     else:
-        fused = fusion.apply(read, queries=query_scales(fusion.scaling, queries, index or []), name=tag)
+        fused = fusion.apply(loaded, queries=query_scales(fusion.scaling, queries, index or []), name=tag)
         if weights is not None:
-            note_same_queries(weights, fusion, read[0])
+            note_same_queries(weights, fusion, loaded[0])
     write_run(fused, output, separator=columns)
     if as_json:
         print_json(

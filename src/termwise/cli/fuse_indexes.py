@@ -46,7 +46,7 @@ def command(
         bool,
         typer.Option(
             "--float",
-            help="Keep weights as float32 instead of one byte; always so if one of the indexes does.",
+            help="Store weights as float32 instead of one byte; the default if one of the indexes has float32 weights.",
         ),
     ] = False,
     threads: Threads = None,
@@ -55,9 +55,12 @@ def command(
 ) -> None:
     """Fuse indexes of the same documents into one index.
 
-    Its scores are the fused scores.
+    The scores of the new index are the fused scores.
 
-    Examples: termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --normalise raw --out both.tw,
+    For example:
+
+    termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --normalise raw --out both.tw
+
     termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw
     """
     from termwise.fusion import Fusion, fuse_indexes, index_weights

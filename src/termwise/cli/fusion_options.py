@@ -46,7 +46,7 @@ ScalingQueries = Annotated[
 ]
 ScalingIndexes = Annotated[
     list[Path] | None,
-    option("--index DIR", "Index that gives idf and query length; one for all runs, or one for each."),
+    option("--index DIR", "Index for idf and query length; one for all runs, or one for each."),
 ]
 
 
@@ -69,7 +69,7 @@ def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
 
 
 def check_missing_given(missing: str | None) -> None:
-    """Refuse a fusion that does not state how missing documents score."""
+    """Refuse a fusion without a rule for missing documents."""
     if missing is None:
         raise UsageError(
             "--missing is required: no default is right for all runs",
@@ -136,7 +136,7 @@ def query_scales(
 
 
 def note_left_out(runs: Sequence[Run], missing: str | None, documents: str | None) -> None:
-    """Report how many documents only the later runs rank, where the default leaves them out."""
+    """Report how many documents only the later runs rank, if the default leaves them out."""
     if documents is not None or missing == "drop":
         return
     first, *others = runs
@@ -152,7 +152,7 @@ def note_left_out(runs: Sequence[Run], missing: str | None, documents: str | Non
 
 
 def note_weight_names(file: Path, fusion: Fusion, names: Sequence[str]) -> None:
-    """Report which run or index takes the weight of a run with another name."""
+    """Report which run or index gets the weight of a run with another name."""
     pairs = [pair for pair in zip(names, fusion.runs, strict=True) if pair[0] != pair[1]]
     if pairs:
         uses = ", ".join(f"{name} takes the weight of {learned_for}" for name, learned_for in pairs)
@@ -160,6 +160,6 @@ def note_weight_names(file: Path, fusion: Fusion, names: Sequence[str]) -> None:
 
 
 def note_same_queries(file: Path, fusion: Fusion, run: Run) -> None:
-    """Warn where weights are applied to the queries that they were learned on."""
+    """Warn if weights are applied to the queries that they were learned on."""
     if fusion.learned is not None and fusion.learned.trained_on(run.rankings):
         note(f"{file}: the weights were learned on these queries; evaluate them on other queries")

@@ -21,7 +21,7 @@ _COMMANDS = {
     "train_encoder": "train KIND --data DATA --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
 }
-"""Public functions, and the command that does the same."""
+"""Commands by the public function with the same task."""
 
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
@@ -32,7 +32,7 @@ _OPTIONS = {
         "resume run scorer separator settings store_text table threads validation"
     ).split()
 } | {"expansion": "--expand-with", "scaling": "--normalise"}
-"""Arguments that have an option of their own; all others are given with ``--set``."""
+"""Arguments with a separate option; all others are given with ``--set``."""
 
 _SPECIAL = {
     "expansion=None": "--expand-with none",
@@ -41,7 +41,7 @@ _SPECIAL = {
     "quantiser='float32'": "--float",
     "queries=QueryScales.of(index, queries)": "--queries FILE --index DIR",
 }
-"""Arguments with a value that the command line words in another way."""
+"""Arguments whose value has another form on the command line."""
 
 _EXPANSION = re.compile(r"expansion=Expansion\((.*), (\w+)\)", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_.0-9]+)\((.*)\)", re.DOTALL)
@@ -55,8 +55,8 @@ def spell(code: str) -> str:
     Parameters
     ----------
     code : str
-        A call of a public function, arguments separated by commas, the name of an argument, or anything else, which
-        is returned as it is.
+        A call of a public function, arguments separated by commas, or the name of an argument. Other text is returned
+        unchanged.
 
     Examples
     --------
@@ -106,5 +106,5 @@ def _unquoted(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return a value without the quotes of Python, and with those of the shell where it needs them."""
+    """Return a value without the quotes of Python, and with quotes for the shell if necessary."""
     return shlex.quote(_unquoted(value))

@@ -98,7 +98,10 @@ def command(
 ) -> None:
     """Index a collection.
 
-    Examples: termwise index python:stdlib --model bm25 --out python.tw --store-text,
+    For example:
+
+    termwise index python:stdlib --model bm25 --out python.tw --store-text
+
     termwise index docs.jsonl --model tildev2 --out docs.tw
     """
     from termwise.indexing import build_index, chosen_model, default_encoding

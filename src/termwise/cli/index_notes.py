@@ -48,7 +48,7 @@ def collection_with_header_note(source: str, fields: tuple[str, ...] | None) -> 
     Returns
     -------
     str or Collection
-        `source`. A pipe can be read only once: for one, a collection that reports its header while it is read.
+        `source`. For a pipe, which can be read only once, a collection that reports its header while it is read.
     """
     from termwise.collection import open_collection
     from termwise.collection.file_collections import TabSeparatedCollection
@@ -102,7 +102,7 @@ def note_finished_blocks(
 
 @contextmanager
 def resumable_work(work: Path | None) -> Iterator[None]:
-    """Report on stderr, when interrupted, that the same command resumes the work."""
+    """Report on stderr after an interruption that the same command resumes the work."""
     from termwise.encode.block_file import block_files
 
     try:

@@ -63,16 +63,16 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     analyzer = facts["encoder"].get("analyzer", {})
     quantiser = facts["quantiser"]
     if quantiser["kind"] == "uint8":
-        how = (
+        quantisation = (
             f"uint8, scale {quantiser['scale']:.6g}; error at most {quantiser['max_error']:.3g}, "
             f"mean {quantiser['mean_error']:.3g}"
         )
         if quantiser["raised"]:
-            how += f"; {quantiser['raised']:,} weights raised to 1"
+            quantisation += f"; {quantiser['raised']:,} weights raised to 1"
     else:
-        how = "float32, unquantised"
+        quantisation = "float32, unquantised"
     if quantiser["dropped"]:
-        how += f"; {quantiser['dropped']:,} zero weights removed"
+        quantisation += f"; {quantiser['dropped']:,} zero weights removed"
     rows = [
         ("index", facts["index"]),
         ("written by", facts["written_by"]),
@@ -84,7 +84,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("postings", f"{facts['postings']:,}"),
         ("segments", f"{facts['segments']}"),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
-        ("quantiser", how),
+        ("quantiser", quantisation),
     ]
     rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
     return rows

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def command(
     runs: Annotated[
         list[Path],
-        argument("RUN", "Run files of the judged queries, two or more; the order is that of the weights."),
+        argument("RUN", "Run files of the judged queries, two or more, in the order of the weights."),
     ],
     qrels: Annotated[str, option("--qrels FILE", "Judgments to learn from, or ir_datasets:ID.")],
     method: Annotated[
@@ -74,16 +74,16 @@ def command(
     method = method or ("sweep" if len(runs) == 2 else "ascent")
     if method != "ascent":
         refuse_options(
-            {"--seed": seed, "--starts": starts}, f"to --method {method}, which draws nothing at random"
+            {"--seed": seed, "--starts": starts}, f"to --method {method}, which uses no random numbers"
         )
     refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
-    read = read_runs(runs)
-    check_common_queries(read)
+    loaded = read_runs(runs)
+    check_common_queries(loaded)
     scales = query_scales(normalise or [], queries, index or [])
     judgments = read_qrels(qrels)
     with progress_bar() as progress:
         fusion = learn(
-            read,
+            loaded,
             judgments,
             method=cast(Any, method),
             measure=measure,
@@ -93,7 +93,7 @@ def command(
             progress=progress,
             **fusion_rules(missing, normalise, documents),
         )
-    note_left_out(read, missing, documents)
+    note_left_out(loaded, missing, documents)
     if output is not None:
         fusion.save(output)
     if as_json:
@@ -123,12 +123,12 @@ def learned_text(fusion: Fusion) -> str:
     lines.append(f"{learned.measure} of the fused run: {learned.value:.4f}, over {judged}.")
     if learned.low is not None and learned.high is not None:
         first = fusion.runs[0]
-        where = f"Every weight of {first} from {learned.low:.4f} to {learned.high:.4f} gives this value"
+        interval = f"Every weight of {first} from {learned.low:.4f} to {learned.high:.4f} gives this value"
         if learned.low == learned.high:
-            where = f"The weight of {first} that gives this value is {learned.low:.4f}"
+            interval = f"The weight of {first} that gives this value is {learned.low:.4f}"
         others = {0: "no other weight does", 1: "1 other interval does"}.get(
             learned.ties or 0, f"{learned.ties} other intervals do"
         )
-        lines.append(f"{where}; {others}.")
+        lines.append(f"{interval}; {others}.")
     lines.append("The weights were learned on these queries; evaluate them on other queries.")
     return "\n".join(lines)

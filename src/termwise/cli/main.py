@@ -1,6 +1,6 @@
 """The command line: ``termwise VERB ...``. Results go to stdout, progress and errors to stderr.
 
-Exit codes: 0 done, 1 a bug in termwise, 2 usage, 3 bad data, 4 missing extra, 5 a check the user asked for failed,
+Exit codes: 0 done, 1 a bug in termwise, 2 usage, 3 bad data, 4 missing extra, 5 a requested check failed,
 130 interrupted.
 """
 
@@ -42,7 +42,7 @@ from termwise.cli import (
 )
 from termwise.cli.hints import spell
 from termwise.cli.terminal import note_compiling
-from termwise.cli.verb_group import VerbGroup
+from termwise.cli.verb_group import VerbCommand, VerbGroup
 from termwise.display.safe_text import error_text, legible
 from termwise.errors import TermwiseError
 from termwise.kernels.jit import on_compilation
@@ -57,27 +57,33 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("try")(try_.command)
-app.command("index")(index.command)
-app.command("encode")(encode.command)
-app.command("search")(search.command)
-app.command("rerank")(rerank.command)
-app.command("fuse")(fuse.command)
-app.command("learn-weights")(learn_weights.command)
-app.command("fuse-indexes")(fuse_indexes.command)
-app.command("tune")(tune.command)
-app.command("explain")(explain.command)
-app.command("evaluate")(evaluate.command)
-app.command("compare")(compare.command)
-app.command("probe")(probe.command)
-app.command("inspect")(inspect.command)
-app.command("verify")(verify.command)
-app.command("table")(table.command)
 app.add_typer(train.app, name="train")
-train.app.command("convert")(train_convert.command)
-train.app.command("model1")(train_model1.command)
-train.app.command("neural-model1")(train_neural_model1.command)
-train.app.command("bert-model1")(train_bert_model1.command)
+for name, module in {
+    "try": try_,
+    "index": index,
+    "encode": encode,
+    "search": search,
+    "rerank": rerank,
+    "fuse": fuse,
+    "learn-weights": learn_weights,
+    "fuse-indexes": fuse_indexes,
+    "tune": tune,
+    "explain": explain,
+    "evaluate": evaluate,
+    "compare": compare,
+    "probe": probe,
+    "inspect": inspect,
+    "verify": verify,
+    "table": table,
+}.items():
+    app.command(name, cls=VerbCommand)(module.command)
+for name, module in {
+    "convert": train_convert,
+    "model1": train_model1,
+    "neural-model1": train_neural_model1,
+    "bert-model1": train_bert_model1,
+}.items():
+    train.app.command(name, cls=VerbCommand)(module.command)
 
 
 def _version(given: bool) -> None:
@@ -140,7 +146,7 @@ def _flushed(code: str | int | None) -> int:
         return 3
     if code is None or isinstance(code, int):
         return code or 0
-    print(legible(f"termwise: {code}"), file=sys.stderr)  # as Python does for an exit with a text
+    print(legible(f"termwise: {code}"), file=sys.stderr)  # as Python prints the text of an exit
     return 1
 
 

@@ -15,7 +15,7 @@ from termwise.validation import MOST_MEMORY, MOST_THREADS
 
 
 def option(usage: str, help: str, *, min: float | None = None, max: float | None = None) -> Any:
-    """Return an option with a value, whose default, if it is shown, stands in its help.
+    """Return an option with a value. A default that the help shows is part of `help`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def argument(metavar: str, help: str) -> Any:
 
 
 IndexFolder = Annotated[Path, argument("DIR", "Folder of the index.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 Threads = Annotated[
     int | None,
     option("--threads N", "Number of threads.  [default: all processors]", min=1, max=MOST_THREADS),
@@ -45,7 +45,7 @@ Measures = Annotated[
     list[str] | None,
     option(
         "-m --measure MEASURE",
-        "A measure as ir_measures spells it, such as nDCG@10; repeatable.  [default: nDCG@10, AP@1000, R@100]",
+        "Measure in the spelling of ir_measures, such as nDCG@10; repeatable.  [default: nDCG@10, AP@1000, R@100]",
     ),
 ]
 Missing = Annotated[
@@ -90,7 +90,7 @@ Separator = Annotated[
     option("--separator space|tab", "Column separator of the run file; tab allows identifiers with spaces."),
 ]
 Memory = Annotated[str, option("--memory SIZE", "Working memory for sorting postings.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")
 

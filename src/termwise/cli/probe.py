@@ -31,7 +31,7 @@ def command(
         option(
             "--suite NAME|FILE",
             "quick, paper, robustness, axioms or all; probe:NAME, where * stands for any letters; or a YAML file with "
-            "own probes; repeatable.  [default: quick]",
+            "your own probes; repeatable.  [default: quick]",
         ),
     ] = None,
     out: Annotated[
@@ -94,7 +94,7 @@ def command(
         str | None,
         option(
             "--language spacy|rules",
-            "Method that finds sentences, noun chunks and names.  [default: spacy if it is installed]",
+            "Method for finding sentences, noun chunks and names.  [default: spacy if it is installed]",
         ),
     ] = None,
     fail_if: Annotated[

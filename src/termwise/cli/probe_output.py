@@ -100,7 +100,7 @@ def comparable_scores(report: dict[str, Any], earlier: EarlierReport) -> list[Di
     Raises
     ------
     UsageError
-        If there are none: the check could never fail.
+        If there are none, because the check could never fail.
     """
     found = [
         one

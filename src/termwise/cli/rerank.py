@@ -98,7 +98,7 @@ def command(
 def _index_ranker(
     folder: Path, table: str | None, settings: list[str] | None, tuned: Path | None, threads: int | None
 ) -> Callable[..., TimedRun]:
-    """Return a ranker by the weights of an index, or by a translation table over its document terms."""
+    """Return a ranker that uses the weights of an index, or a translation table over its document terms."""
     if table is not None:
         refuse_options({"--threads": threads}, "with --table, which uses one thread")
         return opened_scorer(

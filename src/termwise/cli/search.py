@@ -86,8 +86,12 @@ def command(
 ) -> None:
     """Search an index.
 
-    Examples: termwise search DIR "merge two sorted lists" --explain,
-    termwise search DIR --like DOC_ID --weigh max_terms=30,
+    For example:
+
+    termwise search DIR "merge two sorted lists" --explain
+
+    termwise search DIR --like DOC_ID --weigh max_terms=30
+
     termwise search DIR --queries queries.jsonl --output run.trec
     """
     if sum(given is not None for given in (query, queries, like, like_file)) != 1:
@@ -148,7 +152,7 @@ def _answer(
     def rank() -> tuple[Ranking, tuple[str, ...]]:
         return (searcher.rank(query, k=k), ()) if example is None else example.rank(searcher, k=k)
 
-    rank()  # loads the kernels, so that the time below is that of one search
+    rank()  # loads the kernels, so that the measured time is the time of one search
     begin = time.perf_counter()
     ranking, same = rank()
     seconds = time.perf_counter() - begin
@@ -177,7 +181,7 @@ def _answer(
 
 
 def _note_file(folder: Path, query: str) -> None:
-    """Point out that a query which is the name of a file was searched as words."""
+    """Print a note if the query is the name of a file, because it was searched as words."""
     with suppress(OSError, ValueError):  # not every query is a valid file name
         if Path(query).is_file():
             note_line(
@@ -220,12 +224,12 @@ def _empty_result_lines(searcher: Searcher, query: str, example: Example | None)
     for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         word = query[slice(*word_around(query, *span))]
         (unknown if vocabulary.number(token) is None else weightless)[word] = token
-    why = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
-    why += [f"not in the index: {_listed(unknown)}"] if unknown else []
-    lines = [f"no results: {'; '.join(why) or 'the analyzer removes all words of the query'}"]
-    if near := _similar_terms(vocabulary, unknown.values()):
-        lines.append(f"similar terms in the index: {_listed(near)}")
-    if why and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
+    reasons = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
+    reasons += [f"not in the index: {_listed(unknown)}"] if unknown else []
+    lines = [f"no results: {'; '.join(reasons) or 'the analyzer removes all words of the query'}"]
+    if similar := _similar_terms(vocabulary, unknown.values()):
+        lines.append(f"similar terms in the index: {_listed(similar)}")
+    if reasons and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde and tildev2 add related terms"
         )
@@ -239,7 +243,7 @@ def _listed(words: Collection[str], separator: str = ", ") -> str:
 
 
 def _similar_terms(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
-    """Return terms of the index with a spelling similar to tokens that it lacks."""
+    """Return terms of the index with a spelling similar to unknown tokens."""
     if len(vocabulary) > _MAX_SPELLING_TERMS:
         return []
     known = list(vocabulary.load())
@@ -270,7 +274,9 @@ def _answer_file(
 
     query_list = load_queries(queries)
     if measure_time:
-        searcher.rank(query_list[0], k=k)  # loads the kernels, so that times are those of queries alone
+        searcher.rank(
+            query_list[0], k=k
+        )  # loads the kernels, so that the measured times are those of the queries only
     begin = time.perf_counter()
     with progress_bar() as progress:
         timed = searcher.rank_many(

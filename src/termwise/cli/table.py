@@ -27,7 +27,7 @@ Seen = Annotated[
 ]
 
 _RARE = 500_000
-"""A word is rare if its share of the training tokens is below 1 in this number."""
+"""A word is rare if it is less than one in this number of training tokens."""
 
 _CONTINUES = "##"
 
@@ -35,7 +35,7 @@ _CONTINUES = "##"
 def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_json: JsonFlag = False) -> None:
     """Show the most probable translations of words.
 
-    In both directions: query terms given a document term, and document terms given a query term.
+    Translations in both directions: query terms given a document term, and document terms given a query term.
 
     Example: termwise table model1 volcano
     """
@@ -89,23 +89,23 @@ def _seen(table: TranslationTable, term: str) -> int:
 
 
 def _refusal(table: TranslationTable, word: str, terms: list[str]) -> UnknownNameError:
-    """Build the error for a word without translations, with similar words that have some."""
+    """Build the error for a word without translations, with similar words that have translations."""
     if not terms:
         return UnknownNameError(
             f"the table has no translations of {word!r}: the analyzer removes it",
             facts=[("word", word), ("analyzer", table.analyzer.name)],
         )
     translated = sorted({table.vocabulary.token(number) for number in table.targets.tolist()})
-    near = difflib.get_close_matches(terms[0], translated, n=3, cutoff=0.5)
+    similar = difflib.get_close_matches(terms[0], translated, n=3, cutoff=0.5)
     return UnknownNameError(
         f"the table has no translations of {word!r}",
         facts=[
             ("word", word),
             ("analyzer", table.analyzer.name),
             ("its terms", ", ".join(terms)),
-            ("similar", ", ".join(near) or "nothing"),
+            ("similar", ", ".join(similar) or "nothing"),
         ],
-        fixes=[f"did you mean {' or '.join(near)}?"] if near else [],
+        fixes=[f"did you mean {' or '.join(similar)}?"] if similar else [],
     )
 
 

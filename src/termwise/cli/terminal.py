@@ -32,19 +32,19 @@ from termwise.errors import StorageError, UsageError
 
 
 def stdout() -> Console:
-    """Return a console for results; 120 columns wide where the output is not a terminal."""
+    """Return a console for results; 120 columns wide if the output is not a terminal."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Characters that JSON allows and that change what a terminal shows: DEL, C1 controls, bidirectional controls."""
+"""Characters that JSON allows and that change the display of a terminal: DEL, C1 controls, bidirectional controls."""
 
 
 def print_json(value: Mapping[str, Any]) -> None:
     """Print one JSON object on one line.
 
-    Control characters, bidirectional controls and what the encoding of stdout cannot carry are escaped.
+    Control characters, bidirectional controls and characters outside the encoding of stdout are escaped.
     """
     print_json_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
@@ -91,13 +91,13 @@ class _Speed(ProgressColumn):
 
 
 PAUSE = 60.0
-"""Seconds between lines of progress where stderr is not a terminal."""
+"""Seconds between lines of progress if stderr is not a terminal."""
 
 
 def _progress_lines() -> Callable[[str, int, int | None], None]:
-    """Return a progress callback that prints a line a minute at most."""
+    """Return a progress callback that prints at most one line per minute."""
     last = time.monotonic()
-    begun: dict[str, tuple[float, int]] = {}
+    started: dict[str, tuple[float, int]] = {}
     reached: dict[str, int] = {}
 
     def report(stage: str, done: int, total: int | None) -> None:
@@ -105,9 +105,9 @@ def _progress_lines() -> Callable[[str, int, int | None], None]:
         now = time.monotonic()
         name = stage.partition(":")[0]
         if done < reached.get(name, 0):
-            del begun[name]
+            del started[name]
         reached[name] = done
-        since, before = begun.setdefault(name, (now, done))
+        since, before = started.setdefault(name, (now, done))
         if now - last < PAUSE:
             return
         last = now
@@ -121,10 +121,10 @@ def _progress_lines() -> Callable[[str, int, int | None], None]:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Show progress on stderr while the block runs: bars on a terminal, else a line a minute.
+    """Show progress on stderr while the block runs: bars on a terminal, otherwise one line per minute.
 
-    A stage is identified by its name up to a colon; the text after the colon may change. A stage whose count falls
-    starts over, and so does its timing.
+    A stage is identified by its name up to a colon; the text after the colon may change. If the count of a stage
+    decreases, the stage and its timing start again.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -159,7 +159,7 @@ def write_text(path: Path, text: str) -> None:
     Raises
     ------
     StorageError
-        If the file system refuses.
+        If the file cannot be written.
     """
     from termwise.storage.atomic_file import written_whole
 
@@ -177,8 +177,8 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
     Raises
     ------
     UsageError
-        If two of the paths are one file, or an output is one of the files of a folder given as input, or would lie
-        in the folder of an index or a model.
+        If two paths name one file, an output is a file of an input folder, or an output would lie in the folder of an
+        index or a model.
     StorageError
         If an output is a link that leads back to itself.
     """

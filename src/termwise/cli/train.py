@@ -20,7 +20,7 @@ from termwise.cli.train_options import (
     run_training,
     training_settings,
 )
-from termwise.cli.verb_group import VerbGroup
+from termwise.cli.verb_group import VerbCommand, VerbGroup
 from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=VerbGroup,
-    help="Train encoders of term weights and translation tables.\n\nEncoders need the extra train, and so do "
-    "neural-model1 and bert-model1.",
+    help="Train encoders of term weights and translation tables.\n\nEncoders, neural-model1 and bert-model1 need "
+    "the extra train.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -79,7 +79,7 @@ ExpansionProvider = Annotated[
 ]
 
 
-@app.command("tilde")
+@app.command("tilde", cls=VerbCommand)
 def tilde(
     data: Data,
     base: Base,
@@ -98,7 +98,7 @@ def tilde(
     _train("tilde", data, base, out, validation, resume, settings, card, threads, as_json)
 
 
-@app.command("tildev2")
+@app.command("tildev2", cls=VerbCommand)
 def tildev2(
     data: Data,
     base: Base,
@@ -136,7 +136,7 @@ def tildev2(
     )  # fmt: skip
 
 
-@app.command("splade-doc")
+@app.command("splade-doc", cls=VerbCommand)
 def splade_doc(
     data: Data,
     base: Base,
@@ -192,9 +192,9 @@ def _train(
         best = facts["best"]
         values = "".join(f", {name} {best[name]:.4f}" for name in ("nDCG@10", "RR@10") if name in best)
         taken = f"{facts['settings']['take']} checkpoint at step {best['step']}" if best else ""
-        where = f"; {taken}{values} on {facts['validation']}" if best else ""
+        selection = f"; {taken}{values} on {facts['validation']}" if best else ""
         result = (
-            f"{out}: {kind}, {facts['steps']:,} steps, {facts['seconds']:.0f} s{where}; "
+            f"{out}: {kind}, {facts['steps']:,} steps, {facts['seconds']:.0f} s{selection}; "
             f"{facts['pairs_seen']:,} pairs seen{' up to that step' if best else ''}"
         )
         print_trained(

@@ -45,9 +45,9 @@ def command(
     train = partial(train_bert_model1, data, base, out, settings=chosen, validation=validation)
     facts = run_training(train, resume=resume, threads=threads)
     best = facts["best"]
-    kept = f", taken at step {best['step']:,}, measured on {facts['validation']}" if best else ""
+    selection = f", taken at step {best['step']:,}, measured on {facts['validation']}" if best else ""
     result = (
-        f"{out}: BERT-Model1, {facts['queries']:,} queries, {facts['steps']:,} steps{kept}; "
+        f"{out}: BERT-Model1, {facts['queries']:,} queries, {facts['steps']:,} steps{selection}; "
         f"{facts['seconds']:.0f} s"
     )
     following = f"rerank INDEX --scorer {out} --run RUN --queries QUERIES --output FILE"

@@ -36,8 +36,8 @@ def command(
         str | None,
         option(
             "--floors-from COLLECTION",
-            "For TILDE: passages on which the floors of its compact form are measured, similar to those to index. A "
-            "collection as termwise index takes it.",
+            "For TILDE: collection of passages for measuring the floors of the compact form, similar to the documents "
+            "to index; in a format of termwise index.",
         ),
     ] = None,
     expand_with: Annotated[
@@ -68,7 +68,10 @@ def command(
 ) -> None:
     """Convert a published checkpoint to an encoder folder.
 
-    Examples: termwise train convert ./TILDE --floors-from docs.jsonl --out tilde-msmarco,
+    For example:
+
+    termwise train convert ./TILDE --floors-from docs.jsonl --out tilde-msmarco
+
     termwise train convert ./TILDEv2-TILDE200-exp --expand-with tilde-msmarco --out tildev2-msmarco
     """
     from termwise.train.requirements import require_training
@@ -86,7 +89,7 @@ def command(
     if expand_with is not None:
         expansion = Expansion(expand_with, expansion_terms or PUBLISHED_TERMS, way)
     with progress_bar() as progress:
-        made = convert_checkpoint(
+        encoder = convert_checkpoint(
             folder,
             out,
             kind=kind,
@@ -96,39 +99,40 @@ def command(
             say=note_line,
         )
     print_trained(
-        f"{out}: an encoder of kind {made.manifest.kind}",
-        {"encoder": str(out), "kind": made.manifest.kind},
-        next_command=f"index COLLECTION --model {_model(out)}{_settings(made, expand_with)} --out DIR",
+        f"{out}: an encoder of kind {encoder.manifest.kind}",
+        {"encoder": str(out), "kind": encoder.manifest.kind},
+        next_command=f"index COLLECTION --model {_model(out)}{_settings(encoder, expand_with)} --out DIR",
         as_json=as_json,
     )
 
 
-def _settings(made: EncoderFolder, expand_with: str | None) -> str:
-    """Return the settings that the encoder needs, and report on stderr what it lacks."""
+def _settings(encoder: EncoderFolder, expand_with: str | None) -> str:
+    """Return the settings that the encoder needs, and report missing floors or expansion on stderr."""
     from termwise.encode.encoder_folder import FLOORS
     from termwise.encode.open_encoder import expander_of
     from termwise.models import TildeV2
 
-    if made.manifest.kind == "tilde" and FLOORS not in made.manifest.files:
+    if encoder.manifest.kind == "tilde" and FLOORS not in encoder.manifest.files:
         note(
-            f"without floors only the exact form is available, {int(made.kept.sum()):,} weights a document; "
+            f"without floors only the exact form is available, {int(encoder.kept.sum()):,} weights a document; "
             "--floors-from COLLECTION adds the compact form, which keeps the largest weights"
         )
         return " --set form=exact"
-    if made.manifest.kind == "tildev2" and expand_with is None:
+    if encoder.manifest.kind == "tildev2" and expand_with is None:
         note(
-            "documents are not expanded; if the training passages were, convert again with --expand-with ENCODER"
+            "documents are not expanded; if the training passages were expanded, convert again "
+            "with --expand-with ENCODER"
         )
     if expand_with is not None:
         try:
-            expander_of(TildeV2(encoder=str(made.folder)), made)
+            expander_of(TildeV2(encoder=str(encoder.folder)), encoder)
         except MissingFileError:
             return f" --set {shlex.quote(f'expansion_encoder={expand_with}')}"
     return ""
 
 
 def _model(out: Path) -> str:
-    """Return a folder as a value of ``--model`` that no model or shipped encoder has as its name."""
+    """Return a folder as a value of ``--model``; ``./`` distinguishes it from a model of the same name."""
     from termwise.encode import shipped_encoders
     from termwise.models import model_names
 

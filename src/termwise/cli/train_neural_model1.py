@@ -43,10 +43,10 @@ def command(
     train = partial(train_neural_model1, data, out, settings=chosen, validation=validation)
     facts = run_training(train, resume=resume, threads=threads)
     best, seconds = facts["best"], facts["seconds"]
-    kept = f", the best at step {best['step']:,} on {facts['validation']}" if best else ""
+    selection = f", the best at step {best['step']:,} on {facts['validation']}" if best else ""
     result = (
         f"{out}: {facts['entries']:,} translations of {facts['sources']:,} document pieces, "
-        f"{human_bytes(facts['bytes'])}; {facts['queries']:,} queries, {facts['steps']:,} steps{kept}; "
+        f"{human_bytes(facts['bytes'])}; {facts['queries']:,} queries, {facts['steps']:,} steps{selection}; "
         f"{seconds['train']:.0f} s of training, {seconds['export']:.0f} s of export"
     )
     following = f"table {out} WORD, or termwise index COLLECTION --model {out} --out DIR"

@@ -23,7 +23,7 @@ Base = Annotated[
     str,
     option(
         "--base ENCODER",
-        "Encoder to start from: a local folder in the layout of transformers, the name of a shipped encoder, or a "
+        "Initial encoder: a local folder in the layout of transformers, the name of a shipped encoder, or a "
         "name on the Hugging Face hub, which is downloaded.",
     ),
 ]
@@ -35,7 +35,7 @@ Validation = Annotated[
         "2 % of its queries]",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue the run in --out where it stopped.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the interrupted run in --out.")]
 EncoderOut = Annotated[Path, option("--out DIR", "Folder of the new encoder.")]
 TableOut = Annotated[Path, option("--out DIR", "Folder of the new table.")]
 
@@ -56,7 +56,7 @@ def run_training(
 
 
 def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_json: bool) -> None:
-    """Print the result of a training as text or as JSON, and the command to run next."""
+    """Print the result of training as text or as JSON, and the next command."""
     if as_json:
         note(result)
         print_json(facts)

@@ -20,7 +20,7 @@ TunedSettings = Annotated[
 ]
 
 _INDEX_PARAMETERS = ("table", "keep", "prune")
-"""Parameters of `Model1` for compiling a table into an index; a scorer has no use for them."""
+"""Parameters of `Model1` that apply only to compiling a table into an index, not to a scorer."""
 
 
 def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[
     Raises
     ------
     DataError
-        If the file holds no tuned settings, or one that `Model1` refuses.
+        If the file contains no tuned settings, or a setting that is invalid for `Model1`.
     ParameterError
         If a setting is given twice, or the file is for another table.
     MissingFileError
@@ -58,11 +58,11 @@ def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[
         )
     _check_kept(tuned[0], file)
     _check_table(fusion, table, file)
-    twice = sorted(set(given) & set(tuned[0]))
-    if twice:
+    duplicates = sorted(set(given) & set(tuned[0]))
+    if duplicates:
         raise ParameterError(
             "a parameter is set twice",
-            facts=[("parameter", ", ".join(twice)), ("file", file)],
+            facts=[("parameter", ", ".join(duplicates)), ("file", file)],
             fixes=["leave --set or --settings out"],
         )
     return {**_texts(tuned[0]), **given}
@@ -82,7 +82,7 @@ def opened_scorer(
     settings : mapping of str to str
         Settings from ``--set``.
     tuned : tuple of str, optional
-        Settings that are tuned, and so cannot be given.
+        Settings that are tuned and therefore cannot be given.
 
     Raises
     ------
@@ -97,13 +97,13 @@ def opened_scorer(
     from termwise.search.translation_scorer import TranslationScorer
     from termwise.translation import open_table
 
-    for names, why in (
+    for names, reason in (
         (_INDEX_PARAMETERS, "applies only when a table is compiled into an index"),
         (tuned, "is one of the tuned settings"),
     ):
         wrong = sorted(set(names) & set(settings))
         if wrong:
-            raise UsageError(f"{wrong[0]} {why}", fixes=[f"leave --set {wrong[0]}=... out"])
+            raise UsageError(f"{wrong[0]} {reason}", fixes=[f"leave --set {wrong[0]}=... out"])
     model = cast(Model1, chosen_model(Model1.name, {**settings, "table": str(table)}))
     return TranslationScorer(
         Index.open(folder),
@@ -142,7 +142,7 @@ def _check_kept(settings: Settings, file: Path) -> None:
 
 
 def _check_table(fusion: Fusion, table: str, file: Path) -> None:
-    """Refuse a table other than the one that a file was tuned for."""
+    """Refuse a table that differs from the table of the tuned settings."""
     from termwise.translation.table_folder import read_manifest
 
     for tuned in filter(None, fusion.tables):

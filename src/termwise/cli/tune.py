@@ -112,21 +112,21 @@ def command(
         note(f"{output}: written")
 
 
-def _numbers(option: str, text: str | None, usual: Sequence[float]) -> tuple[float, ...]:
+def _numbers(option: str, text: str | None, default: Sequence[float]) -> tuple[float, ...]:
     if text is None:
-        return tuple(usual)
+        return tuple(default)
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise ParameterError(
-            f"{option} takes numbers with commas between them",
+            f"{option} takes numbers separated by commas",
             facts=[("given", text)],
             fixes=[f"{option} 0.1,0.3"],
         ) from None
 
 
 def _first(path: Path, judged_queries: Sequence[Query], k: int, progress: Progress) -> Run:
-    """Return the first-stage run, cut to `k` documents a query."""
+    """Return the first-stage run, truncated to `k` documents per query."""
     from termwise.records import Ranking, Run
     from termwise.search import Searcher
 
@@ -135,8 +135,8 @@ def _first(path: Path, judged_queries: Sequence[Query], k: int, progress: Progre
         threads = available_processors()
         return searcher.rank_many(judged_queries, k=k, threads=threads, name=path.stem, progress=progress).run
     (run,) = read_runs([path])
-    cut = [Ranking(ranking.doc_ids[:k], ranking.scores[:k], ranking.query_id) for ranking in run]
-    return Run(cut, run.name)
+    truncated = [Ranking(ranking.doc_ids[:k], ranking.scores[:k], ranking.query_id) for ranking in run]
+    return Run(truncated, run.name)
 
 
 def _text(tuning: Tuning) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from termwise.errors import UnknownNameError
 
@@ -20,18 +20,36 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Sections of ``termwise --help``, with their commands."""
 
 
+class VerbCommand(TyperCommand):
+    """Command whose help shows arguments without their Python types."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and parameter.param_type_name == "argument":
+                sections["Arguments"].append((str(parameter.metavar), record[1]))
+            elif record is not None:
+                sections["Options"].append(record)
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
 class VerbGroup(TyperGroup):
     """Command group that lists its commands in sections and suggests names for unknown ones."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the arguments begin with."""
+        """Return the command named by the first argument."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             raise UnknownNameError.of("command", name, self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands in sections where the sections name all of them, else as one list."""
+        """Write the commands in sections if the sections name all of them, otherwise as one list."""
         names = self.list_commands(ctx)
         listed = [name for section in SECTIONS.values() for name in section]
         sections = SECTIONS if sorted(names) == sorted(listed) else {"Commands": tuple(names)}

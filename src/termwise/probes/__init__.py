@@ -1,8 +1,8 @@
 """Probes: controlled pairs of texts that measure which properties of texts a ranker responds to.
 
-A sample of a probe is a query with two texts that differ in one property. The scores of a ranker say which text it
-prefers; the mean over the samples is the score of the ranker (MacAvaney et al., ABNIRML, TACL 2022). A ranker is any
-`termwise.scorers.protocol.TextScorer`.
+A sample of a probe is a query with two texts that differ in one property. A ranker prefers the text with the higher
+score; the mean effect over the samples is the score of the ranker (MacAvaney et al., ABNIRML, TACL 2022). A ranker is
+any `termwise.scorers.protocol.TextScorer`.
 """
 
 from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule

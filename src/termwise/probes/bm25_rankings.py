@@ -14,7 +14,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query
 
 QUERIES = 50
-"""Number of queries from which a median over all queries is estimated: a network scores every candidate."""
+"""Number of queries for estimating the median over all queries; it is small because networks score all candidates."""
 
 
 def bm25_rankings(
@@ -35,7 +35,7 @@ def bm25_rankings(
     queries : mapping of str to str
         Texts by identifier.
     documents : callable
-        Returns the documents of the collection, from the first, at each call.
+        Returns an iterator over all documents of the collection at each call.
     depth : int, optional
         Number of candidates of each query.
     limit : int, optional
@@ -51,7 +51,7 @@ def bm25_rankings(
     Raises
     ------
     DataError
-        If BM25 finds two documents for no query.
+        If BM25 retrieves fewer than two documents for every query.
     """
     with tempfile.TemporaryDirectory(prefix="termwise-") as folder:
         searcher = build_index(documents(), Path(folder) / "index", store_text=True, progress=progress)

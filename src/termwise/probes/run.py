@@ -40,7 +40,7 @@ def run_probe(
         Object with a name and a method ``score``.
     probe : Probe
     rule : EffectRule
-        From scores to effects, such as ``Constant(median_gap(...))``.
+        Rule that maps scores to effects, such as ``Constant(median_gap(...))``.
     seed : int, optional
         Seed of the samples.
     samples : iterable of Sample, optional
@@ -75,7 +75,7 @@ def run_probe(
         raise ParameterError(
             "an effect rule is required: a probe has no default threshold",
             facts=[("given", shown(rule))],
-            fixes=["take the median gap of the scorer, `Constant(median_gap(rankings))`"],
+            fixes=["use the median gap of the scorer, `Constant(median_gap(rankings))`"],
         )
     samples = check_samples(probe.samples(seed) if samples is None else samples)
     pairs = (pair for sample in samples for pair in sample.pairs)

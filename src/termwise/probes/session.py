@@ -1,4 +1,4 @@
-"""Probes and rankers of one call: opened from names, run together, reported."""
+"""Session of one call: opens probes and rankers by name, runs them, and makes the report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PYTHON = "python:stdlib"
 
 @dataclass(frozen=True, eq=False)
 class ProbeSession:
-    """Data that probes and rankers are made from.
+    """Input data of probes and rankers.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ProbeSession:
     background : Background
         Term statistics of the models.
     collection : str
-        Name of the collection that the statistics come from.
+        Name of the collection of the statistics.
     facts : dict
         JSON-like metadata for the report.
     """
@@ -75,7 +75,7 @@ class ProbeSession:
         """Open the collections and data sets; parameters as in `termwise.probes.probe_rankers`."""
         sources = [judged_source(text) for text in judged]
         named = zip([source.name for source in sources], judged, strict=True)
-        _check_distinct("judged collections", named, "give each a name of its own: NAME=DIR")
+        _check_distinct("judged collections", named, "give each a distinct name: NAME=DIR")
         folders = dict(data or {})
         check_folders(folders)
         collections = [
@@ -133,7 +133,7 @@ class ProbeSession:
         seed: int = 0,
         progress: Progress = no_progress,
     ) -> ReferenceRankings:
-        """Return the rankings that thresholds are taken from: those of a run, or BM25 for up to `limit` queries."""
+        """Return the reference rankings for thresholds: those of a run, or of BM25 for up to `limit` queries."""
         judged = self.inputs.judged[0]
         documents = open_collection(self.collection).documents
         if candidates is not None:
@@ -239,13 +239,13 @@ def _make_samples(
     return made, without_samples, not_made
 
 
-def _check_distinct(what: str, named: Iterable[tuple[str, str]], fix: str) -> None:
+def _check_distinct(noun: str, named: Iterable[tuple[str, str]], fix: str) -> None:
     """Raise `UsageError` if two names are equal; each name comes with its origin."""
     origins: dict[str, str] = {}
     for name, origin in named:
         if name in origins:
             raise UsageError(
-                f"two {what} have one name",
+                f"two {noun} have one name",
                 facts=[("name", name), ("first", origins[name]), ("second", origin)],
                 fixes=[fix],
             )

@@ -1,4 +1,4 @@
-"""Opening of rankers by name: all that `termwise.rankers` opens, runs, mixtures of two, and objects."""
+"""Functions that open rankers by name: scorers of `termwise.rankers`, runs, mixtures of two, and objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from termwise.scorers.protocol import TextScorer
 
 @dataclass(frozen=True)
 class MixtureSpecification:
-    """An interpolation of two rankers by name, whose scales are not known yet; `alpha` is the weight of the first."""
+    """Interpolation of two rankers by name, before its scales are computed; `alpha` is the weight of the first."""
 
     name: str
     first: str
@@ -34,7 +34,7 @@ class MixtureSpecification:
     def of(
         cls, specification: ScorerSpecification, opened: Mapping[str, TextScorer | MixtureSpecification]
     ) -> MixtureSpecification:
-        """Parse ``FIRST+SECOND,alpha=0.5``, where both rankers are in `opened` and neither is a run."""
+        """Parse ``FIRST+SECOND,alpha=0.5``; both rankers must be in `opened`, and neither may be a run."""
         names = specification.target.split("+")
         specification.check_settings(("alpha",))
         if len(names) != 2 or not set(names) <= set(opened):
@@ -46,7 +46,7 @@ class MixtureSpecification:
         for name in names:
             if isinstance(opened[name], RunScorer):
                 raise UsageError(
-                    "a run cannot be mixed: it has scores for the texts that it ranks only",
+                    "a run cannot be mixed: it has scores only for the texts that it ranks",
                     facts=[("given", specification.text), ("run", name)],
                     fixes=["name the ranker that made the run", "fuse the runs with `fuse()`"],
                 )
@@ -96,7 +96,7 @@ def open_rankers(
 
 
 def _naming_fix(first: str | TextScorer, second: str | TextScorer) -> str:
-    """Return the fix for two rankers of one name."""
+    """Return the fix for two rankers with the same name."""
     if not isinstance(first, str) or not isinstance(second, str):
         return "give one of them another name"
     targets = [text.partition("=")[2] if parse_specification(text).name else text for text in (first, second)]
@@ -175,7 +175,7 @@ def _count_with_example(ids: Collection[str]) -> str:
 
 
 def _unique_texts(
-    what: str,
+    noun: str,
     specification: ScorerSpecification,
     ids: Iterable[str],
     texts_by_collection: Mapping[str, Mapping[str, str]],
@@ -194,7 +194,7 @@ def _unique_texts(
                     "an identifier of the run has different texts in two collections",
                     facts=[
                         ("run", run),
-                        (what, item_id),
+                        (noun, item_id),
                         (origin, shown(texts[item_id])),
                         (collection, shown(text)),
                     ],

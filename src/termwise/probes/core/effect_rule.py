@@ -1,4 +1,4 @@
-r"""Effect rules: from the two scores of a sample to +1, 0 or -1.
+r"""Effect rules: functions from the two scores of a sample to +1, 0 or -1.
 
 With D the score of the first text minus the score of the second and a threshold :math:`\delta \ge 0`
 
@@ -168,7 +168,7 @@ def parse_delta(delta: str | float) -> str | float:
     Raises
     ------
     ParameterError
-        If it is neither.
+        If `delta` is neither a number of 0 or more nor the name of a rule.
 
     Examples
     --------
@@ -182,11 +182,11 @@ def parse_delta(delta: str | float) -> str | float:
         with suppress(ValueError):
             number = float(delta)
     if not is_finite_number(number) or number < 0:
-        near = near_names(delta, RULES)[:1] if isinstance(delta, str) else []
+        similar = near_names(delta, RULES)[:1] if isinstance(delta, str) else []
         raise ParameterError(
             "a threshold is a number of 0 or more, or the name of a rule",
             facts=[("given", shown(delta)), ("rules", ", ".join(RULES))],
-            fixes=[*(f"did you mean {name}?" for name in near), "`delta='median'`", "`delta=0.355`"],
+            fixes=[*(f"did you mean {name}?" for name in similar), "`delta='median'`", "`delta=0.355`"],
         )
     return float(number)
 
@@ -228,7 +228,7 @@ def effect_rule_for(delta: str | float, rankings: Mapping[str, Scores] | None) -
 
 
 def score_differences(first: Scores, second: Scores) -> Scores:
-    """Return first minus second, where equal infinities differ by 0.
+    """Return first minus second; the difference of equal infinities is 0.
 
     Examples
     --------
@@ -251,8 +251,8 @@ def _check_delta(delta: object) -> None:
             "a probe needs a threshold below which scores count as equal",
             facts=[("delta", delta), ("expected", "a number of 0 or more")],
             fixes=[
-                "take the median gap of the scorer, `termwise.probes.median_gap(rankings)`",
-                "take 0 if every difference counts",
+                "use the median gap of the scorer, `termwise.probes.median_gap(rankings)`",
+                "use 0 if every difference counts",
             ],
         )
 
@@ -271,7 +271,7 @@ def _check_ranking(query_id: str, scores: object) -> None:
         )
 
 
-def _check_known(query_ids: Sequence[str], known: Mapping[str, Any], what: str) -> None:
+def _check_known(query_ids: Sequence[str], known: Mapping[str, Any], noun: str) -> None:
     for query_id in query_ids:
         if query_id not in known:
-            raise UnknownIdError(f"a query of the probe has no {what}", facts=[("query", query_id)])
+            raise UnknownIdError(f"a query of the probe has no {noun}", facts=[("query", query_id)])

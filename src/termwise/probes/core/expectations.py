@@ -1,7 +1,7 @@
 """Expected behaviour of a good passage ranker, by probe.
 
-Probes measure; what is desirable is an opinion that depends on the application. Most probes of style, length and
-position have no expectation. A probe that sets its attribute ``expectation`` overrides this table.
+A probe only measures. The desirable behaviour is an opinion and depends on the application. Most probes of style,
+length and position have no expectation. A probe that sets its attribute ``expectation`` overrides this table.
 
 ================  ====================================================================================================
 ``"first"``       the first text should be preferred: a score of +1
@@ -10,7 +10,7 @@ position have no expectation. A probe that sets its attribute ``expectation`` ov
 ``""``            no expectation
 ================  ====================================================================================================
 
-Axioms expect the first text, except those that are violated by negative effects only: they have no expectation.
+Axioms expect the first text. Axioms that only a negative effect violates have no expectation.
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ class JudgedTexts:
     ) -> JudgedTexts:
         """Read the judged part of a collection.
 
-        Judgments of unknown documents and unknown queries are ignored: published judgments often cover more than a
-        sample of a collection.
+        Judgments of unknown documents and unknown queries are ignored, because published judgments often cover more
+        than a sample of a collection.
 
         Parameters
         ----------

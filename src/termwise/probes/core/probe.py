@@ -14,7 +14,7 @@ Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
 pairs; or texts found or built to meet the conditions of a retrieval axiom."""
 
 SourceItem = TypeVar("SourceItem")
-"""Item that a sample is made from, such as a judged text or a pair of a data set."""
+"""Source item of a sample, such as a judged text or a pair of a data set."""
 
 EXPECTATIONS = ("first", "second", "neither", "")
 """Behaviour of a good ranker: it prefers the first text, the second, or neither; empty if either is acceptable."""
@@ -35,13 +35,14 @@ class Probe(ABC):
     strategy : str
         See `Strategy`.
     definition : str
-        Description of the two texts, which says which one is first; may be empty.
+        Description of the first and the second text; may be empty.
     symmetric : bool
-        Whether the order of the two texts is arbitrary. The effect then says whether they are distinguished.
+        Whether the order of the two texts is arbitrary. The effect is then 1 if the scores differ by more than the tie
+        threshold.
     needs : str
         Data that a sample requires, such as "texts judged not relevant"; shown if there is no sample.
     expectation : str or None
-        One of `EXPECTATIONS`; None takes the one of `termwise.probes.core.expectations`.
+        One of `EXPECTATIONS`; None for the expectation in the table of `termwise.probes.core.expectations`.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Probe(ABC):
         """
 
     def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """Return the samples whose identifiers come first in an order.
+        """Return the first samples in an order of their identifiers.
 
         Parameters
         ----------
@@ -111,11 +112,11 @@ def define_pair(first: str, second: str) -> str:
 
 
 class SourcedProbe(Probe, Generic[SourceItem]):
-    """A probe that makes at most one sample of each source item; drawing samples makes only those drawn."""
+    """Probe that makes at most one sample of each source item; `draw` makes only the drawn samples."""
 
     @abstractmethod
     def sources(self) -> Iterable[SourceItem]:
-        """Return the items that samples are made from."""
+        """Return the source items of the samples."""
 
     @abstractmethod
     def source_id(self, source: SourceItem) -> str:
@@ -123,7 +124,7 @@ class SourcedProbe(Probe, Generic[SourceItem]):
 
     @abstractmethod
     def sample(self, seed: int, source: SourceItem) -> Sample | None:
-        """Return the sample of an item, or None if it gives none."""
+        """Return the sample of an item, or None if there is none."""
 
     def samples(self, seed: int) -> Iterator[Sample]:
         """Yield the sample of every item."""
@@ -132,7 +133,7 @@ class SourcedProbe(Probe, Generic[SourceItem]):
                 yield sample
 
     def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """Return the samples whose identifiers come first in an order; see `Probe.draw`."""
+        """Return the first samples in an order of their identifiers; see `Probe.draw`."""
         queue = sorted(self.sources(), key=lambda source: order(self.source_id(source)))
         drawn: list[Sample] = []
         for tried, source in enumerate(queue):

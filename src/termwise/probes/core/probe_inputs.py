@@ -1,4 +1,4 @@
-"""Data that probes are made from, and families of probes."""
+"""Input data of probes, and families of probes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from termwise.probes.language.base import Language
 
 @dataclass(frozen=True, eq=False)
 class ProbeInputs:
-    """Data that the probes of a run are made from.
+    """Input data of the probes of a run.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class ProbeInputs:
     judged : tuple of JudgedTexts
         Judged collections; may be empty.
     folders : mapping of str to Path
-        Data sets of pairs that the user has, by the name of their format.
+        Folders of the user's data sets of pairs, by the name of their format.
     """
 
     language: Language
@@ -44,7 +44,7 @@ class Family:
     title : str
         Description of the effect that the probes measure, in one line.
     make : callable
-        Returns the probes for some inputs; empty if the inputs lack required data.
+        Returns the probes for the given inputs; empty if the inputs lack required data.
     folders : tuple of str
         Names of `ProbeInputs.folders` that the family reads.
     """

@@ -1,4 +1,4 @@
-"""Reference rankings: queries with candidates whose scores give the threshold of a scorer.
+"""Reference rankings: queries with candidates, whose scores determine the tie threshold of a scorer.
 
 A score difference is meaningful only in relation to the differences that decide ranks. A scorer therefore scores the
 candidates of real queries first; see `termwise.probes.core.score_gaps`.
@@ -46,7 +46,7 @@ class ReferenceRankings:
     judged: str | None = None
 
     def mismatch(self, probe: str, samples: Iterable[Sample]) -> str | None:
-        """Return why the rankings do not cover the queries of samples, or None if they do.
+        """Return the reason if the rankings do not cover the queries of samples, else None.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class ReferenceRankings:
         depth : int, optional
             Number of candidates of each query.
         name : str, optional
-            By default that of the run.
+            By default the name of the run.
         judged : str, optional
             Name of the judged collection that the queries belong to.
 

@@ -106,12 +106,12 @@ class ProbeResult:
 
     @property
     def score(self) -> float | None:
-        """The mean effect, from -1 to 1, of symmetric probes from 0 to 1; None without a sample."""
+        """The mean effect, from -1 to 1, or from 0 to 1 for symmetric probes; None without a sample."""
         return float(self.effects.mean(dtype=np.float64)) if len(self) else None
 
     @property
     def differences(self) -> Scores:
-        """Score of the first text minus that of the second: shape (n,)."""
+        """Score of the first text minus score of the second: shape (n,)."""
         return score_differences(self.first, self.second)
 
     @property
@@ -166,7 +166,7 @@ def json_score(score: float) -> float | str:
 
 
 def _cut_samples(scorer: TextScorer, sides: Sequence[tuple[Pair, Pair]]) -> npt.NDArray[np.bool_] | None:
-    """Return which samples have a text longer than the window of the scorer; None if it does not report it."""
+    """Return which samples have a text longer than the window of the scorer; None if the window is unknown."""
     if not isinstance(scorer, WindowedScorer):
         return None
     if not sides:

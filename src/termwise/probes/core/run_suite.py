@@ -1,4 +1,4 @@
-"""Several probes and several scorers: the same samples for all scorers, comparable results."""
+"""Runs of several probes with several scorers on the same samples."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class ProbeSamples:
         seed : int
             Seed of random choices.
         limit : int, optional
-            Maximum number of samples: those whose identifiers come first in an order drawn with the seed. A larger
-            limit includes the samples of a smaller one, and probes of one judged collection take the same texts.
+            Maximum number of samples, the first in a random order of identifiers drawn with the seed. A larger limit
+            includes the samples of a smaller one, and probes of one judged collection use the same texts.
         section : str, optional
             Section of the tables.
 
@@ -100,11 +100,11 @@ class ScorerResults:
     fingerprint : str or None
         Fingerprint of the scorer, if it has one.
     rule : EffectRule
-        From scores to effects.
+        Rule that maps scores to effects.
     gaps : ndarray of float64, or None
         Score gaps of all queries, in increasing order; None without rankings.
     results : mapping of str to ProbeResult
-        By the name of the probe; skipped probes have none.
+        Results by the name of the probe, without skipped probes.
     skipped : mapping of str to str
         Reason why a probe was skipped, by probe.
     """
@@ -158,7 +158,7 @@ def run_suite(
     delta : str or float, optional
         See `termwise.probes.core.effect_rule.effect_rule_for`.
     reference : ReferenceRankings, optional
-        Rankings that thresholds are taken from.
+        Rankings for the thresholds.
     facts : mapping, optional
         JSON-like metadata of the run.
 
@@ -179,18 +179,18 @@ def run_suite(
     _check_names(
         "probe",
         [one.probe.name for one in probes],
-        "give each judged collection, and each probe of a file, a name of its own",
+        "give each judged collection, and each probe of a file, a distinct name",
     )
     results = tuple(_run_scorer(scorer, probes, score_pairs, delta, reference) for scorer in scorers)
     return SuiteRun(probes, results, dict(facts or {}))
 
 
-def _check_names(what: str, names: Sequence[str], fix: str) -> None:
+def _check_names(noun: str, names: Sequence[str], fix: str) -> None:
     if not names:
-        raise DataError(f"there is no {what}", facts=[(f"{what}s", 0)])
+        raise DataError(f"there is no {noun}", facts=[(f"{noun}s", 0)])
     for name in names:
         if names.count(name) > 1:
-            raise DuplicateIdError(f"two {what}s have one name", facts=[(what, name)], fixes=[fix])
+            raise DuplicateIdError(f"two {noun}s have one name", facts=[(noun, name)], fixes=[fix])
 
 
 def _run_scorer(
@@ -233,7 +233,7 @@ def _run_scorer(
 
 
 def _known_samples(scorer: TextScorer, samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Return the samples whose two texts a scorer has scores for."""
+    """Return the samples with a score for each of the two texts."""
     if not isinstance(scorer, PartialScorer):
         return samples
     return [sample for sample in samples if all(scorer.knows(*pair) for pair in sample.pairs)]

@@ -25,9 +25,9 @@ class Sample:
     Attributes
     ----------
     sample_id : str
-        Distinct within its probe and stable: random choices for a sample depend on it and the seed alone.
+        Distinct within its probe and stable. Random choices for a sample depend only on this identifier and the seed.
     query : str
-        The information need.
+        Text of the query.
     first, second : str
         The texts. A positive effect means that the first text is preferred.
     query_id : str
@@ -134,7 +134,7 @@ def content_hash(samples: Iterable[Sample]) -> str:
 
 
 def random_for(seed: int, *parts: str) -> random.Random:
-    """Return a random generator for one sample, which depends on these arguments alone.
+    """Return a random generator for one sample; it depends only on these arguments.
 
     Parameters
     ----------

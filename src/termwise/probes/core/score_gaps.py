@@ -1,7 +1,8 @@
 """Score gaps of a scorer: differences between neighbouring scores at the top of real rankings.
 
 Each query contributes the nine gaps between its ten best scores. The median of the gaps of all queries is the default
-threshold (MacAvaney et al., TACL 2022, section 3): half of the neighbours at the top of a ranking are no further apart.
+threshold (MacAvaney et al., TACL 2022, section 3): half of the neighbouring scores at the top of a ranking do not
+differ by more.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def pooled_gaps(lists: Mapping[str, Scores], *, top: int = TOP) -> Scores:
     pool = np.sort(np.concatenate(gaps)) if gaps else np.empty(0)
     if not len(pool):
         raise DataError(
-            "there is no gap to take a threshold from",
+            "there is no gap for a threshold",
             facts=[("queries", len(lists)), ("expected", "a query with two documents or more")],
         )
     return pool

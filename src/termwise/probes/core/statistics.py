@@ -6,17 +6,17 @@ of the effects of query g and :math:`n_g` the number of its samples, the score i
 ====================  ================================================================================================
 `interval`            bootstrap: queries are drawn with replacement, each with all its samples; percentiles of the ratio
 `clustered_t`         a t-test of the score against 0 with the variance of a ratio over clusters,
-                      :math:`\sum_g (s_g - s\,n_g)^2 / (\sum n_g)^2 \cdot G/(G-1)`, and G - 1 degrees of freedom
-                      (Liang & Zeger, Biometrika 1986; the usual correction for few clusters). If all clusters
-                      have the same mean, the variance is 0 and t undefined; p is that of the exact sign test with G
-                      equal signs, :math:`2^{1-G}`
+                      :math:`\sum_g (s_g - s\,n_g)^2 / (\sum n_g)^2 \cdot G/(G-1)`, and G - 1 degrees of freedom (Liang
+                      & Zeger, Biometrika 1986; the usual correction for few clusters). If all clusters have the same
+                      mean, the variance is 0 and t undefined; p is the p-value of the exact sign test with G equal
+                      signs, :math:`2^{1-G}`
 `published_t`         the paired t-test of the two scores over all samples, as published, without threshold and
                       clusters. None for a symmetric probe
 `compare`             difference of the scores of two scorers on the same samples, with interval and clustered test
 ====================  ================================================================================================
 
-An undefined statistic is None: all of them without a sample, tests and intervals with a single query, intervals
-without variation, tests if all values are 0.
+An undefined statistic is None: every statistic without a sample, tests and intervals with a single query, intervals
+without variation, and tests if all values are 0.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Estimate:
-    """Return the score of a result minus that of a baseline on the same samples.
+    """Return the score of a result minus the score of a baseline on the same samples.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _normalised(values: Scores) -> Scores | None:
 
 
 def clustered_t(values: Scores, query_ids: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return t and p of the clustered test of a mean against 0; see the module.
+    """Return t and p of the clustered test of a mean against 0; see the module docstring.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def clustered_t(values: Scores, query_ids: Sequence[str]) -> tuple[float | None,
 def interval(
     values: Scores, query_ids: Sequence[str], *, confidence: float, resamples: int, seed: int
 ) -> tuple[float | None, float | None]:
-    """Return the bounds of the bootstrap interval of a mean; see the module."""
+    """Return the bounds of the bootstrap interval of a mean; see the module docstring."""
     in_range = is_finite_number(confidence) and 0 < confidence < 1
     check("confidence", confidence, in_range, "a number between 0 and 1")
     check_count("resamples", resamples)

@@ -32,7 +32,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "gender": "Gender wording",
     }
 )
-"""Section titles of families whose title is not their name."""
+"""Section titles of families, if they differ from the name of the family."""
 
 
 class ProbeSelection(NamedTuple):
@@ -65,7 +65,7 @@ class Suite:
     limit: int | None = None
 
     def includes(self, family: str, probe: str) -> bool:
-        """Whether a probe belongs to the suite."""
+        """Return whether a probe belongs to the suite."""
         return any(
             fnmatchcase(family, family_pattern)
             and any(_matches(probe, pattern) for pattern in patterns.split())
@@ -132,7 +132,7 @@ def select_probes(
     families : iterable of Family
         See `termwise.probes.registry.families`.
     inputs : ProbeInputs
-        Data that the probes are made from.
+        Input data of the probes.
     suites : sequence of Suite
         A probe is selected if any of them includes it; the largest limit applies.
 
@@ -178,15 +178,15 @@ def suite_named(name: str) -> Suite:
 
 
 def _unknown_probe(suite: str, probes: Iterable[str]) -> UnknownNameError:
-    """Return the error for a suite without a probe; it lists similar names only, as there are hundreds."""
+    """Return the error for a suite without a probe; it lists only similar names out of hundreds."""
     pattern = suite.removeprefix(_BY_NAME)
     known = {probe if "@" in pattern else probe.partition("@")[0] for probe in probes}
-    near = [f"{_BY_NAME}{name}" for name in near_names(pattern, known)]
+    similar = [f"{_BY_NAME}{name}" for name in near_names(pattern, known)]
     return UnknownNameError(
         "there is no such probe",
         facts=[("given", suite)],
         fixes=[
-            *([f"did you mean {' or '.join(near)}?"] if near else []),
+            *([f"did you mean {' or '.join(similar)}?"] if similar else []),
             "list all probes with `families()`",
         ],
     )

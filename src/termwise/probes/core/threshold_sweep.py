@@ -1,8 +1,8 @@
 """Score of a probe at every threshold.
 
 The thresholds are the percentiles of the score gaps of the scorer (`termwise.probes.core.score_gaps`). At percentile 0
-nearly all differences count, at 100 only those larger than every gap at the top of a ranking (MacAvaney et al., TACL
-2022, figure 2).
+nearly all differences count, at 100 only differences larger than every gap at the top of a ranking (MacAvaney et al.,
+TACL 2022, figure 2).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Sweep:
     Attributes
     ----------
     percentiles, deltas, scores : ndarray of shape (101,), float64
-        Percentile of the gaps from 0 to 100, the threshold there, and the mean effect.
+        Percentiles of the gaps from 0 to 100, with their thresholds and mean effects.
     """
 
     percentiles: Scores
@@ -41,7 +41,7 @@ def sweep(result: ProbeResult, gaps: Scores) -> Sweep | None:
     Parameters
     ----------
     result : ProbeResult
-        Its effects are not used.
+        Result of the probe; its effects are not used.
     gaps : ndarray of shape (g,), float64
         Gaps of the scorer, at least one; see `termwise.probes.core.score_gaps.pooled_gaps`.
     """

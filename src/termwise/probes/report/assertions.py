@@ -65,11 +65,11 @@ class Assertion:
         return cls(text, probe, scorer if colon else "*", parts["sign"], value)
 
     def matches_probe(self, name: str) -> bool:
-        """Whether the assertion applies to a probe."""
+        """Return whether the assertion applies to a probe."""
         return fnmatchcase(name if "@" in self.probe else name.partition("@")[0], self.probe)
 
     def matches_scorer(self, name: str) -> bool:
-        """Whether the assertion applies to a scorer."""
+        """Return whether the assertion applies to a scorer."""
         return fnmatchcase(name, self.scorer)
 
 

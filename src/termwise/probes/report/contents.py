@@ -1,4 +1,4 @@
-"""Contents of a report as one JSON-like object, from which tables, page and comparisons are made.
+"""Contents of a report as one JSON-like object, the source of tables, page and comparisons.
 
 A cell holds the results of one probe and one scorer: the score with its statistics (`termwise.probes.core.statistics`),
 and p-values corrected for the number of cells of a section: ``bonferroni`` of the published test, ``holm`` and
@@ -99,7 +99,7 @@ def report_of(
 def spread(run: SuiteRun) -> list[dict[str, Any]]:
     """Return the standard deviation of scores between scorers named ``MODEL@SEED``, by model and section.
 
-    The deviation of a probe is computed with n - 1; that of a section is the square root of the mean variance
+    The deviation of a probe is computed with n - 1; the deviation of a section is the square root of the mean variance
     (MacAvaney et al., TACL 2022, table 4).
     """
     models: dict[str, list[ScorerResults]] = {}

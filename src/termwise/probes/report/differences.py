@@ -33,7 +33,7 @@ class Difference:
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
     """Compare two reports, values of `termwise.probes.report.read_report`.
 
-    The differences have the order of the new report, followed by the cells of the old report only.
+    Differences are in the order of the new report, followed by cells that only the old report has.
     """
     before = {(cell["probe"], cell["scorer"]): cell for cell in old["cells"]}
     after = {(cell["probe"], cell["scorer"]): cell for cell in new["cells"]}

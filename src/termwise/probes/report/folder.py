@@ -10,8 +10,8 @@
 ``scores.sqlite``     score cache, from which an interrupted run continues
 ====================  ================================================================================================
 
-``report.json`` is written last: a folder that has one is complete. The files of an earlier report are replaced after
-all new files are written; its other samples and results are then removed. Scores stay.
+``report.json`` is written last, so a folder with this file is complete. The files of an earlier report are replaced
+after all new files are written. Then obsolete samples and results are removed. Scores are kept.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ _LONGEST_NAME = 110
 def prepare_folder(out: Path, *, is_score_file: Callable[[Path], bool] | None = None) -> None:
     """Create the folder of a report unless it exists; it must be new, empty, or the folder of a report.
 
-    `is_score_file` tells whether a file is a score cache, which an interrupted run leaves in a folder without report.
+    `is_score_file` returns whether a file is a score cache, which an interrupted run leaves in a folder without a
+    report.
     """
     if out.exists() and not out.is_dir():
         raise ForeignFolderError(
@@ -73,7 +74,7 @@ def prepare_folder(out: Path, *, is_score_file: Callable[[Path], bool] | None = 
 
 
 def _why_foreign(out: Path, is_score_file: Callable[[Path], bool] | None) -> str | None:
-    """Return why a folder has neither a report nor the score cache of an interrupted one, or None if it has."""
+    """Return the reason if a folder has neither a report nor the score cache of an interrupted run, else None."""
     if (out / REPORT).exists():
         try:
             report = parse_report(out / REPORT)

@@ -28,7 +28,7 @@ from termwise.probes.report.tables import (
 )
 
 TERMS = 10
-"""Number of terms of a sample that are shown: those whose contributions differ most."""
+"""Number of shown terms of a sample, those whose contributions differ most."""
 
 SHORTFALLS = 10
 """Maximum number of shortfalls of a ranker."""
@@ -77,7 +77,7 @@ DISTINGUISHED = "distinguished"
 """Name of the row "prefers first" for symmetric probes."""
 
 Segment = tuple[Literal["same", "only"], str]
-"""Part of a text that both texts have, or only one."""
+"""Part of a text that occurs in both texts, or in only one."""
 
 
 def report_html(report: Mapping[str, Any]) -> str:
@@ -195,7 +195,7 @@ def _statistics(cells: Sequence[Mapping[str, Any]], symmetric: bool) -> Iterator
 
 
 def _cell_statistics(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
-    """Return the formatted statistics of a cell; for symmetric probes without those of signed effects."""
+    """Return the formatted statistics of a cell; for symmetric probes without statistics of signed effects."""
     statistics = {
         "score": _score(cell["score"], symmetric),
         "95 %": _interval(cell, symmetric),
@@ -258,11 +258,11 @@ def _terms(
 
 
 _ONE_BLANK = re.compile(r" \S")
-"""A word with a single blank before it, which is not marked."""
+"""Word with a single blank before it; the blank is not marked."""
 
 
 def marked(first: str, second: str) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
-    """Split two texts into segments that both have and segments that only one has, word by word.
+    """Split two texts word by word into common segments and segments of only one text.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def _shortfalls(
     report: Mapping[str, Any], anchors: Mapping[str, str]
 ) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Yield the rankers with the probes on which they are furthest from the expected score."""
-    for scorer, found in shortfalls(report).items():
+    for scorer, lines in shortfalls(report).items():
         rows = [
             {
                 "title": one.row.title,
@@ -314,7 +314,7 @@ def _shortfalls(
                 "score": _score(one.cell["score"], one.row.probe["symmetric"]),
                 "samples": f"{one.cell['samples']:,}",
             }
-            for one in found[:SHORTFALLS]
+            for one in lines[:SHORTFALLS]
         ]
         if rows:
             yield scorer, rows

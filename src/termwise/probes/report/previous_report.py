@@ -80,7 +80,7 @@ _REQUIRED: Mapping[str, Mapping[str, str]] = {
         "sign_flips": "a list of texts",
     },
 }
-"""Required fields by part of a report: those that comparisons and tables use."""
+"""Required fields by part of a report, used by comparisons and tables."""
 
 _OPTIONAL = {"wanted": f"one of {', '.join(map(repr, EXPECTATIONS))}", "needs": "a text"}
 """Optional fields of a probe, which older reports lack."""
@@ -176,8 +176,8 @@ def _validated(report: dict[str, Any]) -> dict[str, Any]:
         for number, one in enumerate(report[part]):
             _check(f"{part}[{number}]", one, fields)
     for number, probe in enumerate(report["probes"]):
-        given = {name: expected for name, expected in _OPTIONAL.items() if name in probe}
-        _check(f"probes[{number}]", probe, given)
+        optional = {name: expected for name, expected in _OPTIONAL.items() if name in probe}
+        _check(f"probes[{number}]", probe, optional)
     for number, scorer in enumerate(report["scorers"]):
         field, rule, skipped = f"scorers[{number}]", scorer["reading"], scorer["skipped"]
         delta = {"delta": "a number"} if rule.get("kind") == "constant" else {}
@@ -213,15 +213,15 @@ def _check_keys(report: Mapping[str, Any]) -> None:
                     )
 
 
-def _check(place: str, value: object, fields: Mapping[str, str]) -> None:
+def _check(field: str, value: object, fields: Mapping[str, str]) -> None:
     if not isinstance(value, Mapping):
-        raise InvalidReport(f"{place} is {shown(value)}, not a dict")
+        raise InvalidReport(f"{field} is {shown(value)}, not a dict")
     for name, expected in fields.items():
         if name not in value:
-            raise InvalidReport(f"{place}.{name} is missing")
+            raise InvalidReport(f"{field}.{name} is missing")
         kind, null = expected.removesuffix(" or null"), expected.endswith(" or null")
         if not (null and value[name] is None) and not _TESTS[kind](value[name]):
-            raise InvalidReport(f"{place}.{name} is {shown(value[name])}, not {expected}")
+            raise InvalidReport(f"{field}.{name} is {shown(value[name])}, not {expected}")
 
 
 def _finite(text: str) -> float:

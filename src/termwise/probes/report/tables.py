@@ -1,10 +1,10 @@
 """Tables of a report in Markdown, CSV and LaTeX: one table per section, probes in rows, scorers in columns.
 
-A score is the mean effect, from -1 to +1, of a symmetric probe from 0 to 1. An asterisk marks scores that are not
+A score is the mean effect, from -1 to +1, or from 0 to 1 for a symmetric probe. An asterisk marks scores that are not
 significant: p >= 0.05 in the clustered test, with Holm's correction over the cells of the section. The published
-asterisk, of the paired t-test over all pairs with p >= 0.01 after Bonferroni's correction (MacAvaney et al., TACL
-2022), underestimates p if few queries have many pairs; its p is in the page and the CSV file only. Symmetric probes
-have no test. A dash marks skipped probes and probes without samples.
+asterisk uses the paired t-test over all pairs, with p >= 0.01 after Bonferroni's correction (MacAvaney et al., TACL
+2022). This test underestimates p if few queries have many pairs; its p is only in the page and the CSV file. Symmetric
+probes have no test. A dash marks skipped probes and probes without samples.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def sections(report: Mapping[str, Any]) -> Iterator[tuple[str, list[Row]]]:
 def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
     """Return the scores of each ranker that are furthest from the expected ones, furthest first.
 
-    At most two per section; each probe once, on the texts with the largest distance; none nearer than `FAR`.
+    A section has at most two, each probe occurs once, on the texts with the largest distance, and distances are at
+    least `FAR`.
     """
     by_scorer: dict[str, list[Shortfall]] = {scorer["name"]: [] for scorer in report["scorers"]}
     for _, rows in sections(report):
@@ -203,7 +204,7 @@ def significant(cell: Mapping[str, Any]) -> bool:
 
 
 def signed(score: float) -> str:
-    """Format a score with its sign; a score that rounds to zero has none.
+    """Format a score with its sign; a score that rounds to zero has no sign.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class UserProbe(Probe):
         See `Probe`.
     cases : tuple of TemplateCase
     zipped : bool
-        Whether values at the same place in their lists belong together; otherwise all combinations are made.
+        Whether values at the same position in their lists belong together; otherwise all combinations are made.
     limit : int or None
         Upper bound for the samples of each case.
     """

@@ -1,7 +1,7 @@
 """Probes of pairs written by hand, which ship with the package: about thirty pairs for each quality.
 
-The first text has the quality, and the query fits both texts. Both say the same, except for factuality: there the
-second text has one wrong fact, a person, place, nationality, organisation or number. The pairs show the direction of a
+The first text has the quality, and the query fits both texts. Both texts have the same content. For factuality the
+second text has one wrong fact: a person, place, nationality, organisation or number. The pairs show the direction of a
 preference; data sets of thousands of pairs (`termwise.probes.sources.transfer`) measure its size.
 """
 

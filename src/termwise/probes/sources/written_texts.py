@@ -24,7 +24,7 @@ class Passage(NamedTuple):
     sentences : tuple of str
         In text order.
     answer : int
-        Place of the sentence that answers the query.
+        Position of the sentence that answers the query.
     """
 
     passage_id: str
@@ -60,7 +60,7 @@ def neutral_sentences() -> tuple[str, ...]:
 
 @cache
 def written_passages() -> tuple[Passage, ...]:
-    """Return the written passages; their sentences read well in any order."""
+    """Return the written passages; their sentences are correct in any order."""
     return tuple(
         Passage(item["id"], item["id"], item["query"], tuple(item["sentences"]), item["answer"])
         for item in written("passages")

@@ -1,6 +1,6 @@
 """Strict YAML reader: a tree of nodes with their lines.
 
-Values are read from nodes: no tag can build an object, duplicate keys are found, and every error names its line.
+Values are read from nodes, so no tag can build an object, duplicate keys are errors, and every error names its line.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Node:
         known = None if optional is None else (*required, *optional)
         for key, value in nodes.items():
             if known is not None and key not in known:
-                near = near_names(key, known)
+                similar = near_names(key, known)
                 raise value.error(
                     "an unknown key",
                     expected=", ".join(known),
                     seen=repr(key),
-                    fixes=[f"did you mean {' or '.join(near)}?"] if near else [],
+                    fixes=[f"did you mean {' or '.join(similar)}?"] if similar else [],
                 )
         for key in required:
             if key not in nodes:

@@ -43,7 +43,7 @@ def matched_pairs(variable: Values, control: Values) -> tuple[Places, Places]:
     Returns
     -------
     higher, lower : ndarray of shape (p,), int64
-        Places of the text with the larger variable and of the other text, sorted. Two texts make at most one pair.
+        Positions of the text with the larger variable and of the other text, sorted. Two texts make at most one pair.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class MatchedProbe(Probe):
     Parameters
     ----------
     variable, control : Measurement
-        Two different ones.
+        Two different measurements.
     counted : CountedTexts
         Shared by the probes of a collection.
 
@@ -139,7 +139,7 @@ def matched_probes(inputs: ProbeInputs) -> list[Probe]:
 def sum_tf_probes(inputs: ProbeInputs) -> list[Probe]:
     """Make the 7 probes with the sum of term frequencies, which are not published.
 
-    The vector of term frequencies is no control here: where it agrees, the sum agrees too.
+    The vector of term frequencies is not a control, because two texts with equal vectors also have equal sums.
     """
     choices = [
         pair for other in PUBLISHED for pair in ((SUM_TERM_FREQUENCY, other), (other, SUM_TERM_FREQUENCY))

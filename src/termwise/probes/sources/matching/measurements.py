@@ -8,7 +8,7 @@ SumTF      sum of that vector
 Overlap    that sum divided by the length; 0 for a text without terms
 =========  ===========================================================================================================
 
-All but SumTF are those of MacAvaney et al. (TACL 2022), section 2.2.1; SumTF is in their code only.
+All except SumTF are from MacAvaney et al. (TACL 2022), section 2.2.1; SumTF is only in their code.
 """
 
 from __future__ import annotations

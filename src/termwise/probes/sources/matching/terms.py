@@ -1,8 +1,8 @@
 """Terms for measurements: Terrier's English indexing as MacAvaney et al. (TACL 2022) use it.
 
 Words are runs of ASCII letters and digits. Words are left out if they are longer than 20 characters, have more than 4
-digits or more than 3 identical characters in a row, or are stop words. The rest is lower-cased and stemmed by Porter's
-program.
+digits or more than 3 identical characters in a row, or are stop words. The other words are lower-cased and stemmed by
+Porter's program.
 """
 
 from __future__ import annotations

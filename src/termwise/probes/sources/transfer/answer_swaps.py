@@ -1,6 +1,6 @@
 """Factuality probes: passages with the right answer to a question, and with another answer in its place.
 
-The recipe is that of MacAvaney et al. (TACL 2022), section 2.2.3, and of their code:
+The method is from MacAvaney et al. (TACL 2022), section 2.2.3, and from their code:
 
 - Only questions with a single answer are used, and only if no word of the answer occurs in the question.
 - An answer has a type if a name of this type is found in it; its size is its number of published terms.
@@ -62,7 +62,7 @@ class AnswerPool:
         self._terms = PublishedTerms(stop_words)
 
     def substitutes(self, answer: str, label: str) -> list[str]:
-        """Return the answers of a type with the size of this one, sorted; none if this one has another type."""
+        """Return the answers of a type with the size of this answer, sorted; empty if this answer has another type."""
         if label not in self._types.get(answer, ()):
             return []
         return self._by_type[label, self._size(answer)]
@@ -95,7 +95,7 @@ class AnswerPool:
 
 
 class AnswerSwapProbe(Probe):
-    """Passages with the right answer, and with another one of a type such as PERSON. Positive: the right answer."""
+    """Passages with the right answer, and with another answer of a type such as PERSON."""
 
     strategy: Strategy = "transfer"
 

@@ -36,7 +36,7 @@ DATA_SETS: DataSets = MappingProxyType(
 
 
 def data_set_probes(data_sets: DataSets, inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes of the data sets that the user has."""
+    """Make the probes of the given data sets."""
     return [
         probe
         for name, make in data_sets.items()

@@ -1,4 +1,4 @@
-"""Finds the files of a data set in a folder."""
+"""Search for the files of a data set in a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from termwise.errors import MissingFileError
 
 Layouts = Mapping[str, Mapping[str, Sequence[str]]]
-"""Layouts by name, preferred first; of each layout its parts by name; of each part its file names."""
+"""Layouts by name, in order of preference. A layout has parts by name, and a part has file names."""
 
 
 def find_file(folder: Path, name: str) -> Path | None:

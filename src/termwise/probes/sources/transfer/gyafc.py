@@ -1,9 +1,10 @@
 """GYAFC: answers in a forum, rewritten more or less formally by four people (Rao & Tetreault, NAACL 2018).
 
-The first text is the formal one, whichever of the two is the original. The query is the title of the answered question
-if it shares a lemma with both texts. The corpus does not name the question. Files ``formal.qids`` and ``informal.qids``
-beside the texts do: a line per text, ``_`` if unknown. Titles come from a file ``questions.tsv`` (identifier, tab,
-title) or from the two XML files of Yahoo! Answers L6, whose identifiers have the suffix ``-q``.
+The first text is the formal one, also if the informal text is the original. The query is the title of the answered
+question if it shares a lemma with both texts. The corpus does not name the question. The question is read from files
+``formal.qids`` and ``informal.qids`` beside the texts, with one line per text, ``_`` if unknown. Titles come from a
+file ``questions.tsv`` (identifier, tab, title) or from the two XML files of Yahoo! Answers L6, whose identifiers have
+the suffix ``-q``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ MAX_FILE = 4_000_000_000
 """Largest number of bytes in a table or a parallel file, decompressed."""
 
 FIRST, SECOND = ("doc_a", "first"), ("doc_b", "second")
-"""Field names of the two texts; the first name that a record has counts."""
+"""Field names of the two texts; the first name in a record is used."""
 
 _FACTS = ("source", "type", "answer", "substitute", "answer_type")
 
@@ -80,7 +80,7 @@ def by_source(*names: str) -> Callable[[Record], str]:
 
 
 def string_of(record: Record, names: Sequence[str], path: Path, line: int) -> str:
-    """Return the first of these fields that a record has, a string; an identifier is not empty."""
+    """Return the first of these fields in a record, which is a string; an identifier is not empty."""
     name = next((name for name in names if name in record), None)
     value = None if name is None else record[name]
     if not isinstance(value, str) or (name == "id" and not value):
@@ -103,8 +103,8 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Read a table whose first row has the column names.
 
-    Yield the line number of the end of each row, from 1, and its values by column. Other columns than the required
-    `columns` are allowed; `quoted` says whether values can be in quotes.
+    Yield the line number of the end of each row, from 1, and its values by column. Further columns are allowed. With
+    `quoted`, values can be in quotes.
     """
     text = read_bytes(path, most=MAX_FILE).decode("utf-8-sig", "replace")
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE

@@ -11,7 +11,7 @@ from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.language.base import Parsed, Token
 
 LONGER_THAN = 5
-"""Characters that a noun chunk must exceed to be a query, as published."""
+"""A noun chunk is a query only if it has more characters than this, as published."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TextPair:
 
 
 QueryRule = Callable[[TextPair, Random], str | None]
-"""Returns the query of a pair; None if there is none, and then the pair makes no sample."""
+"""Returns the query of a pair; None if there is none. A pair without a query makes no sample."""
 
 
 def given_query(pair: TextPair, random: Random) -> str | None:

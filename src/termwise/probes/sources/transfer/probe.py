@@ -1,4 +1,4 @@
-"""Probes of data sets of text pairs, and how a data set defines them."""
+"""Probes of data sets of text pairs, and definitions of data sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PairProbe:
     name, title, definition : str
         See `Probe`.
     variant : str
-        Tells the reader of the data set which pairs belong to this probe; empty if all do.
+        Name of the pairs of this probe for the reader of the data set; empty for all pairs.
     symmetric : bool
         See `Probe`.
     keep_identical : bool
@@ -41,7 +41,7 @@ class PairProbe:
 
 
 class TransferProbe(SourcedProbe[TextPair]):
-    """Text pairs of a data set. Positive: the text with the named quality is preferred.
+    """Probe of text pairs; a positive effect means that the text with the named quality is preferred.
 
     Pairs with an empty text and pairs without a query make no sample.
 
@@ -125,7 +125,7 @@ class Layout:
     Attributes
     ----------
     name : str
-        For the error if files are missing.
+        Name in the error for missing files.
     parts : mapping of str to sequence of str
         File names of each part, such as a split; a folder may have some of the parts only.
     read : callable
@@ -138,7 +138,7 @@ class Layout:
 
 
 def pair_layout(*parts: str, **options: Any) -> Layout:
-    """Return the layout of files ``PART.jsonl`` in the format of `read_pairs`, to which the options go."""
+    """Return the layout of files ``PART.jsonl``, which `read_pairs` reads with these options."""
 
     def read(part: str, paths: Sequence[Path], variant: str) -> Iterator[TextPair]:
         return read_pairs(paths[0], **options)

@@ -8,7 +8,7 @@ TruthfulQA         Questions with a true answer and common misconceptions (Lin e
                    repeat words of the question, so that rankers that count words prefer them
 =================  ===================================================================================================
 
-For the first two, another answer takes the place of the right one, see `termwise.probes.sources.transfer.answer_swaps`.
+For the first two, the right answer is replaced by another answer, see `termwise.probes.sources.transfer.answer_swaps`.
 Ready pairs of XQuAD make one probe.
 """
 

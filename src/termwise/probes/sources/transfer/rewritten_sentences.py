@@ -6,7 +6,7 @@ JFLEG           Sentences by learners of English, corrected by four people (Napo
                 probe compares corrections with spell-checked sentences; in the test split these are in lower case and
                 their corrections are not
 TurkCorpus      Sentences from Wikipedia, each simplified by eight people (Xu et al., TACL 2016), in lower case and
-                tokenised. Files with capitals make a probe of their own
+                tokenised. Files with capitals make a separate probe
 OneStopEnglish  News for learners at three levels (Vajjala & Lucic, BEA 2018): whole articles, whose query is their
                 topic, and aligned sentences
 WNC             Sentences from Wikipedia before and after an edit for a neutral point of view (Pryzant et al., AAAI

@@ -25,7 +25,7 @@ _SECTIONS = ("TITLE", "FIRST-SENTENCE", "RESTBODY")
 
 
 def in_published_tenth(name: str) -> bool:
-    """Whether a name belongs to the published tenth: the first byte of its SHA-256 is a multiple of 10.
+    """Return whether a name belongs to the published tenth: the first byte of its SHA-256 is a multiple of 10.
 
     This holds for 26 of 256 bytes.
 
