@@ -58,6 +58,13 @@ def test_version_and_help(capsys):
     assert "explain" in capsys.readouterr().out
 
 
+def test_the_help_of_a_command_shows_arguments_without_types_and_each_example_on_its_own_line(capsys):
+    assert run(["fuse", "--help"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "RUN  Run files, two or more, in the order of the weights.  [required]" in lines
+    assert "termwise fuse bm25.trec tilde.trec dense.trec --rrf --output fused.trec" in lines
+
+
 @pytest.mark.parametrize("group", [[], ["train"]])
 def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, group):
     monkeypatch.setenv("COLUMNS", "80")
