@@ -51,7 +51,7 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 def print_json_text(text: str) -> None:
     """Print one JSON object, given as text, with the escapes of `print_json`."""
-    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
