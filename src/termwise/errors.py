@@ -129,7 +129,7 @@ class TermwiseError(Exception):
         """
         fixes = self.fixes
         if spell is not None:
-            fixes = tuple(_CODE.sub(lambda found: spell(found[1]), fix) for fix in fixes)
+            fixes = tuple(_CODE.sub(lambda code: spell(code[1]), fix) for fix in fixes)
         rows = [(label, legible(str(value))) for label, value in self.facts]
         rows += [("or" if number else "fix", legible(fix)) for number, fix in enumerate(fixes)]
         width = max((len(label) for label, _ in rows), default=0)

@@ -87,13 +87,13 @@ def find_modules(root: Path, names: Iterable[str], *, skip: Collection[str]) -> 
     dict of str to Path
         Files by full module name, sorted. Private modules are included, because public modules export their contents.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in names:
         if (root / name / "__init__.py").is_file():
-            found.update(_inside(root / name, name, skip))
+            files.update(_inside(root / name, name, skip))
         elif name not in skip and (root / f"{name}.py").is_file():
-            found[name] = root / f"{name}.py"
-    return dict(sorted(found.items()))
+            files[name] = root / f"{name}.py"
+    return dict(sorted(files.items()))
 
 
 def _inside(folder: Path, package: str, skip: Collection[str]) -> Iterator[tuple[str, Path]]:
@@ -222,13 +222,13 @@ def _added_to_all(node: ast.stmt) -> ast.expr | None:
 
 def _members(body: Iterable[ast.stmt], *, inside_class: bool) -> dict[str, Member]:
     """Collect definitions; of equal names, the first with a docstring, or else the first."""
-    found: dict[str, Member] = {}
+    members: dict[str, Member] = {}
     for node in _statements(body):
-        if isinstance(node, Definition) and (node.name not in found or not found[node.name].docstring):
+        if isinstance(node, Definition) and (node.name not in members or not members[node.name].docstring):
             member = _member(node, inside_class=inside_class)
-            if member is not None and (node.name not in found or member.docstring):
-                found[node.name] = member
-    return found
+            if member is not None and (node.name not in members or member.docstring):
+                members[node.name] = member
+    return members
 
 
 def _member(node: Definition, *, inside_class: bool) -> Member | None:
@@ -435,9 +435,9 @@ class SourceLibrary:
             if home is None:
                 continue
             source = self.modules[home.rpartition(".")[0]]
-            found = source.members[home.rpartition(".")[2]]
-            if found.kind == "class" and found is not member:
-                yield home, found, source
+            definition = source.members[home.rpartition(".")[2]]
+            if definition.kind == "class" and definition is not member:
+                yield home, definition, source
 
     def _constructor(self, member: Member, module: ModuleSource) -> str | None:
         """Return the signature of the nearest known ``__init__`` or ``__new__``."""

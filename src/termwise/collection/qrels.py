@@ -73,8 +73,8 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
 
 def qrels_file(folder: Path, split: str) -> Path | None:
     """Return the judgments of a BEIR folder, or None if it has none for `split`."""
-    found = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
-    return next((path for path in found if path.is_file()), None)
+    paths = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _split_file(folder: Path, split: str) -> Path:

@@ -141,19 +141,19 @@ def _classic(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _classic_fields(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     name = ""
     pieces = _TAG.split(text)
     for closing, tag, content in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
         name = "" if closing else tag.lower()
-        if name in ("", "top") or name in found:
+        if name in ("", "top") or name in fields:
             continue
         content = _ENTITY.sub(lambda entity: _ENTITIES[entity.group(1)], " ".join(content.split()))
         label = LABELS.get(name)
         if label and content.lower().startswith(f"{label.lower()}:"):
             content = content[len(label) + 1 :].lstrip()
-        found[name] = content
-    return found
+        fields[name] = content
+    return fields
 
 
 def _xml(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -174,19 +174,19 @@ def _xml(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _xml_fields(topic: ET.Element) -> dict[str, str]:
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name, value in topic.attrib.items():
         if name.lower() in ("number", "num", "id", "qid"):
-            found.setdefault("num", value.strip())
+            fields.setdefault("num", value.strip())
     own = [topic.text or ""]
     for child in topic:
         text = " ".join("".join(child.itertext()).split())
         name = {"number": "num"}.get(child.tag.lower(), child.tag.lower())
-        if name == "num" or name not in found:
-            found.setdefault(name, text)
+        if name == "num" or name not in fields:
+            fields.setdefault(name, text)
         else:
-            found[name] = join((found[name], text))
+            fields[name] = join((fields[name], text))
         own.append(child.tail or "")
     if text := " ".join(" ".join(own).split()):
-        found[""] = text
-    return found
+        fields[""] = text
+    return fields

@@ -100,11 +100,11 @@ def _places(path: Path, split: str) -> list[Path]:
         return [path]
     if not path.exists():
         raise MissingFileError("there are no training data", facts=[("path", path)])
-    found = sorted(
+    paths = sorted(
         part for part in path.iterdir() if part.name.endswith(_PAIRS) or qrels_file(part, split) is not None
     )
     splits = sorted(file.name.partition(".tsv")[0] for file in path.glob("qrels/*.tsv*"))
-    if splits or not found:
+    if splits or not paths:
         raise MissingFileError(
             "the folder holds no training pairs",
             facts=[
@@ -113,7 +113,7 @@ def _places(path: Path, split: str) -> list[Path]:
                 *([("other splits", ", ".join(splits))] if splits else []),
             ],
         )
-    return found
+    return paths
 
 
 def _read(path: Path, split: str) -> PairSource:

@@ -113,23 +113,23 @@ def claim(folder: Path, encoder: RowEncoder) -> None:
             "the description of the encoder cannot be written as JSON", facts=[("reason", error)]
         ) from None
     check = partial(check_names, folder, is_known=_is_temporary, noun="an encoding of a collection")
-    found = claim_folder(path, data, check_names=check)
-    if found is None or found.get("format") != FORMAT:
+    existing = claim_folder(path, data, check_names=check)
+    if existing is None or existing.get("format") != FORMAT:
         raise ForeignFolderError(
             "the work folder holds no encoding of a collection, or a damaged one",
             facts=[("file", path)],
             fixes=["choose another folder"],
         )
-    differing = [key for key in identity if found.get(key) != identity[key]]
+    differing = [key for key in identity if existing.get(key) != identity[key]]
     if differing:
-        there, here = _compared(found, record)
+        existing_text, new_text = _compared(existing, record)
         raise ForeignFolderError(
             "the work folder holds rows of another encoder or of other settings",
             facts=[
                 ("folder", folder),
                 ("differs in", ", ".join(differing)),
-                ("there", there),
-                ("here", here),
+                ("there", existing_text),
+                ("here", new_text),
             ],
             fixes=["choose another folder", f"rm -r {folder}"],
         )

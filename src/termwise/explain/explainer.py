@@ -117,7 +117,7 @@ def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:
     spans: defaultdict[str, list[Span]] = defaultdict(list)
     for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         spans[token].append((start, end))
-    return {token: tuple(found) for token, found in spans.items()}
+    return {token: tuple(token_spans) for token, token_spans in spans.items()}
 
 
 def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> RankedOrdinals:

@@ -77,7 +77,7 @@ class _Term:
     score: str
     share: str
     width: str
-    found: int | None
+    occurrences: int | None
     made: tuple[tuple[str, str], ...]
     made_more: int
     in_page: bool
@@ -201,7 +201,7 @@ def _terms(
     terms = []
     for position in positions:
         part, made = contributions[position], sources.get(position)
-        unfound = explanation.text is None or part.origin in ("background", "translation")
+        without_count = explanation.text is None or part.origin in ("background", "translation")
         terms.append(
             _Term(
                 position=position + 1,
@@ -214,7 +214,7 @@ def _terms(
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
                 width=css_number(100 * part.score / longest if longest > 0 else 0.0),
-                found=None if unfound else len(part.spans),
+                occurrences=None if without_count else len(part.spans),
                 made=() if made is None else tuple((word, percent(share)) for word, share in made.parts),
                 made_more=0 if made is None else made.more,
                 in_page=position in marked,

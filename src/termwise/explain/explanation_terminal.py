@@ -160,7 +160,7 @@ class _ExplanationView:
                     colour=colours[position],
                     origin="not known" if part.origin == "unknown" else part.origin,
                     product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
-                    found=f"{len(part.spans):,}×" if part.spans else "–",
+                    occurrences=f"{len(part.spans):,}×" if part.spans else "–",
                 )
             )
         rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
@@ -261,7 +261,7 @@ class _Row:
     colour: str = ""
     origin: str = ""
     product: str = ""
-    found: str = ""
+    occurrences: str = ""
     style: str = ""
 
 
@@ -272,7 +272,7 @@ def _table(rows: Sequence[_Row], columns: int) -> Table:
     score_width = max(score_width, len(heading))
     name_width = min(_LONGEST_NAME, max(row.name.cell_len for row in rows))
     room = columns - score_width - 2 - min(name_width, _SHORTEST_NAME)
-    titles = {"product": "query × doc", "found": "in text", "origin": "origin"}
+    titles = {"product": "query × doc", "occurrences": "in text", "origin": "origin"}
     kept = set()
     for key, title in titles.items():
         needed = 2 + max(len(title), *(len(getattr(row, key)) for row in rows))
@@ -285,7 +285,9 @@ def _table(rows: Sequence[_Row], columns: int) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("term", no_wrap=True, overflow="ellipsis", min_width=name_width, max_width=name_width)
-    before, after = ([key for key in keys if key in kept] for keys in (("origin", "product"), ("found",)))
+    before, after = (
+        [key for key in keys if key in kept] for keys in (("origin", "product"), ("occurrences",))
+    )
     for key in before:
         table.add_column(titles[key], justify="right" if key == "product" else "left", no_wrap=True)
     table.add_column(heading, justify="right", no_wrap=True, min_width=score_width)

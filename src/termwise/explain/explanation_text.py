@@ -444,8 +444,8 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     }
     return [
         Remark(reason, tuple(map(legible_line, distinct[:words])), max(0, len(distinct) - words))
-        for reason, found in words_by_reason.items()
-        if (distinct := _distinct(found))
+        for reason, reason_words in words_by_reason.items()
+        if (distinct := _distinct(reason_words))
     ]
 
 

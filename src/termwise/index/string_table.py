@@ -107,8 +107,8 @@ class StringTable:
         numbers = find_strings(self._data, self._offsets, self._sorted, joined, bounds)
         if (numbers == CORRUPT).any():
             raise self._disordered()
-        found: npt.NDArray[np.int64] = np.maximum(numbers, -1)
-        return found
+        result: npt.NDArray[np.int64] = np.maximum(numbers, -1)
+        return result
 
     def check(self) -> None:
         """Read every string and check their order.

@@ -99,18 +99,18 @@ def _check_file(folder: Path, record: IndexFile) -> list[Damage]:
         return [Damage(record.name, min(size, record.length), f"{size} bytes instead of {record.length}")]
     if digest == record.sha256:
         return []
-    found = []
+    damages = []
     if path.suffix == ".tw":
         try:
             container = Container(path, _kind(record), record.length)
         except DataError as error:
-            found.append(_damage(error, record.name))
+            damages.append(_damage(error, record.name))
         else:
-            found = [
+            damages = [
                 Damage(record.name, offset, f"section {name} does not match its checksum")
                 for name, offset in container.damaged_sections()
             ]
-    return found or [Damage(record.name, None, "the file does not match its SHA-256")]
+    return damages or [Damage(record.name, None, "the file does not match its SHA-256")]
 
 
 def _kind(record: IndexFile) -> str:

@@ -124,10 +124,10 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> JsonV
 
     path = Path(path)
     try:
-        found = path.exists()
+        exists = path.exists()
     except OSError as error:
         raise MissingFileError.of("the file of weights cannot be read", path, error) from error
-    if not found:
+    if not exists:
         raise MissingFileError("there is no such file of weights", facts=[("file", path)])
     if path.is_dir():
         parts = sorted(part for part in path.iterdir() if part.name.endswith(_JSON_ENDINGS))

@@ -107,9 +107,9 @@ def unsealed(
         raise Misfit("JSON", error) from None
     if not isinstance(body, dict) or body.get("format") != format:
         raise foreign()
-    found = body.get("version")
-    if type(found) is int and found > version:
-        raise later(found)
+    version_seen = body.get("version")
+    if type(version_seen) is int and version_seen > version:
+        raise later(version_seen)
     try:
         intact = body.get("checksum") == checksum_of(body)
     except (ValueError, RecursionError):

@@ -242,11 +242,11 @@ class ModelFolders:
             digest = digest_of(path) if size == record.bytes else ""
         self._compare(path, record, FileRecord(digest, size))
 
-    def _compare(self, path: Path, record: FileRecord, found: FileRecord) -> None:
-        if found.bytes != record.bytes:
-            raise self.damaged(path, f"{record.bytes} bytes", f"{found.bytes} bytes")
-        if found.sha256 != record.sha256:
-            expected, seen = (f"sha256:{each.sha256}" for each in (record, found))
+    def _compare(self, path: Path, record: FileRecord, actual: FileRecord) -> None:
+        if actual.bytes != record.bytes:
+            raise self.damaged(path, f"{record.bytes} bytes", f"{actual.bytes} bytes")
+        if actual.sha256 != record.sha256:
+            expected, seen = (f"sha256:{each.sha256}" for each in (record, actual))
             raise self.damaged(path, short_digest(expected), short_digest(seen))
 
 

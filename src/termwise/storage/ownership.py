@@ -59,10 +59,10 @@ def claim(path: Path, data: bytes, *, check_names: Callable[[Iterable[str]], Non
 def read_record(path: Path) -> dict[str, Any] | None:
     """Return the record of a work folder; None if it is damaged. Raises `OSError`."""
     try:
-        found = json.loads(read_regular(path, MAX_RECORD))
+        record = json.loads(read_regular(path, MAX_RECORD))
     except (Misfit, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def check_names(folder: Path, names: Iterable[str], is_known: Callable[[str], bool], noun: str) -> None:

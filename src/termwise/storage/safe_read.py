@@ -56,9 +56,9 @@ def read_regular(path: Path, most: int) -> bytes:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
-def _checked_size(found: os.stat_result, most: int) -> int:
-    if not stat.S_ISREG(found.st_mode):
-        raise Misfit("a regular file", _SPECIAL.get(stat.S_IFMT(found.st_mode), "a special file"))
-    if found.st_size > most:
-        raise Misfit(f"at most {most} bytes", found.st_size)
-    return found.st_size
+def _checked_size(status: os.stat_result, most: int) -> int:
+    if not stat.S_ISREG(status.st_mode):
+        raise Misfit("a regular file", _SPECIAL.get(stat.S_IFMT(status.st_mode), "a special file"))
+    if status.st_size > most:
+        raise Misfit(f"at most {most} bytes", status.st_size)
+    return status.st_size

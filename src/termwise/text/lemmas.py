@@ -130,9 +130,9 @@ class LemmaAnalyzer:
 
     def analyze(self, text: str) -> Analysis:
         """Return the lemmas of a text with the character spans of their words."""
-        found = list(self._pipeline.lemmas(text))
-        spans = np.array([(start, end) for _, start, end in found], dtype=np.int32).reshape(-1, 2)
-        return Analysis(tuple(lemma for lemma, _, _ in found), spans)
+        lemmas = list(self._pipeline.lemmas(text))
+        spans = np.array([(start, end) for _, start, end in lemmas], dtype=np.int32).reshape(-1, 2)
+        return Analysis(tuple(lemma for lemma, _, _ in lemmas), spans)
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list."""

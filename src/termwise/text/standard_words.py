@@ -53,12 +53,12 @@ class StandardWords:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words."""
         if text.isascii():
-            spans = [found.span() for found in _ASCII_WORD.finditer(text)]
+            spans = [match.span() for match in _ASCII_WORD.finditer(text)]
             return _cut(text) if any(end - start > _LONGEST for start, end in spans) else spans
         classes, rules = _classes(text), _rules()
         if rules.letter_or_emoji.search(classes):
             return _cut(text)
-        spans = [found.span() for found in rules.word.finditer(classes)]
+        spans = [match.span() for match in rules.word.finditer(classes)]
         return _cut(text) if any(end - start > _LONGEST // 2 for start, end in spans) else spans
 
     def words(self, text: str) -> list[str]:
@@ -167,13 +167,13 @@ def _classes(text: str) -> str:
         return classes
     space = classify(" ")
 
-    def near(found: re.Match[str]) -> str:
-        before, run = found["before"] or "", found["run"]
-        head = 0 if found["before"] is None else _LONGEST
-        tail = len(run) if found["after"] is None else max(head, len(run) - _LONGEST)
+    def shortened(match: re.Match[str]) -> str:
+        before, run = match["before"] or "", match["run"]
+        head = 0 if match["before"] is None else _LONGEST
+        tail = len(run) if match["after"] is None else max(head, len(run) - _LONGEST)
         return before + run[:head] + rules.low_line.sub(space, run[head:tail]) + run[tail:]
 
-    return rules.underscores.sub(near, classes)
+    return rules.underscores.sub(shortened, classes)
 
 
 def _cut(text: str) -> list[tuple[int, int]]:
@@ -187,11 +187,11 @@ def _cut(text: str) -> list[tuple[int, int]]:
     while position < len(text):
         stretch = min(position + _STRETCH, len(text))
         last = len(text) if stretch == len(text) else stretch - _LONGEST
-        found = rules.word.search(classes, position, stretch)
-        if found is None or found.start() > last:
+        match = rules.word.search(classes, position, stretch)
+        if match is None or match.start() > last:
             position = last
             continue
-        start, end = found.span()
+        start, end = match.span()
         if end - start > _LONGEST // 2 or rules.letter_or_emoji.match(classes, start):
             limit = start + _fitting(text[start : start + _LONGEST])
             matches = (

@@ -44,7 +44,7 @@ class WhitespaceWords:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words."""
-        return [found.span() for found in _NOT_SPACE.finditer(text)]
+        return [match.span() for match in _NOT_SPACE.finditer(text)]
 
     def words(self, text: str) -> list[str]:
         """Return all words."""
@@ -70,7 +70,7 @@ class UnicodeWords:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words."""
         if text.isascii():
-            return [found.span() for found in _ASCII_WORD.finditer(text)]
+            return [match.span() for match in _ASCII_WORD.finditer(text)]
         return self._spans_by_class(text)
 
     def words(self, text: str) -> list[str]:
@@ -80,7 +80,7 @@ class UnicodeWords:
         return [text[start:end] for start, end in self._spans_by_class(text)]
 
     def _spans_by_class(self, text: str) -> list[tuple[int, int]]:
-        return [found.span() for found in _word().finditer(classify(text.replace("’", "'")))]
+        return [match.span() for match in _word().finditer(classify(text.replace("’", "'")))]
 
 
 @cache

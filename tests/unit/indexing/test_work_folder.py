@@ -92,7 +92,7 @@ def test_descriptions_that_json_cannot_represent(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "another"}', "\ud800"])
 def test_foreign_folders(tmp_path: Path, content: str) -> None:
     (tmp_path / "encoding.json").write_bytes(content.encode("utf-8", "surrogatepass"))
-    with pytest.raises(ForeignFolderError, match="does not hold an encoding of a collection"):
+    with pytest.raises(ForeignFolderError, match="holds no encoding of a collection"):
         claim(tmp_path, Counting())
     (tmp_path / "encoding.json").unlink()
     (tmp_path / "thesis.tex").write_text("")

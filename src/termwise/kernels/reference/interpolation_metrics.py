@@ -15,18 +15,18 @@ def value_of_ranks(
 
     Values of `kind`: 0 nDCG, 1 AP, 2 RR, 3 P, 4 R, 5 Success.
     """
-    found = sorted((rank, gain) for rank, gain in zip(ranks, gains, strict=True) if rank <= cutoff)
-    if norm <= 0 or not found:
+    relevant = sorted((rank, gain) for rank, gain in zip(ranks, gains, strict=True) if rank <= cutoff)
+    if norm <= 0 or not relevant:
         return 0.0
     if kind == 0:
-        return sum(gain / math.log2(rank + 1) for rank, gain in found) / norm
+        return sum(gain / math.log2(rank + 1) for rank, gain in relevant) / norm
     if kind == 1:
-        return sum(number / rank for number, (rank, _) in enumerate(found, 1)) / norm
+        return sum(number / rank for number, (rank, _) in enumerate(relevant, 1)) / norm
     if kind == 2:
-        return 1 / found[0][0] / norm
+        return 1 / relevant[0][0] / norm
     if kind == 5:
         return 1 / norm
-    return len(found) / norm
+    return len(relevant) / norm
 
 
 def query_values(

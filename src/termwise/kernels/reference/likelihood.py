@@ -41,12 +41,12 @@ def excess_rows(
     >>> excess_rows([[1000.0, -3.0, 1000.0]], [1, 2], [-1.0, -0.5])
     ([0, 1], [2], [0.5])
     """
-    boundaries, found_terms, found = [0], [], []
+    boundaries, out_terms, weights = [0], [], []
     for row in log_sigmoid(logits):
         for term, floor in zip(terms, floors, strict=True):
             weight = row[term] - float(floor)
             if weight > 0:
-                found_terms.append(int(term))
-                found.append(weight)
-        boundaries.append(len(found_terms))
-    return boundaries, found_terms, found
+                out_terms.append(int(term))
+                weights.append(weight)
+        boundaries.append(len(out_terms))
+    return boundaries, out_terms, weights

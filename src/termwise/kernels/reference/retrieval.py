@@ -48,9 +48,9 @@ def score_rows(
 
 def top_k(scores: Sequence[float], matched: Sequence[bool], k: int) -> list[int]:
     """Return the positions of the `k` best matched scores: score descending, ties by position."""
-    found = [position for position in range(len(scores)) if matched[position]]
-    found.sort(key=lambda position: (-scores[position], position))
-    return found[:k]
+    results = [position for position in range(len(scores)) if matched[position]]
+    results.sort(key=lambda position: (-scores[position], position))
+    return results[:k]
 
 
 def quantise(weights: Sequence[float], scale: float) -> list[int]:
