@@ -180,7 +180,7 @@ def _checked_shard(value: object) -> tuple[int, int]:
         if part <= parts:
             return part, parts
     raise ParameterError(
-        "a shard is the number of a part, from 1, and the number of parts",
+        "a shard is the number of a part, counted from 1, and the number of parts",
         facts=[
             ("given", "/".join(map(str, value)) if isinstance(value, tuple) else repr(value)),
             ("expected", "(1, 4), (2, 4), (3, 4) or (4, 4), for example"),
