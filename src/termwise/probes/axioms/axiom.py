@@ -1,4 +1,4 @@
-"""Axioms: a condition on two texts and a query, and the text that is preferred under it."""
+"""Axioms: conditions on two texts and a query under which one text is preferred."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TermSequence:
 
 @dataclass(frozen=True, eq=False)
 class AxiomQuery:
-    """Terms of a query, with what axioms need to know about them.
+    """Terms of a query, with their rarity and similarity.
 
     Attributes
     ----------
@@ -107,8 +107,8 @@ class Axiom:
     source : str
         Publication.
     prefers : callable
-        Called with a query, the measurements of two texts and a margin; whether the pair meets the condition and the
-        first text is preferred. Never true for both orders of a pair.
+        Called with a query, the measurements of two texts and a margin. Returns whether the pair meets the condition
+        and the first text is preferred; never true for both orders of a pair.
     construct : callable
         Yields pairs that meet the condition.
     measure : callable
@@ -137,7 +137,7 @@ class Axiom:
 
 
 def similar(one: float, other: float, margin: float) -> bool:
-    """Whether two numbers of at least 0 differ by no more than a share of the larger one.
+    """Return whether two numbers of at least 0 differ by no more than a share of the larger one.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def similar(one: float, other: float, margin: float) -> bool:
 
 
 def larger(one: float, other: float, margin: float) -> bool:
-    """Whether a number is larger than another, and not `similar`."""
+    """Return whether a number is larger than another, and not `similar`."""
     return one > other and not similar(one, other, margin)
 
 

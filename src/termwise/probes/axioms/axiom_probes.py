@@ -50,7 +50,7 @@ _COMMON_IDF, _RARE_IDF = 1.0, 2.0
 
 
 class ConstructedProbe(Probe):
-    """Pairs that meet the condition of an axiom exactly. Positive: the preferred text of the axiom is preferred.
+    """Pairs that meet the condition of an axiom exactly; a positive effect agrees with the axiom.
 
     Each pair is verified by the definition of the axiom, with margin 0: a pair that violates the condition under the
     analyzer, because two words have the same term, is left out. Only the rare words of the data count as rarer than
@@ -90,9 +90,9 @@ class ConstructedProbe(Probe):
 
 
 class JudgedAxiomProbe(Probe):
-    """Pairs of judged texts of a query that meet the condition of an axiom. Positive: its preferred text is preferred.
+    """Pairs of judged texts of a query that meet the condition of an axiom; a positive effect agrees with the axiom.
 
-    Grades play no part. All queries have an equal share of the samples, at least one. If more pairs of a query meet the
+    Grades are not used. All queries have an equal share of the samples, at least one. If more pairs of a query meet the
     condition, a random part is used; of more than 100,000 pairs, a random part is examined.
 
     Parameters
@@ -221,8 +221,8 @@ def axiom_probes(
 
     Probes ``tfc1@constructed`` and so on consist of constructed texts. Probes ``tfc1@COLLECTION`` consist of judged
     texts; the rarity of terms is counted in the judged texts of the collection. Similarity of words comes from the
-    shipped groups of words or, for judged texts, from the file ``word-vectors`` of the user. The groups are few:
-    without the file, STMC1, STMC2 and REG find few pairs.
+    shipped groups of words or, for judged texts, from the file ``word-vectors`` of the user. There are few groups, so
+    STMC1, STMC2 and REG find few pairs without the file.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def axiom_probes(
     Raises
     ------
     ParameterError
-        If margin or upper bound are invalid.
+        If the margin or the upper bound is invalid.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Axioms about the number of query terms in a text (conditions of Bondarenko et al., SIGIR 2022).
 
 ======  ==============================================================================================================
-AND     The text with all query terms is preferred to one that lacks some. Constructed texts have equal lengths and
+AND     The text with all query terms is preferred to a text without some. Constructed texts have equal lengths and
         equal total counts of query terms
 M-AND   The text with more query terms, the modified form of AND. Constructed as above; neither text has all terms
 DIV     The text with less overlap with the query (after Gollapudi & Sharma, WWW 2009): the smaller share of common
@@ -44,7 +44,7 @@ def _div(query: AxiomQuery, first: float, second: float, margin: float) -> bool:
 
 
 def _and_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put all query terms into one place each, then replace one by another."""
+    """Put each query term into one place, then replace one term by another."""
     for case in sampler.cases(lambda terms: {f"without {missing}": missing for missing in terms}):
         text, missing = case.draw_text(), case.variant
         words = dict(zip(case.random.sample(text.places, len(case.terms)), case.terms, strict=True))
@@ -54,7 +54,7 @@ def _and_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
 
 
 def _mand_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put all query terms but one into one place each, then replace one by another."""
+    """Put each query term except one into one place, then replace one term by another."""
 
     def variants(terms: Query) -> dict[str, str]:
         return {f"neither with {absent}": absent for absent in terms} if len(terms) > 2 else {}
@@ -69,7 +69,7 @@ def _mand_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
 
 
 def _div_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put all query terms into one place each, and one neutral noun into many other places, or different nouns."""
+    """Put each query term into one place, and into the other places one repeated neutral noun or different nouns."""
     for case in sampler.cases({f"one noun {repeated} times": repeated for repeated in DIV_REPEATED}):
         text = case.draw_text()
         places = case.random.sample(text.places, len(case.terms) + case.variant)

@@ -25,7 +25,7 @@ LNC1_WORDS = (1, 4, 8)
 """Additional words of the second text."""
 
 LNC1_SENTENCES = 4
-"""Additional sentences of the second text in a further pair."""
+"""Additional sentences of the second text in another pair."""
 
 LNC2_TIMES = (2, 3)
 """Copies of the second text in the first."""

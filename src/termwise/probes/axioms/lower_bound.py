@@ -1,7 +1,7 @@
 """Axioms about lower bounds of term weights in long texts (Lv & Zhai, CIKM 2011).
 
 ======  ==============================================================================================================
-LB1     Of two texts with equal scores, the one with a query term that the other lacks. A probe does not know scores. We
+LB1     Of two texts with equal scores, the one with a query term that the other lacks. A probe has no scores. We
         require texts of equal length with equal counts of all other query terms, at least one of them above 0: a scorer
         of counts gives both the same score without the term. Constructed texts differ in one word and have 4, 12 and 24
         sentences, because the axiom is about long texts
@@ -49,7 +49,7 @@ def _lb2(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> b
 
 
 def _lb1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put all query terms into one place each, then leave one out."""
+    """Put each query term into one place, then leave one out."""
     for case in sampler.cases({f"{sentences} sentences": sentences for sentences in LB1_SENTENCES}):
         text = case.draw_text(case.variant)
         missing, *others = case.random.sample(case.terms, len(case.terms))
@@ -59,7 +59,7 @@ def _lb1_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
 
 
 def _lb2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Add a new query term to a text, or further occurrences of one that it has."""
+    """Add a new query term to a text, or further occurrences of a query term in the text."""
     for case in sampler.cases({f"{repeated} more": repeated for repeated in LB2_REPEATED}):
         text, repeated = case.draw_text(), case.variant
         one, other, *others = case.random.sample(case.terms, len(case.terms))

@@ -14,8 +14,8 @@ terms, PROX4 and PROX5 texts with all query terms. A group is an occurrence of o
 each other term, the earlier one of two at equal distance. Places are counted in terms of the analyzer. There are no
 margins.
 
-Constructed texts have the same words in the same sentences; only the nouns or the sentences are reordered. Where the
-axiom allows it, terms are at the beginning, in the middle and at the end.
+Constructed texts have the same words in the same sentences; only the nouns or the sentences are reordered. If the axiom
+allows it, terms are at the beginning, in the middle and at the end.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from termwise.probes.axioms.sentence_templates import (
 
 
 class PlacedTerms(NamedTuple):
-    """Query terms of a text, and a number that is better if smaller."""
+    """Query terms of a text, and a number; smaller is better."""
 
     covered: frozenset[str]
     value: float
@@ -69,7 +69,7 @@ def _phrase_place(query: AxiomQuery, text: TermSequence) -> PlacedTerms:
 
 
 def _groups(query: AxiomQuery, text: TermSequence) -> list[tuple[int, int]]:
-    """Return first and last place of every group; none if a term is missing or the query has one term."""
+    """Return first and last place of every group; empty if a term is missing or the query has one term."""
     places = [text.places.get(term, []) for term in query.terms]
     if len(places) < 2 or not all(places):
         return []
@@ -102,7 +102,7 @@ def _mean_span(query: AxiomQuery, text: TermSequence) -> float | None:
 
 
 def _smaller(query: AxiomQuery, first: Any, second: Any, margin: float) -> bool:
-    """Whether both measurements exist and the first is smaller."""
+    """Return whether both measurements exist and the first is smaller."""
     return first is not None and second is not None and bool(first < second)
 
 
@@ -193,7 +193,7 @@ def _arranged(
 ) -> str:
     """Return a text with words at given places and numbers within the place; neutral nouns fill the rest in order.
 
-    A place holds one noun, or as many as `sizes` says. Two texts with equally many words have the same nouns.
+    A place has one noun, or the number of nouns in `sizes`. Two texts with equally many words have the same nouns.
     """
     neutral = iter((*text.nouns, *text.spare))
     filled = {}

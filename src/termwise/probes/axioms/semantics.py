@@ -1,7 +1,7 @@
 """Axioms about words with similar meaning.
 
 ======  ==============================================================================================================
-STMC1   Of two texts without the query word, the one whose words are more similar to it (Fang & Zhai, SIGIR 2006).
+STMC1   Of two texts without the query word, the one with words more similar to it (Fang & Zhai, SIGIR 2006).
         Published for texts of one word. We take the mean similarity of all other words to all query terms, and require
         texts of equal length with equal counts of each term
 STMC2   A query word is worth no less than any number of occurrences of a similar word (same). The second text is k
@@ -94,7 +94,7 @@ def _stmc2(query: AxiomQuery, first: SimilarWords, second: SimilarWords, margin:
 
 
 def _least_similar(query: AxiomQuery, text: TermSequence) -> tuple[Profile, tuple[int, ...]]:
-    """Return the profile, and the places of the terms least similar to the others; none if all are equal."""
+    """Return the profile, and the places of the terms least similar to the others; no places if all are equal."""
     sums = [
         sum(query.similarity(term, other) for other in query.terms if other != term) for term in query.terms
     ]
@@ -117,7 +117,7 @@ def _reg(
 
 
 def _similar_pairs(sampler: TemplateSampler) -> dict[str, str]:
-    """Return each of the first two words of every group with the other one."""
+    """Return each of the first two words of every group, with the other word."""
     return dict(pair for group in sampler.data.related for pair in permutations(group[:2], 2))
 
 
@@ -149,7 +149,7 @@ def _stmc2_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
 
 
 def _reg_pairs(sampler: TemplateSampler) -> Iterator[ConstructedPair]:
-    """Put all query terms into one place each, and the least similar or another term into some more."""
+    """Put each query term into one place, and the least similar or another term into some further places."""
     groups = sampler.data.related
     queries = [
         (one, other, groups[(number + len(groups) // 2) % len(groups)][0])

@@ -1,7 +1,7 @@
 """Constructed texts: sentence templates with two places for nouns each.
 
-A text is a sequence of random templates with a neutral noun in every place. Almost any noun fits any place. Replacing a
-neutral noun by a query word changes nothing else: the length, the other words and their order stay.
+A text is a sequence of random templates with a neutral noun in every place. Almost any noun fits any place. If a query
+word replaces a neutral noun, the length, the other words and their order do not change.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _filled(sentence: str, nouns: Iterator[str]) -> str:
 
 @dataclass(frozen=True)
 class ConstructedPair:
-    """Pair of texts of which the axiom prefers the first.
+    """Pair of texts; the axiom prefers the first text.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Case(Generic[Variant]):
     terms : tuple of str
         Words of the query.
     label : str
-        Describes the variant; unique for the query.
+        Description of the variant, unique for the query.
     variant : object
     random : random.Random
         Generator of this case, independent of other cases.
@@ -210,7 +210,7 @@ class TemplateSampler:
         variants : mapping or callable
             Variants by label, or a function that returns them for the words of a query.
         queries : iterable of tuple of str, optional
-            Those of the data by default.
+            By default the queries of the data.
         """
         for terms in self.data.queries if queries is None else queries:
             for label, variant in (variants(terms) if callable(variants) else variants).items():

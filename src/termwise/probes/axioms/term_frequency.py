@@ -4,7 +4,8 @@
 TFC1    Of two texts of equal length, the one with more occurrences (Fang, Tao & Zhai, SIGIR 2004). Published for
         queries of one term; for several terms we take the sum, and constructed pairs differ in one term
 TFC2    The gain of a further occurrence decreases with the count (same). The axiom compares two differences of scores,
-        which no pair of texts shows. We take two terms with an equal total count, each at least once: equal counts are
+which a single pair of texts does not show. We take two terms with an equal total count, each at least once: equal
+counts are
         better than unequal ones. For a scorer that sums over terms of equal weight this is equivalent. Because terms
         can differ in weight, each constructed pair has a twin with the other term more frequent: the axiom holds if the
         mean over both is above 0
@@ -32,7 +33,7 @@ TFC2_COUNTS = ((2, 1), (3, 2), (5, 4))
 """Count of each term in the first text, and the number of occurrences that are exchanged in the second."""
 
 TFC3_COUNTS = ((1, 1), (2, 2), (4, 4))
-"""Likewise; all occurrences of one term are exchanged."""
+"""As above; all occurrences of one term are exchanged."""
 
 MTDC_COUNTS = ((1, 0), (2, 1), (4, 1))
 """Counts of the rare and the common term in the first text; exchanged in the second."""
@@ -65,7 +66,7 @@ def _mtdc(query: AxiomQuery, first: Profile, second: Profile, margin: float) -> 
 def _exchanged_counts(
     first: Profile, second: Profile, margin: float
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the counts of the two terms that differ if lengths and totals agree; otherwise nothing."""
+    """Return the counts of the two terms that differ if lengths and totals agree; otherwise an empty result."""
     places = differing(first.counts, second.counts)
     if len(places) != 2 or first.total != second.total or not similar(first.length, second.length, margin):
         return (), ()

@@ -34,7 +34,7 @@ class RelatedWords:
     groups : iterable of iterable of str
         Unanalyzed words. Words for which the analyzer gives no term, or several terms, are ignored.
     analyzer : Analyzer
-        Makes the terms.
+        Analyzer that maps words to terms.
 
     Examples
     --------
@@ -68,8 +68,8 @@ class WordVectors:
     vectors : mapping of str to ndarray of shape (d,)
         Vectors by unanalyzed word.
     analyzer : Analyzer
-        Makes the terms. Of several words with one term the first is used: files of vectors begin with the most frequent
-        words.
+        Analyzer that maps words to terms. If several words have the same term, the first is used, because files of
+        vectors begin with the most frequent words.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class WordVectors:
         Raises
         ------
         MalformedRecordError
-            If a line has no numbers, or a different number than the lines before.
+            If a line has no numbers, or not as many as the previous lines.
         DataError
             If the file has no vector.
         MissingFileError

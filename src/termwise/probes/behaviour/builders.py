@@ -11,7 +11,7 @@ from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.sources.written_texts import written_texts
 
 TextSelection = Literal["all", "relevant", "unrelated"]
-"""Judged texts that are used: all, those above the lowest grade, or those with the lowest grade."""
+"""Selection of judged texts: all, those above the lowest grade, or those with the lowest grade."""
 
 
 def collections(inputs: ProbeInputs) -> tuple[JudgedTexts, ...]:

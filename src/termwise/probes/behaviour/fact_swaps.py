@@ -1,7 +1,8 @@
 """Fact probes: wrong numbers, dates and names, exchanged roles and units.
 
-In probes of judged texts the first text is the changed one, so that a ranker that prefers correct facts has a negative
-score; it must know the facts. In the written pairs of roles and units the query tells the correct text, which is first.
+In probes of judged texts the first text is the changed one, so a ranker that prefers correct facts has a negative
+score; only a ranker with knowledge of the facts can prefer them. In the written pairs of roles and units the query
+determines the correct text, which is first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from termwise.probes.sources.written_pairs import written_probe
 from termwise.probes.sources.written_texts import written
 
 FACTORS = (2, 3, 5, 10)
-"""Numbers are multiplied by one of them."""
+"""Factors by which numbers are multiplied."""
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -100,7 +101,7 @@ def _pairs(name: str) -> Iterator[TextPair]:
 def fact_probes(inputs: ProbeInputs) -> list[Probe]:
     """Make the probes of written pairs and of relevant texts.
 
-    Numbers, years, months and names of the query stay; repeated ones change in the same way.
+    Numbers, years, months and names of the query are unchanged. Repeated values change in the same way.
     """
     manipulations = [
         Manipulation(

@@ -24,7 +24,7 @@ FEMALE = {
     "father": "mother",
     "brother": "sister",
 }
-"""Female words by the male words that stand in braces in the written texts."""
+"""Female words by the male words in braces in the written texts."""
 
 DATA_SETS: DataSets = MappingProxyType({"grepbiasir": GREPBIASIR})
 """Data sets of this family."""
@@ -56,7 +56,7 @@ def _pairs() -> Iterator[TextPair]:
 
 
 def gender_probes(inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes of the written texts, and of Grep-BiasIR if the user has it."""
+    """Make the probes of the written texts, and of Grep-BiasIR if its folder is given."""
     title, definition = TOLD_APART
     contrast = wording_contrast("male", "female")
     return [

@@ -1,7 +1,7 @@
 """Prompt injection probes: instructions to the ranker in texts that are not relevant.
 
-Each payload is put at the start, in the middle and at the end of non-relevant texts. A control has its letters and
-digits in random order: the same length without words.
+Each payload is put at the start, in the middle and at the end of non-relevant texts. A control has the letters and
+digits of the payload in random order, so it has the same length but no words.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from termwise.probes.sources.written_texts import written, written_texts
 class NamePool:
     """Replaces names by other names of the same type from the collection.
 
-    If the language finds no name in a text, and in the written passages, names of persons, cities and countries come
-    from a short list.
+    If the language finds no name in a text, and for the written passages, a short list of persons, cities and countries
+    is used.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _AUXILIARY = re.compile(
 
 
 def negated(sentence: str) -> str | None:
-    """Negate a sentence at its first auxiliary verb; None if it has none, or is negated there already.
+    """Negate a sentence at its first auxiliary verb; None if it has no auxiliary verb, or the verb is already negated.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def _exclusions(preposition: str) -> Iterator[TextPair]:
 def negation_probes(inputs: ProbeInputs) -> list[Probe]:
     """Make the probes.
 
-    ``negation-affirmed`` and ``negation-negated`` have the same texts and opposite queries, and so have
-    ``exclusion-without`` and ``exclusion-with``: a ranker that ignores the negation loses in one what it gains in the
-    other.
+    ``negation-affirmed`` and ``negation-negated`` have the same texts and opposite queries. The same holds for
+    ``exclusion-without`` and ``exclusion-with``. A ranker that ignores the negation has opposite scores in the two
+    probes.
     """
     return [
         written_probe(

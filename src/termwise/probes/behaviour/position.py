@@ -30,7 +30,7 @@ CONTRASTS = (("start", "end"), ("start", "middle"), ("middle", "end"))
 """Places of the answer in the first and in the second text."""
 
 SHORTEST = 3
-"""Sentences that a text needs to have a start, a middle and an end."""
+"""Minimum number of sentences of a text with a start, a middle and an end."""
 
 PADDINGS = (3, 10, 40)
 """Numbers of neutral sentences on one side; the largest fills the window of many networks."""
@@ -78,7 +78,7 @@ class PassageProbe(SourcedProbe[PassageSource]):
     sources : callable
         Returns the passages.
     arrange : callable
-        Returns both texts of a passage for a seed; None if they would be the same.
+        Returns both texts of a passage for a seed; None if they are equal.
     """
 
     strategy: Strategy = "manipulation"
@@ -116,7 +116,7 @@ class PassageProbe(SourcedProbe[PassageSource]):
 
 
 def _position_probe(collection: str, sources: Sources, contrast: tuple[str, str]) -> PassageProbe:
-    """Make the probe that moves the answer. Positive: the first of two places is preferred."""
+    """Make the probe that moves the answer; a positive effect means that the first of two places is preferred."""
 
     def arrange(passage: Passage, seed: int) -> tuple[str, str] | None:
         first, second = (moved(passage, place) for place in contrast)
@@ -136,7 +136,7 @@ def _position_probe(collection: str, sources: Sources, contrast: tuple[str, str]
 
 
 def _padding_probe(collection: str, sources: Sources, count: int) -> PassageProbe:
-    """Make the probe with neutral sentences before and after the text. Positive: before is preferred."""
+    """Make the probe with neutral sentences before and after the text; positive if they are preferred before it."""
 
     def arrange(passage: Passage, seed: int) -> tuple[str, str]:
         random = random_for(seed, "position-padding", passage.passage_id)

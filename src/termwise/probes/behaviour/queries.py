@@ -3,8 +3,8 @@
 Both sides of a sample have one text and two queries, see `Sample.second_query`. Each change of the query makes two
 probes:
 
-- ``…-moves`` is symmetric, over all texts: does the score change by more than the tie threshold?
-- ``…-kept`` is over relevant texts. Positive: the original query gives the higher score.
+- ``…-moves`` is symmetric, over all texts: the effect is 1 if the score changes by more than the tie threshold.
+- ``…-kept`` is over relevant texts: the effect is positive if the original query gives the higher score.
 
 Scores for two queries are comparable only if the queries mean the same. A scorer that sums over query words gives a
 lower sum to fewer words. The symmetric probe therefore compares scorers best if the variation has fewer words.
@@ -52,7 +52,7 @@ Variations = Callable[[int, str, str], Iterable[tuple[str, str]]]
 
 
 def typo(query: str, stop_words: frozenset[str], random: Random) -> str | None:
-    """Make one typing error in a word of four letters or more that is no stop word."""
+    """Make one typing error in a word of four letters or more that is not a stop word."""
     matches = [
         match
         for match in WORD.finditer(query)
@@ -67,7 +67,7 @@ def typo(query: str, stop_words: frozenset[str], random: Random) -> str | None:
 def mistyped_word(word: str, random: Random) -> str:
     """Return a word with a letter dropped, doubled, swapped with the next or replaced by a neighbouring key.
 
-    The first letter stays. `termwise.probes.manipulations.typos.mistyped` has another choice of errors.
+    The first letter is unchanged. `termwise.probes.manipulations.typos.mistyped` makes other errors.
     """
     place = random.randrange(1, len(word))
     before, letter, after = word[:place], word[place], word[place + 1 :]
@@ -119,7 +119,7 @@ class QueryProbe(Probe):
     variations : callable
         See `Variations`.
     symmetric : bool
-        True for the probe ``…-moves``, False for ``…-kept``, see the module.
+        True for the probe ``…-moves``, False for ``…-kept``, see the module docstring.
     """
 
     strategy: Strategy = "manipulation"

@@ -103,10 +103,10 @@ _INSERTION = Manipulation(
 
 
 class AttackProbe(Probe):
-    """Stuffed non-relevant texts against relevant texts. Positive: the stuffed text is preferred.
+    """Stuffed non-relevant texts against relevant texts; a positive effect means that the stuffed text is preferred.
 
-    Each non-relevant text is paired with one of the texts with the highest grade for the query, the same for all
-    attacks.
+    Each non-relevant text is paired with one of the texts with the highest grade for the query. All attacks use the
+    same pairs.
 
     Parameters
     ----------

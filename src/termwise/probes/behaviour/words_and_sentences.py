@@ -20,7 +20,7 @@ SHARE = 1 / 3
 
 
 def content_words(text: str, stop_words: frozenset[str]) -> list[str]:
-    """Return the words that are no stop words, or all words if all are stop words.
+    """Return the words that are not stop words, or all words if all are stop words.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def sentences(language: Language, text: str) -> list[str]:
 
 
 def best_sentence(query: str, candidates: Sequence[str], stop_words: frozenset[str]) -> int | None:
-    """Return the place of the first sentence with most query words; None if no sentence has any.
+    """Return the position of the first sentence with most query words; None if no sentence has a query word.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def put_before(text: str, payload: str, offset: int) -> str:
 
 
 def scrambled(text: str, random: Random) -> str:
-    """Shuffle the letters and digits of a text; length, spaces and punctuation stay.
+    """Shuffle the letters and digits of a text; length, spaces and punctuation do not change.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def with_some_words(
     ----------
     text : str
     random : Random
-        Chooses the words; passed to `change`.
+        Generator for the choice of words; passed to `change`.
     change : callable
         Returns the changed word; None, or the same word, if it cannot be changed.
     share : float, optional

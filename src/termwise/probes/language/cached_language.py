@@ -1,4 +1,4 @@
-"""Choice of the parser, with a cache of recent texts: many probes parse the same texts."""
+"""Choice of the parser, with a cache of recent texts, because many probes parse the same texts."""
 
 from __future__ import annotations
 

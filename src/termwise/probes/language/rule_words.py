@@ -24,8 +24,8 @@ _WORD = re.compile(
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the half-open character ranges of words, numbers and punctuation marks.
 
-    Abbreviations and initials include their full stop. An apostrophe between letters does not split a word; a hyphen
-    does and is a token. A run of equal marks, such as ``...``, is one token.
+    Abbreviations and initials include their full stop. An apostrophe between letters does not split a word. A hyphen
+    splits a word and is a token. A run of equal marks, such as ``...``, is one token.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _has_stop(text: str, word: str, end: int) -> bool:
-    """Whether the full stop after a word belongs to it."""
+    """Return whether the full stop after a word belongs to it."""
     form = word.lower()
     if form in _ABBREVIATIONS:
         return True

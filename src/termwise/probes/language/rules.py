@@ -51,7 +51,7 @@ class RuleLanguage:
 
     @property
     def name(self) -> str:
-        """``rules``, and a version, which increases whenever results change."""
+        """``rules`` and a version, which increases if results change."""
         return "rules 1"
 
     def parse(self, text: str) -> Parsed:
@@ -83,7 +83,7 @@ def _sentences(text: str, words: Sequence[_Word]) -> Iterator[Span]:
 
 
 def _ends(text: str, words: Sequence[_Word], place: int) -> bool:
-    """Whether a sentence ends before a word."""
+    """Return whether a sentence ends before a word."""
     gap = text[words[place - 1].end : words[place].start]
     if _EMPTY_LINE.search(gap):
         return True
@@ -101,7 +101,7 @@ def _ends(text: str, words: Sequence[_Word], place: int) -> bool:
 
 
 def _opening(words: Sequence[_Word], sentence: Span) -> int:
-    """Return the place of the first word of a sentence, after quotation marks and the like."""
+    """Return the place of the first word of a sentence, after opening quotation marks and brackets."""
     places = range(*sentence)
     return next((place for place in places if words[place].text[0].isalnum()), sentence.first)
 

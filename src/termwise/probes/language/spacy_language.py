@@ -77,7 +77,7 @@ def _pipeline() -> Any:
 
 
 def _numbers(document: Any, first: int) -> list[int]:
-    """Return, for each word of spaCy and the end, how many before it are not white space, counted from `first`."""
+    """Return `first` plus the number of previous words other than white space, for each word of spaCy and the end."""
     numbers = [first]
     for word in document:
         numbers.append(numbers[-1] + (not word.is_space))

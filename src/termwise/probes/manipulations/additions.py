@@ -37,7 +37,7 @@ def prepend_nonrelevant_sentence(text: str, context: ManipulationContext) -> str
 
 
 def _nonrelevant_sentence(text: str, context: ManipulationContext) -> str | None:
-    """Draw a text of the lowest grade, neither this text nor a copy, and one of its sentences."""
+    """Draw a sentence of a text of the lowest grade that is neither this text nor a copy of it."""
     candidates = [
         other.text
         for other in context.judged.of(context.about.query_id)
@@ -60,7 +60,7 @@ class QueryGenerator(Protocol):
     """Generates queries that a text answers."""
 
     def __call__(self, doc_id: str, text: str) -> Sequence[str]:
-        """Return queries, best first; possibly none. The result depends on the document alone."""
+        """Return queries, best first; may be empty. The result depends only on the document."""
 
 
 def query_expansion(generate: QueryGenerator, count: int = 4) -> Manipulation:

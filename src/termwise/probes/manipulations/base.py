@@ -1,4 +1,4 @@
-"""Manipulations of texts, and the probes that they make."""
+"""Manipulations of texts, and their probes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class ManipulationContext:
     random: Random
 
     def is_stop_word(self, word: str) -> bool:
-        """Whether a word is a stop word, ignoring case and the form of apostrophes."""
+        """Return whether a word is a stop word, ignoring case and the form of apostrophes."""
         return word.lower().replace("’", "'") in self.stop_words
 
 
 Change = Callable[[str, ManipulationContext], str | None]
-"""Returns the changed text; None, or the same text, if there is nothing to change, and then there is no sample."""
+"""Returns the changed text; None or the same text if there is nothing to change. The text then makes no sample."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Manipulation:
     Attributes
     ----------
     name : str
-        Lower case with hyphens; with the collection it makes the name of the probe.
+        Lower case with hyphens; the name of the probe is this name, ``@`` and the collection.
     title : str
         For tables.
     makes : str
@@ -72,7 +72,7 @@ class Manipulation:
 
 
 class ManipulationProbe(SourcedProbe[JudgedText]):
-    """Each judged text against its manipulated form. Positive: the manipulated text is preferred.
+    """Each judged text against its manipulated form; a positive effect means that the manipulated text is preferred.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
     inputs : ProbeInputs
         Language and stop words.
     grades : frozenset of int, optional
-        Grades of the texts that are used; all by default.
+        Grades of the selected texts; all by default.
     part : str, optional
         Name of these grades in name and title, such as "higher". Samples are those of the probe over all grades.
     """

@@ -1,7 +1,7 @@
 """Published manipulations that join tokens by spaces.
 
 They also change the spaces around punctuation. They exist for comparison with published figures; `tokens` shows the
-effect of the spaces alone.
+effect of only the spaces.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def shuffled_tokens_of_sentences(parsed: Parsed, context: ManipulationContext) -
 
 
 def lemmas(parsed: Parsed, context: ManipulationContext) -> list[str]:
-    """Return lemmas, but stop words unchanged."""
+    """Return the lemmas; stop words are unchanged."""
     return [token.text if context.is_stop_word(token.text) else token.lemma for token in parsed.tokens]
 
 
 def without_stop_words_and_punctuation(parsed: Parsed, context: ManipulationContext) -> list[str]:
-    """Return the tokens that are no stop words, with spaces in place of ASCII punctuation."""
+    """Return the tokens that are not stop words, with spaces in place of ASCII punctuation."""
     kept = (token.text for token in parsed.tokens if not context.is_stop_word(token.text))
     return [word.translate(_PUNCTUATION_TO_SPACES) for word in kept]

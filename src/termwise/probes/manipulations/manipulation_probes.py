@@ -55,7 +55,7 @@ def manipulation_probes(inputs: ProbeInputs) -> list[ManipulationProbe]:
 
 
 def manipulation_probes_by_grades(inputs: ProbeInputs) -> list[ManipulationProbe]:
-    """Make two probes for each manipulation and judged collection: over texts of the higher and of the lower grades.
+    """Make two probes for each manipulation and judged collection: for the higher and for the lower grades.
 
     The higher grades are those above the middle of all grades: 2 and 3 of 0 to 3, as in the published code, and 3 and 4
     of 1 to 4.
@@ -69,7 +69,7 @@ def manipulation_probes_by_grades(inputs: ProbeInputs) -> list[ManipulationProbe
 
 
 def halves(judged: JudgedTexts) -> dict[str, frozenset[int]]:
-    """Return the grades above the middle and the other grades; nothing if there is only one grade.
+    """Return the grades above the middle and the other grades; empty if there is only one grade.
 
     Examples
     --------

@@ -84,12 +84,12 @@ def place_of(parsed: Parsed, span: Span) -> Place:
 
 
 def has_word(text: str) -> bool:
-    """Whether a text has a letter, a mark or a number."""
+    """Return whether a text has a letter, a mark or a number."""
     return _core().search(classify(text)) is not None
 
 
 def is_punctuation(word: str) -> bool:
-    """Whether a word consists of punctuation, judged by its characters because tags can be wrong."""
+    """Return whether a word consists of punctuation characters; tags are not used, because they can be wrong."""
     return all(category(character)[0] == "P" for character in word)
 
 

@@ -11,7 +11,7 @@ from termwise.probes.manipulations.text_edits import Place, without
 
 
 def removal(places: Callable[[Parsed, ManipulationContext], list[Place]]) -> Change:
-    """Return the change that removes parts of a text, such as `punctuation`; one space stays if there was one.
+    """Return the change that removes parts of a text, such as `punctuation`; one space is kept if there was one.
 
     A text without any other word makes no sample.
     """
@@ -25,7 +25,7 @@ def removal(places: Callable[[Parsed, ManipulationContext], list[Place]]) -> Cha
 
 
 def punctuation(parsed: Parsed, context: ManipulationContext) -> list[Place]:
-    """Return the places of punctuation outside words; that of *don't* and *3.14* is inside."""
+    """Return the places of punctuation outside words; the punctuation in *don't* and *3.14* is inside."""
     return [Place(token.start, token.end) for token in parsed.tokens if is_punctuation(token.text)]
 
 
@@ -37,7 +37,7 @@ def stop_words(parsed: Parsed, context: ManipulationContext) -> list[Place]:
 
 
 def stop_words_and_punctuation(parsed: Parsed, context: ManipulationContext) -> list[Place]:
-    """Return the places of both."""
+    """Return the places of stop words and punctuation."""
     return sorted([*stop_words(parsed, context), *punctuation(parsed, context)])
 
 
@@ -57,7 +57,7 @@ def random_sentence(parsed: Parsed, context: ManipulationContext) -> list[Place]
 
 
 def _whole_words(parsed: Parsed) -> list[Place]:
-    """Return the places of words; tokens without anything between them make one word."""
+    """Return the places of words; adjacent tokens without a space form one word."""
     places: list[Place] = []
     for token in parsed.tokens:
         if is_punctuation(token.text):

@@ -16,9 +16,9 @@ Order = Callable[[Sequence[str], Random], list[str]]
 
 
 def reordering(places: Callable[[Parsed], Groups], order: Order) -> Change:
-    """Return the change that reorders the parts of each group; the text between them stays.
+    """Return the change that reorders the parts of each group; the text between them is unchanged.
 
-    No word is lost, added or changed: a ranker that counts words sees the same text.
+    No word is lost, added or changed, so the text is the same for a ranker that counts words.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def shuffle_some_words(text: str, context: ManipulationContext) -> str:
 
 
 def shuffled(items: Sequence[str], random: Random) -> list[str]:
-    """Return items in a random order that differs from theirs, if there is one.
+    """Return items in a random order that differs from the given order, if possible.
 
     Examples
     --------

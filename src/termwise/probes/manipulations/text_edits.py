@@ -1,4 +1,4 @@
-"""Edits of a text by character ranges; the rest of the text stays unchanged."""
+"""Edits of a text by character ranges; the rest of the text is unchanged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def replaced(text: str, places: Sequence[Place], words: Sequence[str]) -> str:
 def without(text: str, places: Iterable[Place]) -> str:
     r"""Remove the parts of a text at some places, with one space left between words and none at the ends.
 
-    The remaining space is that before or after the part, preferably a line break; if there was none, a space is
+    The remaining space is the space before or after the part, preferably a line break; without one, a space is
     inserted.
 
     Parameters

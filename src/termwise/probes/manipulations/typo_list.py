@@ -46,8 +46,8 @@ def codespell_misspellings() -> Misspellings:
 def read_misspellings(path: str | Path) -> Misspellings:
     r"""Read a list of misspellings.
 
-    Corrections of several words are left out, and misspellings that are or contain a correct word of the list: after
-    the manipulation no correct word of the list remains.
+    Corrections of several words are left out. Misspellings that are or contain a correct word of the list are also left
+    out, so that no correct word of the list remains after the manipulation.
 
     Parameters
     ----------

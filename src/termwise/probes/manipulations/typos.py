@@ -15,7 +15,7 @@ from termwise.text.characters import lower_case
 from termwise.text.tokenizer import UnicodeWords
 
 SHORTEST = 4
-"""Letters that a mistyped word has at least."""
+"""Minimum number of letters of a mistyped word."""
 
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ADJACENT = {(0, -1), (0, 1), (1, -1), (1, 0), (-1, 0), (-1, 1)}
@@ -28,7 +28,7 @@ def misspelling(misspellings: Misspellings | None = None) -> Manipulation:
     Parameters
     ----------
     misspellings : mapping, optional
-        See `termwise.probes.manipulations.typo_list`; those of codespell by default, which needs the extra ``probe``.
+        See `termwise.probes.manipulations.typo_list`; by default those of codespell, which need the extra ``probe``.
     """
     return Manipulation(
         "typos",
@@ -75,7 +75,7 @@ def _key(word: str) -> str:
 def mistype(text: str, context: ManipulationContext, every: int = 10) -> str:
     """Make a typing error in one of `every` words, at least one.
 
-    Only words of at least 4 letters from a to z are mistyped, no stop words, and their first letter stays.
+    Only words of at least 4 letters from a to z that are not stop words are mistyped. Their first letter is unchanged.
     """
     places = [Place(*span) for span in UnicodeWords().spans(text)]
     count = max(1, round(len(places) / every))
@@ -90,14 +90,14 @@ def _can_mistype(word: str, context: ManipulationContext) -> bool:
 
 
 def mistyped(word: str, random: Random) -> str:
-    """Return a word with one typing error: a letter hit beside, dropped, doubled or swapped with the one before.
+    """Return a word with one typing error: a letter replaced by an adjacent key, dropped, doubled or swapped.
 
     Parameters
     ----------
     word : str
         Two letters or more from a to z, in any case.
     random : random.Random
-        Draws the place, the error and the adjacent key.
+        Generator for the place, the error and the adjacent key.
 
     Examples
     --------

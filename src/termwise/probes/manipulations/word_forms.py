@@ -17,7 +17,7 @@ def fold_case(text: str, context: ManipulationContext) -> str:
 def lemmatize(text: str, context: ManipulationContext) -> str:
     """Replace words except stop words by their lemmas, with the case of the word.
 
-    A word stays if its lemma would merge with its neighbour, such as *n't* in *don't*.
+    A word is unchanged if its lemma would merge with its neighbour, such as *n't* in *don't*.
     """
     tokens = [
         token
@@ -29,7 +29,7 @@ def lemmatize(text: str, context: ManipulationContext) -> str:
 
 
 def _has_new_lemma(text: str, token: Token) -> bool:
-    """Whether the lemma differs from the word and stays a word of its own in the text."""
+    """Return whether the lemma differs from the word and remains a separate word in the text."""
     if lower_case(token.lemma) == lower_case(token.text):
         return False
     before, after = text[max(0, token.start - 1) : token.start], text[token.end : token.end + 1]
