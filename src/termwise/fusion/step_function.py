@@ -75,8 +75,8 @@ class AlphaCurve:
             Value from each bound to the next.
         """
         changes = np.diff(self.values, prepend=0.0)
-        begins = self.indptr[:-1]
-        changes[begins] = self.values[begins]
+        starts = self.indptr[:-1]
+        changes[starts] = self.values[starts]
         order = np.argsort(self.alphas, kind="stable")
         alphas = self.alphas[order]
         sums = np.cumsum(changes[order])
@@ -85,16 +85,16 @@ class AlphaCurve:
         values = sums[last] / self.judged
         return (ends, values) if ends[-2] < 1 else (ends[:-1], values[:-1])
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> AlphaCurve:
+    def only(self, mask: npt.NDArray[np.bool_]) -> AlphaCurve:
         """Return the curve of a subset of the queries, given as a mask of shape (q,)."""
         sizes = np.diff(self.indptr)
-        steps = np.repeat(kept, sizes)
+        steps = np.repeat(mask, sizes)
         return AlphaCurve(
-            tuple(query_id for query_id, keep in zip(self.query_ids, kept.tolist(), strict=True) if keep),
-            np.concatenate(([0], np.cumsum(sizes[kept]))),
+            tuple(query_id for query_id, keep in zip(self.query_ids, mask.tolist(), strict=True) if keep),
+            np.concatenate(([0], np.cumsum(sizes[mask]))),
             self.alphas[steps],
             self.values[steps],
-            int(kept.sum()),
+            int(mask.sum()),
         )
 
     def at(self, alpha: float) -> Floats:

@@ -277,7 +277,7 @@ class _Validation:
         digests = [
             hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest() for query_id in query_ids
         ]
-        shuffled = sorted(range(len(query_ids)), key=lambda place: digests[place])
+        shuffled = sorted(range(len(query_ids)), key=lambda position: digests[position])
         part = np.empty(len(query_ids), dtype=np.int64)
         part[shuffled] = np.arange(len(query_ids)) % folds
         self._judged = judged
@@ -287,11 +287,11 @@ class _Validation:
 
     def add(self, curve: AlphaCurve) -> None:
         """Add a cell."""
-        for fold, left_out in enumerate(self._left_out):
-            choice = curve.only(~left_out).best()
+        for fold, held_out in enumerate(self._left_out):
+            choice = curve.only(~held_out).best()
             if choice.value > self._best[fold] + EQUAL:
                 self._best[fold] = choice.value
-                self._sums[fold] = float(curve.at(choice.alpha)[left_out].sum())
+                self._sums[fold] = float(curve.at(choice.alpha)[held_out].sum())
 
     def estimate(self) -> float:
         """Return the mean over all judged queries."""

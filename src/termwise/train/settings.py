@@ -282,9 +282,9 @@ class TrainSettings(LoopSettings):
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:
         """Return the settings that differ from the paper and affect the result: name to (paper, here)."""
-        usual = type(self).for_kind(kind)
+        default = type(self).for_kind(kind)
         pairs = {
-            field.name: (getattr(usual, field.name), getattr(self, field.name))
+            field.name: (getattr(default, field.name), getattr(self, field.name))
             for field in dataclasses.fields(self)
             if field.name != "workers"
         }

@@ -207,10 +207,10 @@ class Checkpoint:
             facts=[("checkpoint", self.place), ("setting", name), ("value", value), ("expected", expected)],
         )
 
-    def _incomplete(self, why: str, *facts: tuple[str, object]) -> ModelFormatError:
+    def _incomplete(self, reason: str, *facts: tuple[str, object]) -> ModelFormatError:
         return ModelFormatError(
             f"this is not a complete checkpoint of {self.kind}",
-            facts=[("file", self.file), ("reason", why), *facts],
+            facts=[("file", self.file), ("reason", reason), *facts],
             fixes=_CHECKPOINT_FIXES,
         )
 

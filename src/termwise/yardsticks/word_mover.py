@@ -103,8 +103,8 @@ class WordMoverScorer(BasePairScorer):
         TermwiseError
             If there is no such analyzer, or the file cannot be read.
         """
-        made = make_analyzer(analyzer)
-        return cls(read_word_vectors(path), made, unit=unit, name=name)
+        word_analyzer = make_analyzer(analyzer)
+        return cls(read_word_vectors(path), word_analyzer, unit=unit, name=name)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -80,10 +80,10 @@ def load_or_compute(
         return compute()
 
 
-def corrupt_cache(file: Path, why: str) -> CorruptModelError:
+def corrupt_cache(file: Path, reason: str) -> CorruptModelError:
     """Return the error for a cache file with other contents than the run needs."""
     return CorruptModelError(
         "a cache file of the training run is damaged or belongs to another run",
-        facts=[("file", file), ("reason", why)],
+        facts=[("file", file), ("reason", reason)],
         fixes=["remove it; `resume=True` computes it again"],
     )

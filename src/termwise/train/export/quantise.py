@@ -157,12 +157,12 @@ def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
     floats = {tensor.name: tensor for tensor in graph.initializer}
     blocks = {name: Blocks.of(numpy_helper.to_array(floats[name]), block=block) for name in matrices}
     replaced = {id(use.node): use for uses in matrices.values() for use in uses}
-    turned = {use.turned for use in replaced.values()}
+    transposed = {use.transposed for use in replaced.values()}
     nodes: list[NodeProto] = []
     for node in graph.node:
         if id(node) in replaced:
             nodes.extend(_replacement(node, replaced[id(node)].matrix, blocks[replaced[id(node)].matrix]))
-        elif not set(node.output) & turned:
+        elif not set(node.output) & transposed:
             nodes.append(node)
     kept = [tensor for tensor in graph.initializer if tensor.name not in blocks]
     for name, part in blocks.items():
@@ -208,11 +208,11 @@ def dequantised_weights(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.floa
 
 @dataclass(frozen=True)
 class _Use:
-    """Node that reads a matrix, directly or through a transposition with the output `turned`."""
+    """Node that reads a matrix, directly or through a transposition with the output `transposed`."""
 
     node: NodeProto
     matrix: str
-    turned: str
+    transposed: str
 
 
 _CONSTANTS: tuple[tuple[str, Any, Any], ...] = (
@@ -251,10 +251,10 @@ def _uses(matrix: str, readers: dict[str, list[NodeProto]]) -> Iterator[_Use | N
             plain = plain and attributes.get("transB", 0) == 1 and attributes.get("transA", 0) == 0
             yield _Use(node, matrix, "") if plain else None
         elif node.op_type == "Transpose" and list(attributes.get("perm", [1, 0])) == [1, 0]:
-            turned = node.output[0]
-            for reader in readers.get(turned, ()):
-                product = reader.op_type == "MatMul" and reader.input[1] == turned != reader.input[0]
-                yield _Use(reader, matrix, turned) if product else None
+            transposed = node.output[0]
+            for reader in readers.get(transposed, ()):
+                product = reader.op_type == "MatMul" and reader.input[1] == transposed != reader.input[0]
+                yield _Use(reader, matrix, transposed) if product else None
         else:
             yield None
 

@@ -331,11 +331,11 @@ class TrainingStep(Step):
             queries = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
             passages = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
             teacher_scores = self.settings.teacher_scale * (queries @ passages.T).float()
-        distilled = distillation_loss(
+        distillation = distillation_loss(
             scores.masked_fill(excluded, _NO_SCORE), teacher_scores.masked_fill(excluded, _NO_SCORE)
         )
         share = self.settings.teacher_weight
-        return (1 - share) * loss + share * distilled
+        return (1 - share) * loss + share * distillation
 
 
 def _query_terms(batch: Batch) -> QueryTerms:

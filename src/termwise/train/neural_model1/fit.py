@@ -164,7 +164,7 @@ def train_neural_model1(
         "sources": len(sources),
         "targets": len(targets),
     }
-    exporting = time.monotonic()
+    export_start = time.monotonic()
     table = export_table(
         network,
         analyzer,
@@ -184,7 +184,7 @@ def train_neural_model1(
     size = write_table(table, out, precision=settings.precision)
     seconds = {
         "train": trained["seconds"],
-        "export": round(computed - exporting, 1),
+        "export": round(computed - export_start, 1),
         "write": round(time.monotonic() - computed, 1),
         "total": round(time.monotonic() - begin, 1),
     }

@@ -55,8 +55,8 @@ class Optimiser:
         return {
             f"{name}.{number}.{key}": torch.as_tensor(value)
             for name, part in self._parts.items()
-            for number, held in part.state_dict()["state"].items()
-            for key, value in held.items()
+            for number, states in part.state_dict()["state"].items()
+            for key, value in states.items()
         }
 
     def load(self, state: Mapping[str, Tensor]) -> None:

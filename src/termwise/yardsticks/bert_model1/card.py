@@ -26,7 +26,7 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
     """
     best = facts["best"]
     measures = ", ".join(f"{key} {value:.4f}" for key, value in best.items() if key != "step")
-    kept = (
+    selection = (
         f"The weights of step {best['step']:,} of {facts['steps']:,}: {measures} on held-out queries "
         f"({facts['validation']}). Checkpoints are selected by {SELECTION_MEASURE}. Each held-out query ranks its "
         "relevant passages among the held-out passages that BM25 finds, so the numbers are not a test of the network."
@@ -51,7 +51,7 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
         "## Training",
         f"From {facts['base']}, with termwise {facts['package']} and torch {facts['torch']}; "
         f"{facts['seconds']:,.0f} seconds.",
-        kept,
+        selection,
         markdown_table(["setting", "value"], sorted(settings.items())),
         "## Limits",
         "- It was not tested on texts unlike the training data.\n"
