@@ -118,7 +118,7 @@ def run(arguments: list[str] | None = None) -> int:
         return _flushed(exit_.code)
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        print(legible(f"termwise: the system refuses: {where}{error.strerror or error}"), file=sys.stderr)
+        print(legible(f"termwise: system error: {where}{error.strerror or error}"), file=sys.stderr)
         return _flushed(3)
     except MemoryError as error:
         print(f"termwise: there is not enough memory: {error_text(error)}", file=sys.stderr)

@@ -50,7 +50,7 @@ def command(
         list[str] | None,
         option(
             "--normalise NORMALISATION",
-            "Normalisation as in fuse, one for both or one for each; idf is that of DIR.  [default: z]",
+            "Normalisation as in fuse, one for both or one for each; idf is from the index DIR.  [default: z]",
         ),
     ] = None,
     k: Annotated[

@@ -23,7 +23,7 @@ def reciprocal_rank_fusion(runs: Sequence[Run], *, k: float = 60, name: str = "r
     runs : sequence of Run
         One or more.
     k : float, optional
-        At least 0; a larger value gives the first ranks less weight. The default is that of the paper.
+        At least 0; a larger value gives the first ranks less weight. The default is from the paper.
     name : str, optional
         Name of the fused run.
 

@@ -79,7 +79,7 @@ def _no_such_function(target: str, reason: object) -> UsageError:
     return UsageError(
         "there is no such function",
         facts=[("given", target), ("reason", reason)],
-        fixes=["python:MODULE:FUNCTION, where the module is installed or lies in the current folder"],
+        fixes=["python:MODULE:FUNCTION, with a module that is installed or in the current folder"],
     )
 
 

@@ -119,8 +119,8 @@ class TrainSettings(LoopSettings):
     prior_bias : bool
         For TILDE: initialise the decoder's bias with the log-odds of each term in training queries.
     initial_weight : float
-        For TILDEv2: initial bias of a new projection. At 0 half of all pieces start with a weight of 0, where a ReLU
-        has no gradient; at 1 the network starts by counting matches.
+        For TILDEv2: initial bias of a new projection. At 0 half of all pieces start with a weight of 0, and a ReLU has
+        no gradient there; at 1 the initial scores count matches.
     idf_power : float
         For ``contrastive``: weights are multiplied by this power of the idf of their term among the passages of the
         source, as in an index with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for none.
