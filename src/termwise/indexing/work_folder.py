@@ -10,7 +10,9 @@ from pathlib import Path
 from termwise.encode.block_encoding import remove_work_folder
 from termwise.encode.block_file import block_files
 from termwise.errors import ForeignFolderError, ParameterError
-from termwise.index.manifest import FORMAT, NAME
+from termwise.index.manifest import FORMAT, MAX_MANIFEST, NAME
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import read_regular
 
 
 def default_encoding(path: str | Path) -> Path:
@@ -78,8 +80,7 @@ def check_outside_indexes(encoding: Path) -> None:
 
 
 def _is_index(folder: Path) -> bool:
-    path = folder / NAME
     try:
-        return path.is_file() and FORMAT.encode() in path.read_bytes()
-    except OSError:
+        return FORMAT.encode() in read_regular(folder / NAME, MAX_MANIFEST)
+    except (OSError, Misfit):
         return False

@@ -11,8 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection.lines import read_lines
-from termwise.errors import DataError, MalformedRecordError, MissingFileError
+from termwise.errors import DataError, MalformedRecordError
+from termwise.storage.safe_read import read_input
 from termwise.text.vocabulary import Vocabulary
+
+_MAX_JSON = 1 << 30
+"""Largest length of a JSON file in bytes."""
 
 _FORM = "a JSON object {token: weight}, or lines of token TAB weight, weights finite and at least 0"
 
@@ -54,15 +58,14 @@ def read_token_weights(path: str | Path) -> dict[str, float]:
 
 
 def _from_json(path: Path) -> dict[str, float]:
+    data = read_input(
+        path,
+        _MAX_JSON,
+        "the file of token weights cannot be read",
+        fixes=["set `idf=FILE` to the path of an idf.json"],
+    )
     try:
-        loaded = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
-    except OSError as error:
-        raise MissingFileError.of(
-            "the file of token weights cannot be read",
-            path,
-            error,
-            fixes=["set `idf=FILE` to the path of an idf.json"],
-        ) from error
+        loaded = json.loads(data, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError) as error:
         raise _malformed(path, [("reason", str(error))]) from error
     if not isinstance(loaded, _Pairs):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from collections.abc import Iterable
 from io import BufferedReader
 from pathlib import Path
 
+from termwise.errors import MissingFileError
 from termwise.storage.manifest_json import Misfit
 
 MAX_BYTES = (1 << 63) - 1
@@ -19,6 +22,8 @@ _SPECIAL = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+_PERMISSIONS = ("check the path and the permissions of its folders",)
 
 
 def regular_size(path: Path, most: int = MAX_BYTES) -> int:
@@ -54,6 +59,57 @@ def read_regular(path: Path, most: int) -> bytes:
     """Return the bytes of a file; raises what `regular_size` raises."""
     with open_regular(path, most) as file:
         return file.read(os.fstat(file.fileno()).st_size)
+
+
+def read_input(path: Path, most: int, message: str, *, fixes: Iterable[str] = ()) -> bytes:
+    """Return the bytes of an input file of the user.
+
+    Raises
+    ------
+    MissingFileError
+        With `message`, if the file does not exist, cannot be read, is not a regular file, or is longer than `most`
+        bytes.
+    """
+    try:
+        return read_regular(path, most)
+    except OSError as error:
+        raise MissingFileError.of(message, path, error, fixes=fixes) from error
+    except Misfit as misfit:
+        facts = [("file", path), ("expected", misfit.expected), ("seen", misfit.seen)]
+        raise MissingFileError(message, facts=facts, fixes=fixes) from None
+
+
+def path_exists(path: Path) -> bool:
+    """Return whether a path exists; raise `MissingFileError` if the system refuses to look it up."""
+    return _file_type(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a regular file; raise `MissingFileError` if the system refuses to look it up."""
+    return _file_type(path) == stat.S_IFREG
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder; raise `MissingFileError` if the system refuses to look it up."""
+    return _file_type(path) == stat.S_IFDIR
+
+
+def folder_entries(folder: Path) -> list[Path]:
+    """Return the paths in a folder, sorted; raise `MissingFileError` if it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise MissingFileError.of("a folder cannot be read", folder, error, fixes=_PERMISSIONS) from error
+
+
+def _file_type(path: Path) -> int | None:
+    """Return the file type of a path, links followed; None if there is no such path."""
+    try:
+        return stat.S_IFMT(path.stat().st_mode)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None
+        raise MissingFileError.of("a path cannot be read", path, error, fixes=_PERMISSIONS) from error
 
 
 def _checked_size(status: os.stat_result, most: int) -> int:

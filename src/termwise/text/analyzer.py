@@ -14,6 +14,9 @@ import numpy.typing as npt
 from termwise.display.safe_text import settings_differences
 from termwise.text.vocabulary import Vocabulary
 
+MAX_ANALYZER_FILE = 1 << 27
+"""Largest length of a file of an analyzer in bytes."""
+
 
 @dataclass(frozen=True)
 class Analysis:

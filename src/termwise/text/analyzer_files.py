@@ -23,10 +23,7 @@ from termwise.storage.manifest_json import (
     expect_text,
 )
 from termwise.storage.model_folder import ModelFolders
-from termwise.text.analyzer import Analyzer, AnalyzerSpec
-
-MAX_ANALYZER_FILE = 1 << 27
-"""Largest length of a file of an analyzer in bytes."""
+from termwise.text.analyzer import MAX_ANALYZER_FILE, Analyzer, AnalyzerSpec
 
 _Analyzer = TypeVar("_Analyzer", bound=Analyzer)
 

@@ -23,10 +23,10 @@ from termwise.errors import (
     DataError,
     DuplicateIdError,
     MalformedRecordError,
-    MissingFileError,
     ParameterError,
 )
-from termwise.text.analyzer import Analysis, AnalyzerSpec
+from termwise.storage.safe_read import read_input
+from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, AnalyzerSpec
 from termwise.text.characters import without_surrogates
 from termwise.text.vocabulary import Vocabulary
 
@@ -124,14 +124,12 @@ class WordPieceAnalyzer:
         """
         path = Path(path)
         kind = _TOKENIZER_JSON if path.suffix == ".json" else _VOCAB_TXT
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise MissingFileError(
-                f"the {'tokenizer' if kind == _TOKENIZER_JSON else 'vocabulary'} cannot be read",
-                facts=[("file", path), ("reason", error.strerror or error), ("analyzer", name)],
-                fixes=[f"name an existing file: {name}:PATH/{_TOKENIZER_JSON} or {name}:PATH/{_VOCAB_TXT}"],
-            ) from error
+        data = read_input(
+            path,
+            MAX_ANALYZER_FILE,
+            f"the {'tokenizer' if kind == _TOKENIZER_JSON else 'vocabulary'} cannot be read",
+            fixes=[f"name an existing file: {name}:PATH/{_TOKENIZER_JSON} or {name}:PATH/{_VOCAB_TXT}"],
+        )
         try:
             return cls(AnalyzerSpec(name, {}, {kind: data}))
         except DataError as error:

@@ -80,3 +80,10 @@ def test_the_model_reads_its_file(tmp_path: Path) -> None:
     assert VectorModel(query="idf", idf=str(path)).term_weights(vocabulary).tolist() == [1.0, 5.0]
     strict = VectorModel(query="idf", idf=str(path), idf_missing=0)
     assert strict.term_weights(vocabulary).tolist() == [0.0, 5.0]
+
+
+def test_a_json_file_is_a_regular_file(tmp_path: Path) -> None:
+    path = tmp_path / "idf.json"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(MissingFileError, match="a regular file"):
+        read_token_weights(path)

@@ -1,5 +1,6 @@
 import importlib.util
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -272,3 +273,15 @@ def test_another_shipped_vocabulary_is_refused():
         MalformedRecordError, match="differs from the vocabulary that the analyzer was made with"
     ):
         analyzer_from_spec(AnalyzerSpec("wordpiece", options))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_vocabulary_is_a_regular_file(tmp_path, kind):
+    path = tmp_path / "vocab.txt"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(MissingFileError, match="a regular file") as caught:
+        make_analyzer(f"wordpiece:{path}")
+    assert dict(caught.value.facts)["file"] == path
