@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numpy.typing as npt
@@ -23,8 +23,8 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     """Compile a kernel: cached on disk, without the GIL, without fast-math, without parallel loops.
 
     Strict arithmetic in a fixed order gives the same bits on every machine. If neither the package nor the cache folder
-    of the user can be written, each process compiles the kernels itself. Processes may compile at the same time; see
-    `use_unique_names`.
+    of the user can be written, or the disk is full, each process compiles the kernels itself. Processes may compile at
+    the same time; see `use_unique_names`.
     """
     from numba import njit
 
@@ -36,6 +36,7 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     else:
         if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT=1, it is the function itself
             use_unique_names(made._cache._cache_file)
+            made._cache._guard_against_spurious_io_errors = partial(suppress, OSError)
     return cast(Callable[Parameters, Result], made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,18 @@ def test_the_callback_runs_once_and_not_for_cached_kernels(
         compiled(kernel)(1)
     first(1j)
     assert told == ["first"]
+
+
+def test_a_cache_that_cannot_be_written_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+
+    @compiled
+    def kernel(number: int) -> int:
+        return number + 1
+
+    assert kernel(1) == 2
