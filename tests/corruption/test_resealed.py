@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from termwise import Document, Searcher, build_index
 from termwise.errors import CorruptIndexError, DataError, IndexFormatError
 from termwise.index import Index, verify
 
@@ -182,3 +183,39 @@ def test_file_names_outside_the_folder(impacts: Path, reseal: ModuleType, tmp_pa
             Index.open(impacts)
         assert isinstance(caught.value, DataError)
         assert dict(caught.value.facts)["file"] == impacts / "manifest.json"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": 0},
+        {"model": None},
+        {"model": {"name": "bm25", "parameters": 0}},
+        {"parts": 0},
+        {"parts": [{"model": {}}]},
+        {"query": {"weighting": -1}},
+        {"query": {"weighting": "idf"}},
+        {"options": {"tokenizer": []}},
+        {"options": {"tokenizer": 2**63}},
+        {"options": {"steps": ["lower-case", True]}},
+        {"options": {"steps": 5}},
+        {"options": {}, "name": "wordpiece"},
+        {"options": {"vocabulary": "bert-base-uncased", "cleaning": ""}, "name": "wordpiece-clean"},
+    ],
+)
+def test_a_description_with_wrong_types_is_damage(
+    tmp_path: Path, reseal: ModuleType, change: dict[str, Any]
+) -> None:
+    build_index([Document("a", "merge lists")], tmp_path / "i.tw")
+    body = reseal.read_manifest(tmp_path / "i.tw")
+    analyzer = body["encoder"]["analyzer"]
+    if "options" in change:
+        options = change["options"]
+        kept = {**analyzer["options"], **options} if options and "name" not in change else options
+        analyzer.update(options=kept, name=change.get("name", analyzer["name"]))
+    else:
+        body["encoder"].update(change)
+    reseal.write_manifest(tmp_path / "i.tw", body)
+    with pytest.raises(CorruptIndexError) as caught:
+        Searcher.open(tmp_path / "i.tw")
+    assert str(tmp_path / "i.tw") in str(caught.value)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from termwise.display.safe_text import short_digest
-from termwise.errors import CorruptIndexError, UnknownNameError, VocabularyMismatchError
+from termwise.errors import (
+    CorruptIndexError,
+    ParameterError,
+    UnknownNameError,
+    UsageError,
+    VocabularyMismatchError,
+    WeightError,
+)
 from termwise.index import Index
+from termwise.models.base import QueryWeighting
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec
 from termwise.weights import TermWeights
@@ -140,7 +148,10 @@ def analyzer_of(index: Index) -> Analyzer:
         raise _unreadable(index, "analyzer", described)
     files = {name: index.attachment(name) for name in described["files"]}
     spec = AnalyzerSpec(described["name"], described["options"], files)
-    analyzer = analyzer_from_spec(spec)
+    try:
+        analyzer = analyzer_from_spec(spec)
+    except UsageError as error:
+        raise _unreadable(index, "analyzer", error.message) from error
     if analyzer.spec.fingerprint != described["fingerprint"]:
         built, current = spec.differences(analyzer.spec)
         raise VocabularyMismatchError(
@@ -159,9 +170,11 @@ def query_encoder_of(index: Index) -> QueryEncoder:
     """Make the query encoder of an index from its description."""
     weighting = query_weighting_of(index)
     term_weights = index.query_weights if weighting == "idf" else None
-    return CountQueryEncoder(
-        analyzer_of(index), index.vocabulary, weighting=weighting, term_weights=term_weights
-    )
+    analyzer = analyzer_of(index)
+    try:
+        return CountQueryEncoder(analyzer, index.vocabulary, weighting=weighting, term_weights=term_weights)
+    except (ParameterError, WeightError) as error:
+        raise _unreadable(index, "query", error.message) from error
 
 
 def query_weighting_of(index: Index) -> Any:
@@ -169,7 +182,10 @@ def query_weighting_of(index: Index) -> Any:
     query = index.manifest.encoder.get("query", {})
     if not isinstance(query, Mapping):
         raise _unreadable(index, "query", query)
-    return query.get("weighting", "counts")
+    weighting = query.get("weighting", "counts")
+    if weighting not in get_args(QueryWeighting):
+        raise _unreadable(index, "query", query)
+    return weighting
 
 
 def _describes_analyzer(described: object) -> bool:

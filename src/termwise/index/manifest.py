@@ -19,6 +19,7 @@ from termwise.storage.manifest_json import (
     canonical_bytes,
     expect_choice,
     expect_digest,
+    expect_number,
     expect_object,
     expect_objects,
     expect_text,
@@ -249,10 +250,16 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ParameterError
-        If JSON cannot represent it.
+        If JSON cannot represent it, or its model has the wrong type.
     """
     try:
         copy: dict[str, Any] = json.loads(canonical_bytes(dict(description)).decode("utf-8", "surrogatepass"))
+        _check_encoder(copy)
+    except Misfit as misfit:
+        raise ParameterError(
+            "the description of the encoder has a value of the wrong type",
+            facts=[("expected", misfit.expected), ("given", misfit.seen)],
+        ) from None
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(
             "the description of the encoder cannot be written as JSON", facts=[("reason", error)]
@@ -289,6 +296,7 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
         raise Misfit("segments, at least one", body["segments"])
     segments = tuple(_segment(value, f"segments[{i}]") for i, value in enumerate(body["segments"]))
     expect_objects(body, ("encoder", "attachments"))
+    _check_encoder(body["encoder"])
     if not isinstance(body["background"], bool):
         raise Misfit("background as true or false", body["background"])
     if not isinstance(body["written_by"], str):
@@ -310,6 +318,25 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
         version=version,
         written_by=body["written_by"],
     )
+
+
+def _check_encoder(encoder: Mapping[str, Any]) -> None:
+    """Check the types of the model, and of the parts of a fused index, where the description has them."""
+    parts = encoder.get("parts", [])
+    if not isinstance(parts, list):
+        raise Misfit("encoder.parts as an array", type(parts).__name__)
+    described = [("encoder", encoder)]
+    for number, part in enumerate(parts):
+        where = f"encoder.parts[{number}]"
+        if not isinstance(part, dict) or not {"model", "weight"} <= part.keys():
+            raise Misfit(f"{where} as an object with model and weight", type(part).__name__)
+        expect_number(part["weight"], f"{where}.weight", -math.inf, math.inf)
+        described.append((where, part))
+    for where, body in described:
+        model = body.get("model", {})
+        if not isinstance(model, dict):
+            raise Misfit(f"{where}.model as an object", type(model).__name__)
+        expect_objects({"parameters": {}, **model}, ("parameters",), f"{where}.model.")
 
 
 def _segment(value: object, where: str) -> SegmentRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
@@ -173,13 +174,15 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())
         return CleanedAnalyzer(spec) if spec.name == CLEANED else WordPieceAnalyzer(spec)
     tokenizers = {tokenizer.name: tokenizer for tokenizer, _ in _WORDS.values()}
-    if options["tokenizer"] not in tokenizers:
-        raise UnknownNameError.of("word tokenizer", str(options["tokenizer"]), tokenizers)
+    tokenizer, steps = str(options["tokenizer"]), options.get("steps", [])
+    if tokenizer not in tokenizers:
+        raise UnknownNameError.of("word tokenizer", tokenizer, tokenizers)
+    if not isinstance(steps, list | tuple):
+        raise ParameterError("the steps of an analyzer are a list", facts=[("steps", shown(steps))])
     if options.get("unicode") != UNICODE_VERSION:
         raise VocabularyMismatchError(
             "the analyzer was made for another version of Unicode",
             facts=[("analyzer", spec.name), ("made for", options.get("unicode")), ("here", UNICODE_VERSION)],
             fixes=["build the index again with this version of termwise"],
         )
-    steps = [step_named(str(step)) for step in options.get("steps", ())]
-    return WordAnalyzer(spec.name, tokenizers[options["tokenizer"]], steps)
+    return WordAnalyzer(spec.name, tokenizers[tokenizer], [step_named(str(step)) for step in steps])
