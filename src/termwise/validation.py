@@ -20,6 +20,10 @@ MOST_MEMORY = 2**62
 """Upper bound for bytes of memory, for computations in 64 bits."""
 
 
+MOST_STARTS = 1000
+"""Upper bound for the number of starts of coordinate ascent."""
+
+
 def wrong(name: str, value: object, expected: str) -> ParameterError:
     """Build the error for an argument with a wrong value.
 

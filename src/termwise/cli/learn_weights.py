@@ -20,7 +20,8 @@ from termwise.cli.fusion_options import (
 )
 from termwise.cli.judged import read_runs
 from termwise.cli.options import JsonFlag, argument, option, refuse_options
-from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
+from termwise.cli.terminal import note, print_json, print_text, progress_bar, refuse_overwriting
+from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion
@@ -55,6 +56,7 @@ def command(
             "--starts N",
             "Number of starts of ascent: more take longer and may find better weights.  [default: 5]",
             min=1,
+            max=MOST_STARTS,
         ),
     ] = None,
     output: Annotated[
@@ -99,7 +101,7 @@ def command(
     if as_json:
         print_json({"weights_file": None if output is None else str(output), "fusion": fusion.to_dict()})
     else:
-        print(learned_text(fusion))
+        print_text(learned_text(fusion))
     if output is not None:
         note(f"{output}: written")
 

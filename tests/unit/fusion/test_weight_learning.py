@@ -289,7 +289,9 @@ def test_small_weights_change_their_sign():
     assert fusion.learned.value > max(fusion.learned.alone) + 0.3
 
 
-@pytest.mark.parametrize("options", [{"restarts": 0}, {"restarts": 2.0}, {"seed": -1}, {"restarts": True}])
+@pytest.mark.parametrize(
+    "options", [{"restarts": 0}, {"restarts": 10**20}, {"restarts": 2.0}, {"seed": -1}, {"restarts": True}]
+)
 def test_starts_are_counted(options):
     with pytest.raises(ParameterError, match=next(iter(options))):
         learn(*separate(0), method="ascent", missing="drop", **options)
