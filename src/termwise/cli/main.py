@@ -12,7 +12,7 @@ import signal
 import sys
 import traceback
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -116,6 +116,8 @@ def run(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except SystemExit as exit_:  # raised by typer, also for wrong usage (2) and Ctrl-C (130)
         return _flushed(exit_.code)
+    except KeyboardInterrupt:  # before typer handles it
+        return 130
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
         print(legible(f"termwise: system error: {where}{error.strerror or error}"), file=sys.stderr)
@@ -154,8 +156,18 @@ def _terminated(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
+class _Stderr(io.FileIO):
+    """Standard error that drops what it cannot write, so that a full disk does not change the exit status."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(data)
+
+
 def script() -> None:
-    """Entry point of the installed command.
+    """Run the command line as a program.
 
     A closed pipe, as in ``termwise search ... | head``, ends the program silently. A terminal that cannot show a
     character shows a question mark instead.
@@ -165,6 +177,11 @@ def script() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    if sys.stderr is sys.__stderr__:
+        buffer = io.BufferedWriter(_Stderr(sys.stderr.fileno(), "wb", closefd=False))
+        sys.stderr = io.TextIOWrapper(
+            buffer, encoding=sys.stderr.encoding, errors=sys.stderr.errors, line_buffering=True
+        )
     signal.signal(signal.SIGTERM, _terminated)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from numba import config
 
+import termwise
 from termwise import Ranking, Run, __version__, write_run
 from termwise.cli.main import run
 from termwise.index import IndexWriter
@@ -560,6 +561,32 @@ def test_interruption_exits_with_130(monkeypatch, index):
 
     monkeypatch.setattr("termwise.search.searcher.Searcher.open", interrupted)
     assert run(["search", "i.tw", "x"]) == 130
+
+
+@pytest.mark.parametrize("module", ["termwise.cli.main", "numpy"])
+def test_interruption_of_the_imports_is_silent(place, module):
+    (place / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+    )
+    paths = os.pathsep.join([str(place), str(Path(termwise.__file__).parents[1])])
+    program = [sys.executable, "-m", "termwise", "--version"]
+    done = subprocess.run(program, capture_output=True, check=False, env={**os.environ, "PYTHONPATH": paths})
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["verify", "i.tw"], 0), (["verify", "--no-such"], 2), (["verify", "nowhere"], 3)],
+)
+def test_a_full_stderr_does_not_change_the_exit_status(index, arguments, status):
+    program = ["-c", "from termwise.__main__ import script; script()", *arguments]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, *program], stdout=subprocess.DEVNULL, stderr=full, check=False)
+    assert done.returncode == status
 
 
 def test_a_closed_pipe_ends_the_program(index):
