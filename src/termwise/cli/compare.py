@@ -19,7 +19,7 @@ from termwise.cli.options import (
     choice,
     option,
 )
-from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
+from termwise.cli.terminal import note, print_json_text, print_text, refuse_overwriting, write_text
 from termwise.errors import UsageError
 
 
@@ -111,7 +111,7 @@ def command(
         if (too_few := too_few_resamples(comparison, criterion)) is not None:
             note(too_few)
     else:
-        print(comparison_text(comparison, criterion=criterion))
+        print_text(comparison_text(comparison, criterion=criterion))
     for path in (html, latex, csv):
         if path is not None:
             note(f"{path}: written")

@@ -23,7 +23,7 @@ from termwise.cli.options import (
     option,
     parsed_shard,
 )
-from termwise.cli.terminal import note, print_json, progress_bar, stdout
+from termwise.cli.terminal import note, print_json, print_text, progress_bar
 
 
 def command(
@@ -87,10 +87,9 @@ def command(
             }
         )
         return
-    stdout().print(
+    print_text(
         f"{encoding}: {done.share:,} of {done.blocks:,} blocks belong to this shard, {done.left:,} remain in all, "
-        f"{seconds:.1f} s",
-        soft_wrap=True,
+        f"{seconds:.1f} s"
     )
     if done.left == 0:
         same = [f"--set {shlex.quote(pair)}" for pair in settings or ()]

@@ -19,7 +19,7 @@ from termwise.cli.options import (
     choice,
     option,
 )
-from termwise.cli.terminal import note, print_json_text, refuse_overwriting, write_text
+from termwise.cli.terminal import note, print_json_text, print_text, refuse_overwriting, write_text
 
 
 def command(
@@ -53,6 +53,6 @@ def command(
             for line in evaluation.to_json_lines(per_query=per_query):
                 print_json_text(line)
     else:
-        print(evaluation_text(evaluations, per_query=per_query))
+        print_text(evaluation_text(evaluations, per_query=per_query))
     if html is not None:
         note(f"{html}: written")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from termwise.cli.terminal import human_bytes, note, note_line, print_json, stdout
+from termwise.cli.terminal import human_bytes, note, note_line, print_json, print_text
 from termwise.display.safe_text import shown
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -
             }
         )
         return
-    stdout().print(
+    print_text(
         f"{out}: {manifest.documents:,} documents, {manifest.terms:,} terms, "
-        f"{manifest.postings:,} postings, {human_bytes(size)}, {seconds:.1f} s",
-        soft_wrap=True,
+        f"{manifest.postings:,} postings, {human_bytes(size)}, {seconds:.1f} s"
     )
     note(f'next: termwise search {out} "your question" --explain')
 

@@ -24,7 +24,15 @@ from termwise.cli.options import (
     column_separator,
     option,
 )
-from termwise.cli.terminal import note, note_line, print_json, progress_bar, refuse_overwriting, stdout
+from termwise.cli.terminal import (
+    note,
+    note_line,
+    print_json,
+    print_text,
+    progress_bar,
+    refuse_overwriting,
+    stdout,
+)
 from termwise.display.safe_text import legible_line
 from termwise.errors import UsageError
 
@@ -297,7 +305,7 @@ def _answer_file(
         if as_json:
             print_json({"run": str(output), **latency.row()})
         else:
-            print(to_text(latency_table({tag: latency})))
+            print_text(to_text(latency_table({tag: latency})))
     elif as_json:
         print_json({"run": str(output), "queries": len(timed.run), "seconds": round(seconds, 3)})
     note(f"{output}: {len(timed.run):,} queries, {seconds:.1f} s")

@@ -37,6 +37,11 @@ def stdout() -> Console:
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+def print_text(text: str) -> None:
+    """Print a result on stdout as plain text; control characters are replaced."""
+    print(legible(text))
+
+
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Characters that JSON allows and that change the display of a terminal: DEL, C1 controls, bidirectional controls."""
 

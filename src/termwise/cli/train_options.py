@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from termwise.cli.options import available_processors, option
-from termwise.cli.terminal import note, note_line, print_json, progress_bar, stdout
+from termwise.cli.terminal import note, note_line, print_json, print_text, progress_bar
 
 Data = Annotated[
     list[str],
@@ -61,5 +61,5 @@ def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_j
         note(result)
         print_json(facts)
     else:
-        stdout().print(result, soft_wrap=True)
+        print_text(result)
         note(f"next: termwise {next_command}")

@@ -16,7 +16,7 @@ from termwise.cli.options import (
     model_settings,
     option,
 )
-from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
+from termwise.cli.terminal import note, print_json, print_text, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import opened_scorer, table_places
 from termwise.errors import ParameterError, UsageError
 from termwise.progress import Progress
@@ -107,7 +107,7 @@ def command(
     if as_json:
         print_json({"file": None if output is None else str(output), **tuning.to_dict()})
     else:
-        print(_text(tuning))
+        print_text(_text(tuning))
     if output is not None:
         note(f"{output}: written")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from termwise.cli.options import IndexFolder, JsonFlag
-from termwise.cli.terminal import print_json, progress_bar
+from termwise.cli.terminal import print_json, print_text, progress_bar
 from termwise.errors import CheckFailedError
 
 
@@ -18,7 +18,7 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"index": str(folder), "intact": not damages, "damages": [asdict(d) for d in damages]})
     elif not damages:
-        print(f"{folder}: intact")
+        print_text(f"{folder}: intact")
     if damages:
         raise CheckFailedError(
             "the index is damaged",

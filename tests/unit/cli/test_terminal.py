@@ -96,3 +96,8 @@ def test_json_escapes_control_characters(capsys, character):
     printed = capsys.readouterr().out
     assert character not in printed
     assert json.loads(printed) == {"title": f"a{character}b"}
+
+
+def test_results_send_no_commands_to_the_terminal(capsys):
+    terminal.print_text("\x1b[2Jrun.tw: intact\nsecond line")
+    assert capsys.readouterr().out == "�[2Jrun.tw: intact\nsecond line\n"
