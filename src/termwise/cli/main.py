@@ -177,10 +177,11 @@ def script() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    if sys.stderr is sys.__stderr__:
-        buffer = io.BufferedWriter(_Stderr(sys.stderr.fileno(), "wb", closefd=False))
+    stderr = sys.__stderr__
+    if stderr is not None and sys.stderr is stderr:
+        buffer = io.BufferedWriter(_Stderr(stderr.fileno(), "wb", closefd=False))
         sys.stderr = io.TextIOWrapper(
-            buffer, encoding=sys.stderr.encoding, errors=sys.stderr.errors, line_buffering=True
+            buffer, encoding=stderr.encoding, errors=stderr.errors, line_buffering=True
         )
     signal.signal(signal.SIGTERM, _terminated)
     if isinstance(sys.stdout, io.TextIOWrapper):
