@@ -14,31 +14,7 @@ from typing import TYPE_CHECKING
 
 from termwise.display.html import css_number, render_page
 from termwise.display.safe_text import legible, legible_line
-from termwise.explain.explanation_text import (
-    ORIGINS,
-    UNKNOWN,
-    added_by_model,
-    contributing,
-    decimals_for,
-    decimals_of,
-    example_marks,
-    factor,
-    full_name,
-    hues,
-    in_pieces,
-    label,
-    marks,
-    neighbourhood,
-    number,
-    percent,
-    query_marks,
-    rank_text,
-    remarks,
-    rounding,
-    stem,
-    summands,
-    translation_sources,
-)
+from termwise.explain import explanation_text as wording
 from termwise.explain.snippets import ELLIPSIS, Mark, Piece, cut, passages
 
 if TYPE_CHECKING:
@@ -145,12 +121,12 @@ def explanation_html(explanation: Explanation) -> str:
     True
     """
     text = explanation.text
-    positions = contributing(explanation)
-    coloured = hues(explanation, positions)
+    positions = wording.contributing(explanation)
+    coloured = wording.hues(explanation, positions)
     colours = [coloured.get(position, -1) + 1 for position in range(len(explanation.contributions))]
-    parts = [] if text is None else _text(text, marks(explanation))
+    parts = [] if text is None else _text(text, wording.marks(explanation))
     example = explanation.example
-    example_parts = [] if example is None else _text(explanation.query, example_marks(explanation))
+    example_parts = [] if example is None else _text(explanation.query, wording.example_marks(explanation))
     marked = {piece.term for part in parts for piece in part}
     listed = _TERMS if example is None else _TERMS_OF_EXAMPLE
     terms = _terms(explanation, positions, colours, marked)
@@ -161,15 +137,15 @@ def explanation_html(explanation: Explanation) -> str:
         title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(example or explanation.query))}",
         doc_id=legible_line(explanation.doc_id),
         example=None if example is None else legible_line(example),
-        example_texts=_pieces(example_parts, colours, added_by_model(explanation)),
+        example_texts=_pieces(example_parts, colours, wording.added_by_model(explanation)),
         query=[] if example is not None else _query(explanation, query, colours),
         query_size="long"
         if len(query) > _SCROLLED_QUERY
         else "medium"
         if len(query) > _SMALLER_QUERY
         else "",
-        remarks=remarks(explanation),
-        rank=rank_text(explanation),
+        remarks=wording.remarks(explanation),
+        rank=wording.rank_text(explanation),
         total=_total(explanation, positions, terms, listed),
         shown_terms=terms[:listed],
         further_terms=terms[listed:],
@@ -181,7 +157,7 @@ def explanation_html(explanation: Explanation) -> str:
         scrolled=max(_characters(parts), _characters(example_parts)) > _SCROLLED_TEXT,
         example_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
-        pieces=in_pieces(explanation),
+        pieces=wording.in_pieces(explanation),
         exact=all(part.origin in ("exact", "absent", "background") for part in explanation.contributions),
     )
 
@@ -193,11 +169,11 @@ def _terms(
     explanation: Explanation, positions: Sequence[int], colours: Sequence[int], marked: Container[int | None]
 ) -> list[_Term]:
     contributions, query = explanation.contributions, explanation.query
-    decimals = decimals_of(explanation)
-    weight_decimals = decimals_for(contributions[position].weight for position in positions)
+    decimals = wording.decimals_of(explanation)
+    weight_decimals = wording.decimals_for(contributions[position].weight for position in positions)
     scores = [contributions[position].score for position in positions]
     whole, longest = sum(max(0.0, score) for score in scores), max(scores, default=0.0)
-    sources = {source.position: source for source in translation_sources(explanation)}
+    sources = {source.position: source for source in wording.translation_sources(explanation)}
     terms = []
     for position in positions:
         part, made = contributions[position], sources.get(position)
@@ -206,16 +182,18 @@ def _terms(
             _Term(
                 position=position + 1,
                 hue=colours[position],
-                name=label(part, query),
-                stem=stem(part, query),
-                full_name=full_name(part, query),
-                origin=ORIGINS[part.origin],
-                product=f"{factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
+                name=wording.label(part, query),
+                stem=wording.stem(part, query),
+                full_name=wording.full_name(part, query),
+                origin=wording.ORIGINS[part.origin],
+                product=f"{wording.factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
                 width=css_number(100 * part.score / longest if longest > 0 else 0.0),
                 occurrences=None if without_count else len(part.spans),
-                made=() if made is None else tuple((word, percent(share)) for word, share in made.parts),
+                made=()
+                if made is None
+                else tuple((word, wording.percent(share)) for word, share in made.parts),
                 made_more=0 if made is None else made.more,
                 in_page=position in marked,
             )
@@ -227,9 +205,9 @@ def _total(
     explanation: Explanation, positions: Sequence[int], terms: Sequence[_Term], listed: int
 ) -> dict[str, object]:
     """Return bar, formula and last rows of the table of the score."""
-    constant, decimals = explanation.constant, decimals_of(explanation)
+    constant, decimals = explanation.constant, wording.decimals_of(explanation)
     scores = [explanation.contributions[position].score for position in positions]
-    lacking = rounding([constant, *scores], explanation.score, decimals)
+    lacking = wording.rounding([constant, *scores], explanation.score, decimals)
     return {
         "segments": list(_segments(scores, terms, decimals)),
         "formula": list(_formula(explanation, positions, terms, decimals)),
@@ -263,7 +241,9 @@ def _formula(
 ) -> Iterable[_Part]:
     by_position = dict(zip(positions, terms, strict=True))
     most = len(positions) if len(positions) <= _FORMULA_TERMS + 1 else _FORMULA_TERMS
-    for number_, (name, value, position) in enumerate(summands(explanation, positions, most, decimals)):
+    for number_, (name, value, position) in enumerate(
+        wording.summands(explanation, positions, most, decimals)
+    ):
         if number_ == 0:
             yield _Part("", _typeset(value, decimals if value else 0), name, 0, 0)
             continue
@@ -275,8 +255,8 @@ def _formula(
 def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
     if not explanation.competitors:
         return []
-    rows = neighbourhood(explanation)
-    decimals = decimals_for(score for _, _, score in rows)
+    rows = wording.neighbourhood(explanation)
+    decimals = wording.decimals_for(score for _, _, score in rows)
     longest = max(score - explanation.constant for _, _, score in rows)
     neighbours: list[dict[str, object]] = []
     for rank, name, score in rows:
@@ -341,10 +321,10 @@ def _pieces(
 
 def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list[_Piece]:
     pieces = []
-    for text, _, term in cut(query, query_marks(explanation)):
+    for text, _, term in cut(query, wording.query_marks(explanation)):
         if term is None:
             pieces.append(_Piece(text))
-        elif term == UNKNOWN:
+        elif term == wording.UNKNOWN:
             pieces.append(_Piece(text, "unknown"))
         else:
             kind = "absent" if explanation.contributions[term].score == 0 else "term"
@@ -360,10 +340,10 @@ def _short(name: str) -> str:
 
 
 def _typeset(value: float, decimals: int, *, signed: bool = False) -> str:
-    written = number(value, decimals)
+    written = wording.number(value, decimals)
     plus = "+" if signed and float(written) > 0 else ""
     return plus + written.replace("-", "−")
 
 
 def _percent(part: float, whole: float) -> str:
-    return percent(part / whole if whole > 0 else 0.0)
+    return wording.percent(part / whole if whole > 0 else 0.0)

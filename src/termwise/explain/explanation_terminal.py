@@ -13,29 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
+from termwise.explain import explanation_text as wording
 from termwise.explain.explanation import Explanation
-from termwise.explain.explanation_text import (
-    UNKNOWN,
-    added_by_model,
-    contributing,
-    decimals_for,
-    decimals_of,
-    example_marks,
-    factor,
-    full_name,
-    in_pieces,
-    label,
-    marks,
-    neighbourhood,
-    number,
-    percent,
-    query_marks,
-    rank_text,
-    remarks,
-    stem,
-    summands,
-    translation_sources,
-)
 from termwise.explain.snippets import Mark, cut, passages, snippet
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, joined, marked_text, trimmed_lines
 
@@ -109,7 +88,7 @@ class _ExplanationView:
         columns = min(self.width or options.max_width, options.max_width)
         plain = is_plain(console)
         parts = self._head(columns, plain)
-        if self.explanation.constant != 0 or contributing(self.explanation):
+        if self.explanation.constant != 0 or wording.contributing(self.explanation):
             parts += [Text(), indented(_table(self._rows(), columns - 2))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(indented, notes)]
@@ -122,8 +101,10 @@ class _ExplanationView:
 
     def _head(self, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation
-        score = Text.assemble("score ", (number(explanation.score, decimals_of(explanation)), "bold"))
-        if rank := rank_text(explanation):
+        score = Text.assemble(
+            "score ", (wording.number(explanation.score, wording.decimals_of(explanation)), "bold")
+        )
+        if rank := wording.rank_text(explanation):
             score.append(f" · {rank}")
         if explanation.example is None:
             query = Text("query ") + _query(explanation, 3 * columns, plain)
@@ -135,46 +116,46 @@ class _ExplanationView:
         """Return the rows of the sum: parts, rounding difference, and score."""
         explanation = self.explanation
         contributions = explanation.contributions
-        decimals = decimals_of(explanation)
+        decimals = wording.decimals_of(explanation)
         colours = colours_of(explanation)
-        positions = contributing(explanation)
-        weight_decimals = decimals_for(contributions[position].weight for position in positions)
+        positions = wording.contributing(explanation)
+        weight_decimals = wording.decimals_for(contributions[position].weight for position in positions)
         rows = []
         most = len(positions) if self.full else TERMS
-        for title, value, position in summands(explanation, positions, most, decimals):
+        for title, value, position in wording.summands(explanation, positions, most, decimals):
             if position is None:
                 if title != "constant" or value != 0:
                     style = "dim" if title == "rounding" else ""
                     share = None if title in ("constant", "rounding") else max(0.0, value)
-                    rows.append(_Row(Text(title), number(value, decimals), share=share, style=style))
+                    rows.append(_Row(Text(title), wording.number(value, decimals), share=share, style=style))
                 continue
             part = contributions[position]
-            name = Text(label(part, explanation.query), colours[position])
-            if term := stem(part, explanation.query):
+            name = Text(wording.label(part, explanation.query), colours[position])
+            if term := wording.stem(part, explanation.query):
                 name.append(f" ({term})", "dim")
             rows.append(
                 _Row(
                     name,
-                    number(value, decimals),
+                    wording.number(value, decimals),
                     share=max(0.0, value),
                     colour=colours[position],
                     origin="not known" if part.origin == "unknown" else part.origin,
-                    product=f"{factor(part.query_weight)} × {number(part.weight, weight_decimals)}",
+                    product=f"{wording.factor(part.query_weight)} × {wording.number(part.weight, weight_decimals)}",
                     occurrences=f"{len(part.spans):,}×" if part.spans else "–",
                 )
             )
-        rows.append(_Row(Text("score"), number(explanation.score, decimals), style="bold"))
+        rows.append(_Row(Text("score"), wording.number(explanation.score, decimals), style="bold"))
         return rows
 
     def _translation_sources(self) -> Iterable[Text]:
         """Yield one line per translated term with its source words."""
         colours = colours_of(self.explanation)
-        for term in translation_sources(self.explanation)[: None if self.full else TERMS]:
+        for term in wording.translation_sources(self.explanation)[: None if self.full else TERMS]:
             part = self.explanation.contributions[term.position]
-            words = ", ".join(f"{word} {percent(share)}" for word, share in term.parts)
+            words = ", ".join(f"{word} {wording.percent(share)}" for word, share in term.parts)
             more = f", {term.more:,} more" if term.more else ""
             yield Text.assemble(
-                (full_name(part, self.explanation.query), colours[term.position]), " ← ", words, more
+                (wording.full_name(part, self.explanation.query), colours[term.position]), " ← ", words, more
             )
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
@@ -187,12 +168,14 @@ class _ExplanationView:
             missing = Text("not stored in this index; build it with store_text=True to see the matches")
             document: list[Text] = [missing]
         else:
-            document = self._passages(console, explanation.text, marks(explanation), width, lines, plain)
+            document = self._passages(
+                console, explanation.text, wording.marks(explanation), width, lines, plain
+            )
         if explanation.example is None:
             return [heading, *map(indented, document)]
-        added = added_by_model(explanation)
+        added = wording.added_by_model(explanation)
         example = self._passages(
-            console, explanation.query, example_marks(explanation), width, lines, plain, added
+            console, explanation.query, wording.example_marks(explanation), width, lines, plain, added
         )
         names = [legible_line(explanation.example), legible_line(explanation.doc_id)]
         if not side_by_side:
@@ -238,8 +221,8 @@ class _ExplanationView:
         return parts
 
     def _competitors(self) -> Table:
-        rows = neighbourhood(self.explanation)
-        decimals = decimals_for(score for _, _, score in rows)
+        rows = wording.neighbourhood(self.explanation)
+        decimals = wording.decimals_for(score for _, _, score in rows)
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(justify="right", no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
@@ -247,7 +230,7 @@ class _ExplanationView:
         for rank, name, score in rows:
             explained = rank == self.explanation.rank
             style, name = ("bold", f"{name} ◂") if explained else ("", name)
-            table.add_row(f"{rank:,}", number(score, decimals), name, style=style)
+            table.add_row(f"{rank:,}", wording.number(score, decimals), name, style=style)
         return table
 
 
@@ -311,17 +294,17 @@ def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) ->
         return Text()
     halves = round(2 * width * part / max(parts))
     drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
-    return Text.assemble((drawn, colour), f" {percent(part / sum(parts)):>4}")
+    return Text.assemble((drawn, colour), f" {wording.percent(part / sum(parts)):>4}")
 
 
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:
     colours = colours_of(explanation)
     text = Text()
-    pieces = snippet(legible(explanation.query), query_marks(explanation), width)
+    pieces = snippet(legible(explanation.query), wording.query_marks(explanation), width)
     for piece in joined(pieces) if plain else pieces:
         if piece.term is None:
             text.append(piece.text, "dim")
-        elif piece.term == UNKNOWN:
+        elif piece.term == wording.UNKNOWN:
             text.append(piece.text, "dim strike")
         elif explanation.contributions[piece.term].score == 0:
             text.append(piece.text, "dim")
@@ -331,8 +314,8 @@ def _query(explanation: Explanation, width: int, plain: bool) -> Text:
 
 
 def _remarks(explanation: Explanation) -> Iterable[Text]:
-    for remark in remarks(explanation, words=_WORDS):
+    for remark in wording.remarks(explanation, words=_WORDS):
         more = [f"and {remark.more:,} more"] if remark.more else []
         yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join([*remark.words, *more]))
-    if in_pieces(explanation):
+    if wording.in_pieces(explanation):
         yield Text("##: a piece that continues a word", "dim")

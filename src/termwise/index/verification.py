@@ -101,8 +101,9 @@ def _check_file(folder: Path, record: IndexFile) -> list[Damage]:
         return []
     damages = []
     if path.suffix == ".tw":
+        kind = record.name.split("-")[0]
         try:
-            container = Container(path, _kind(record), record.length)
+            container = Container(path, "views" if kind == "segment" else kind, record.length)
         except DataError as error:
             damages.append(_damage(error, record.name))
         else:
@@ -111,11 +112,6 @@ def _check_file(folder: Path, record: IndexFile) -> list[Damage]:
                 for name, offset in container.damaged_sections()
             ]
     return damages or [Damage(record.name, None, "the file does not match its SHA-256")]
-
-
-def _kind(record: IndexFile) -> str:
-    kind = record.name.split("-")[0]
-    return "views" if kind == "segment" else kind
 
 
 def _check_structure(index: Index) -> Iterator[Damage]:

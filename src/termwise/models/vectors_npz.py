@@ -111,17 +111,7 @@ class CsrVectors:
         return len(self.doc_ids)
 
     def batches(self, *, rows: int = 4096) -> Iterator[VectorBatch]:
-        """Yield the documents in row order.
-
-        Parameters
-        ----------
-        rows : int, optional
-            Largest number of documents in a batch; a batch also ends at about a million weights.
-
-        Yields
-        ------
-        VectorBatch
-            Identifiers and weights of consecutive documents; the texts are None.
+        """Yield the documents in row order, without texts; see `JsonVectors.batches`.
 
         Raises
         ------

@@ -10,22 +10,7 @@ from typing import Any, Literal
 
 from termwise.display.html import render_page
 from termwise.evaluate.formats import UNDEFINED, format_value
-from termwise.probes.report.tables import (
-    DEVIATION,
-    HEADING,
-    NOT_SIGNIFICANT,
-    Row,
-    by_rankers,
-    expected_score,
-    facts_of,
-    sections,
-    seeds_of,
-    shortfalls,
-    signed,
-    significant,
-    threshold,
-    tone,
-)
+from termwise.probes.report import tables
 
 TERMS = 10
 """Number of shown terms of a sample, those whose contributions differ most."""
@@ -102,35 +87,35 @@ def report_html(report: Mapping[str, Any]) -> str:
             "title": title,
             "probes": [_probe(row, f"p{number}-{position}", strokes) for position, row in enumerate(rows)],
         }
-        for number, (title, rows) in enumerate(sections(report))
+        for number, (title, rows) in enumerate(tables.sections(report))
     ]
     anchors = {probe["name"]: probe["anchor"] for section in numbered for probe in section["probes"]}
     return render_page(
         "termwise.probes.report",
         "probes.html.j2",
-        heading=HEADING,
+        heading=tables.HEADING,
         scorers=[
             stroke
             | {
-                "threshold": threshold(scorer["reading"]),
+                "threshold": tables.threshold(scorer["reading"]),
                 "plotted": bool(scorer["gaps"]),
                 "skipped": "; ".join(f"{probe}: {reason}" for probe, reason in scorer["skipped"].items()),
             }
             for stroke, scorer in zip(strokes, report["scorers"], strict=True)
         ],
-        facts=facts_of(report),
+        facts=tables.facts_of(report),
         sections=numbered,
         shortfalls=list(_shortfalls(report, anchors)),
         comparisons=list(_comparisons(report, anchors)),
-        seeds=[(f"m{position}", seeds) for position, seeds in enumerate(seeds_of(report))],
-        deviation=DEVIATION,
-        not_significant=NOT_SIGNIFICANT,
+        seeds=[(f"m{position}", seeds) for position, seeds in enumerate(tables.seeds_of(report))],
+        deviation=tables.DEVIATION,
+        not_significant=tables.NOT_SIGNIFICANT,
         samples=f"{sum(probe['samples'] for probe in report['probes']):,}",
         frame=(_LEFT, _TOP, _WIDTH, _HEIGHT),
     )
 
 
-def _probe(row: Row, anchor: str, strokes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+def _probe(row: tables.Row, anchor: str, strokes: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     probe, symmetric = row.probe, row.probe["symmetric"]
     cells = [cell for cell in row.cells if cell is not None and cell["samples"]]
     return {
@@ -142,7 +127,7 @@ def _probe(row: Row, anchor: str, strokes: Sequence[Mapping[str, str]]) -> dict[
         "samples": f"{probe['samples']:,}",
         "lengths": _lengths(probe["lengths"]),
         "needs": probe["needs"],
-        "expected": expected_score(probe["wanted"]),
+        "expected": tables.expected_score(probe["wanted"]),
         "symmetric": symmetric,
         "cells": [_map_cell(cell, probe) for cell in row.cells],
         "scorers": [cell["scorer"] for cell in cells],
@@ -171,8 +156,8 @@ def _map_cell(cell: Mapping[str, Any] | None, probe: Mapping[str, Any]) -> dict[
         return {"text": UNDEFINED, "colour": "", "strong": False, "faint": True, "title": "no sample"}
     score, symmetric = cell["score"], probe["symmetric"]
     strength = min(1.0, abs(score))
-    base = _TONES[tone(probe["wanted"], score, symmetric=symmetric)]
-    faint = not symmetric and not significant(cell)
+    base = _TONES[tables.tone(probe["wanted"], score, symmetric=symmetric)]
+    faint = not symmetric and not tables.significant(cell)
     text = _score(score, symmetric)
     pairs = "1 pair" if cell["samples"] == 1 else f"{cell['samples']:,} pairs"
     return {
@@ -254,7 +239,7 @@ def _terms(
     rows = [(term, left.get(term, 0.0), right.get(term, 0.0)) for term in {**left, **right}]
     rows = [row for row in rows if row[1] != row[2]]
     for term, one, other in sorted(rows, key=lambda row: (-abs(row[1] - row[2]), row[0]))[:TERMS]:
-        yield term, f"{one:.2f}", f"{other:.2f}", signed(one - other)
+        yield term, f"{one:.2f}", f"{other:.2f}", tables.signed(one - other)
 
 
 _ONE_BLANK = re.compile(r" \S")
@@ -304,13 +289,13 @@ def _shortfalls(
     report: Mapping[str, Any], anchors: Mapping[str, str]
 ) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Yield the rankers with the probes on which they are furthest from the expected score."""
-    for scorer, lines in shortfalls(report).items():
+    for scorer, lines in tables.shortfalls(report).items():
         rows = [
             {
                 "title": one.row.title,
                 "data": one.row.data,
                 "link": anchors[one.row.probe["name"]],
-                "expected": expected_score(one.row.probe["wanted"]),
+                "expected": tables.expected_score(one.row.probe["wanted"]),
                 "score": _score(one.cell["score"], one.row.probe["symmetric"]),
                 "samples": f"{one.cell['samples']:,}",
             }
@@ -323,16 +308,16 @@ def _shortfalls(
 def _comparisons(report: Mapping[str, Any], anchors: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the comparisons of the rankers with the first one, largest differences first."""
     probes = {probe["name"]: probe for probe in report["probes"]}
-    for position, (names, rows) in enumerate(by_rankers(report["comparisons"]).items()):
+    for position, (names, rows) in enumerate(tables.by_rankers(report["comparisons"]).items()):
         titles = {row["probe"]: _title_with_data(probes[row["probe"]]) for row in rows}
         contrasts = [
             {
                 "title": titles[row["probe"]],
                 "link": anchors[row["probe"]],
-                "difference": signed(row["difference"]),
+                "difference": tables.signed(row["difference"]),
                 "interval": _interval(row, symmetric=False),
                 "p": format_value(row["p_holm"], "p"),
-                "significant": significant(row),
+                "significant": tables.significant(row),
             }
             for row in rows
             if row["difference"] or row["low"] is not None
@@ -379,7 +364,7 @@ def _interval(cell: Mapping[str, Any], symmetric: bool) -> str:
 def _score(score: float | None, symmetric: bool) -> str:
     if score is None:
         return UNDEFINED
-    return f"{score:.2f}" if symmetric else signed(score)
+    return f"{score:.2f}" if symmetric else tables.signed(score)
 
 
 def _score_pair(first: float | str, second: float | str) -> tuple[str, str]:

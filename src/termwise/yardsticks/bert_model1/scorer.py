@@ -95,19 +95,10 @@ class BertModel1Scorer:
         return self._network.reading
 
     def score(self, query: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Score each text for the query.
+        """Score each text for the query; see `termwise.scorers.protocol.TextScorer`. Scores are at most 0, in nats.
 
-        Parameters
-        ----------
-        query : str
-            Truncated to `BertModel1Config.query_length` tokens; see `unread`.
-        texts : sequence of str of length n
-            Truncated to `BertModel1Config.document_length` tokens.
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-            At most 0, in nats; larger is better.
+        The query is truncated to `BertModel1Config.query_length` tokens (see `unread`), each text to
+        `BertModel1Config.document_length`.
 
         Raises
         ------
