@@ -15,21 +15,9 @@ from termwise.errors import CheckFailedError, UsageError
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.suites import SUITES, ProbeSelection
 from termwise.probes.data_set_names import data_names
-from termwise.probes.report import Assertion, differences, failed_assertions
+from termwise.probes.report import Assertion, differences, failed_assertions, tables
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
-from termwise.probes.report.tables import (
-    by_rankers,
-    cell_score,
-    expected_score,
-    format_fact,
-    sections,
-    seeds_of,
-    shortfalls,
-    signed,
-    significant,
-    threshold,
-)
 from termwise.scorers import ScoreCache
 
 _FACTS_OF_SCORES = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
@@ -122,7 +110,7 @@ def comparable_scores(report: dict[str, Any], earlier: EarlierReport) -> list[Di
 def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
     """Print a table for each section; rows begin with the name or the title of a probe."""
     console = stdout()
-    for title, rows in sections(report):
+    for title, rows in tables.sections(report):
         scored = [row for row in rows if row.probe["samples"] and any(row.cells)]
         if not scored:
             continue
@@ -138,7 +126,7 @@ def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
             table.add_row(
                 legible_line(row.probe["name"].partition("@")[0] if by_name else row.title),
                 *([legible_line(row.data)] if named else []),
-                *(cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells),
+                *(tables.cell_score(cell, symmetric=row.probe["symmetric"]) for cell in row.cells),
                 f"{row.probe['samples']:,}",
             )
         console.print(legible_line(title), style="italic")
@@ -153,7 +141,8 @@ def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
         why = f": there are no {needs}" if needs else ""
         console.print(f"{have} no pair in these texts{why} ({_few(names, 3)}).", style="dim")
     deltas = ", ".join(
-        f"{legible_line(one['name'])} {legible_line(threshold(one['reading']))}" for one in report["scorers"]
+        f"{legible_line(one['name'])} {legible_line(tables.threshold(one['reading']))}"
+        for one in report["scorers"]
     )
     console.print(
         "+1 means that the ranker always prefers the first text (the text with the quality or the change in the "
@@ -172,20 +161,22 @@ def _few(names: Sequence[str], most: int = 6) -> str:
 
 def _shortfall_lines(report: dict[str, Any]) -> Iterator[str]:
     """Yield for each scorer the scores that are furthest from the expected ones."""
-    for name, several in shortfalls(report).items():
+    for name, several in tables.shortfalls(report).items():
         parts = []
         for one in several:
             probe, score = one.row.probe, one.cell["score"]
-            shown = f"{score:.2f}" if probe["symmetric"] else signed(score)
-            parts.append(f"{probe['name']} {shown} (expected: {expected_score(probe['wanted'])})")
+            shown = f"{score:.2f}" if probe["symmetric"] else tables.signed(score)
+            parts.append(f"{probe['name']} {shown} (expected: {tables.expected_score(probe['wanted'])})")
         if parts:
             yield f"{name} is furthest from the expected score on {_few(parts, 3)}"
 
 
 def _contrast_lines(report: dict[str, Any]) -> Iterator[str]:
     """Yield for each scorer the probes on which it differs most from the first scorer."""
-    for names, rows in by_rankers(report["comparisons"]).items():
-        parts = [f"{one['probe']} {signed(one['difference'])}" for one in rows if significant(one)]
+    for names, rows in tables.by_rankers(report["comparisons"]).items():
+        parts = [
+            f"{one['probe']} {tables.signed(one['difference'])}" for one in rows if tables.significant(one)
+        ]
         yield f"{' against '.join(names)}: " + (
             f"differs most on {_few(parts, 3)}" if parts else "no difference is significant"
         )
@@ -205,7 +196,7 @@ def _tie_lines(report: dict[str, Any]) -> Iterator[str]:
 
 def _seed_lines(report: dict[str, Any]) -> Iterator[str]:
     """Yield the deviation between the seeds of each model."""
-    for one in seeds_of(report):
+    for one in tables.seeds_of(report):
         deviations = ", ".join(f"{section} {deviation:.3f}" for section, deviation, _ in one.rows)
         flips = f"depends on the seed for {_few(one.flips)}" if one.flips else "never depends on the seed"
         yield f"{one.title}, standard deviation between them: {deviations}; the sign {flips}"
@@ -237,7 +228,7 @@ def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[st
     for name, was in before["facts"].items():
         now = report["facts"].get(name)
         if name in _FACTS_OF_SCORES and was != now:
-            yield f"{name}: {format_fact(was)} in {folder}, {format_fact(now)} now"
+            yield f"{name}: {tables.format_fact(was)} in {folder}, {tables.format_fact(now)} now"
     cells = differences(before, report)
     for cell in cells:
         if cell.state in ("changed", "other samples") and (cell.before, cell.after) != (None, None):
@@ -363,7 +354,7 @@ def by_definition(chosen: Iterable[ProbeSelection]) -> dict[str, dict[ListedProb
             legible_line(one.probe.title),
             legible_line(one.probe.definition),
             one.probe.symmetric,
-            expected_score(expectation_of(one.probe)),
+            tables.expected_score(expectation_of(one.probe)),
         )
         found.setdefault(one.section, {}).setdefault(listed, []).append(texts)
     return found

@@ -59,9 +59,8 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
         - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
         - ``"python:stdlib"``, the documentation of the running Python.
     fields : sequence of str, optional
-        Fields of the text, in this order. By default the title, then the first of ``text``, ``contents``,
-        ``content``, ``body``, ``document_text``, ``abstract`` that a record has; for ir_datasets the default text of
-        the dataset.
+        Fields of the text, in this order. By default the title, then the first of ``text``, ``contents``, ``content``,
+        ``body``, ``document_text``, ``abstract`` that a record has; for ir_datasets the default text of the dataset.
 
     Returns
     -------

@@ -112,11 +112,10 @@ class Comparison:
         Yields
         ------
         str
-            For each run the lines of :meth:`Evaluation.to_json_lines`; for each contrast ``{"kind": "contrast",
-            …, "confidence": …, "resamples": …, "seed": …, "test": …, "correction": …, "level": …,
-            "verdict": …}`` with the fields of :class:`Contrast`, and optionally ``{"kind": "difference",
-            "measure": …, "baseline": …, "run": …, "query_id": …, "difference": …}``. Undefined statistics
-            are null.
+            For each run the lines of :meth:`Evaluation.to_json_lines`; for each contrast ``{"kind": "contrast", …,
+            "confidence": …, "resamples": …, "seed": …, "test": …, "correction": …, "level": …, "verdict": …}`` with the
+            fields of :class:`Contrast`, and optionally ``{"kind": "difference", "measure": …, "baseline": …, "run": …,
+            "query_id": …, "difference": …}``. Undefined statistics are null.
         """
         for evaluation in self.evaluations:
             yield from evaluation.to_json_lines(per_query=per_query)

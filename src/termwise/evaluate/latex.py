@@ -1,9 +1,8 @@
 r"""Results as a LaTeX table (package ``booktabs``).
 
-Runs are rows and measures are columns. The best value of a column is bold, with all values that round to it.
-Against a baseline, † marks a significantly better run and ‡ a significantly worse one. For all pairs, each run has a
-letter, and a value has the letters of the runs that it is significantly better than. The caption states test,
-correction and level.
+Runs are rows and measures are columns. The best value of a column is bold, with all values that round to it. Against a
+baseline, † marks a significantly better run and ‡ a significantly worse one. For all pairs, each run has a letter, and
+a value has the letters of the runs that it is significantly better than. The caption states test, correction and level.
 """
 
 from __future__ import annotations

@@ -39,8 +39,7 @@ class VectorModel(Model):
     idf : str, optional
         File of token weights, see `read_token_weights`; required for ``query="idf"``, refused otherwise.
     idf_missing : float, optional
-        Weight of tokens without an entry in the file `idf`: 1 in OpenSearch and by default, 0 in
-        sentence-transformers.
+        Weight of tokens without an entry in the file `idf`: 1 in OpenSearch and by default, 0 in sentence-transformers.
 
     Raises
     ------

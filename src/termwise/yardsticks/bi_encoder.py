@@ -82,8 +82,7 @@ class BiEncoderScorer(NetworkScorer):
         Parameters
         ----------
         place : str or Path
-            A folder of sentence-transformers, or a name on the hub, such as
-            ``sentence-transformers/all-MiniLM-L6-v2``.
+            A folder of sentence-transformers, or a name on the hub, such as ``sentence-transformers/all-MiniLM-L6-v2``.
         length : int, optional
             By default the limit of the model.
         similarity, query_prompt, text_prompt
