@@ -126,10 +126,13 @@ class TermwiseError(Exception):
         ----------
         spell : callable, optional
             Translates the text in backticks of a fix, for an interface other than Python, and replaces the backticks.
+            The word "set" before it becomes "use".
         """
         fixes = self.fixes
         if spell is not None:
-            fixes = tuple(_CODE.sub(lambda code: spell(code[1]), fix) for fix in fixes)
+            fixes = tuple(
+                _CODE.sub(lambda code: spell(code[1]), fix.replace("set `", "use `")) for fix in fixes
+            )
         rows = [(label, legible(str(value))) for label, value in self.facts]
         rows += [("or" if number else "fix", legible(fix)) for number, fix in enumerate(fixes)]
         width = max((len(label) for label, _ in rows), default=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from termwise.cli.options import model_settings, option
@@ -93,7 +94,7 @@ def _text_of(file: Path) -> str:
         data = read_regular(file, MAX_QUERY_FILE)
         if data.startswith(GZIP_MAGIC):
             raise MalformedRecordError(
-                "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {file}"]
+                "the file is compressed", facts=[("file", file)], fixes=[f"gunzip --keep {quote(str(file))}"]
             )
         return data.decode("utf-8-sig")
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,8 +51,8 @@ def command(
             if by_example
             else "give a query and the document to explain",
             fixes=[
-                f'termwise explain {folder} "query" DOC_ID',
-                f"termwise explain {folder} --like OTHER_ID DOC_ID",
+                f'termwise explain {quote(str(folder))} "query" DOC_ID',
+                f"termwise explain {quote(str(folder))} --like OTHER_ID DOC_ID",
             ],
         )
     searcher = Searcher.open(folder, query=query_settings(weigh))

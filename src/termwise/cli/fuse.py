@@ -27,7 +27,7 @@ from termwise.cli.fusion_options import (
 )
 from termwise.cli.judged import read_runs
 from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option, refuse_options
-from termwise.cli.terminal import note, print_json, refuse_overwriting
+from termwise.cli.terminal import counted, note, print_json, refuse_overwriting
 from termwise.errors import UsageError
 
 
@@ -68,15 +68,14 @@ def command(
             "fuse takes run files, and one of these is a folder",
             facts=[("folder", next(run for run in runs if run.is_dir()))],
             fixes=[
-                "termwise fuse-indexes DIR DIR --alpha A --normalise raw --out DIR fuses indexes",
+                "termwise fuse-indexes DIR DIR --alpha A --out DIR fuses indexes",
                 "termwise search DIR --queries FILE --output RUN makes a run of an index",
             ],
         )
     if sum((alpha is not None, weights is not None, rrf)) != 1:
         raise UsageError(
-            "give the weights in exactly one way",
-            facts=[("expected", "--alpha A, --weights FILE or --rrf")],
-            fixes=["--alpha 0.5", "--weights FILE, from termwise learn-weights"],
+            "say how to weigh the runs: one of --alpha, --weights, --rrf",
+            fixes=["--alpha 0.5", "--weights FILE, from termwise learn-weights", "--rrf"],
         )
     rules = {"--missing": missing, "--normalise": normalise, "--documents": documents}
     if weights is not None:
@@ -114,4 +113,4 @@ def command(
                 "fusion": None if fusion is None else fusion.to_dict(),
             }
         )
-    note(f"{output}: {len(fused):,} queries")
+    note(f"{output}: {counted(len(fused), 'query')}")

@@ -39,7 +39,10 @@ def command(
     weights: Weights = None,
     normalise: Annotated[
         list[str] | None,
-        option("--normalise NORMALISATION", "With --alpha: raw, one for all indexes or one for each."),
+        option(
+            "--normalise NORMALISATION",
+            "With --alpha: raw, one for all indexes or one for each.  [default: raw]",
+        ),
     ] = None,
     overwrite: Overwrite = False,
     float_weights: Annotated[
@@ -59,7 +62,7 @@ def command(
 
     For example:
 
-    termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --normalise raw --out both.tw
+    termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --out both.tw
 
     termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw
     """
@@ -77,9 +80,8 @@ def command(
         )
     if (alpha is None) == (weights is None):
         raise UsageError(
-            "give the weights in exactly one way",
-            facts=[("expected", "--weights FILE, or --alpha A --normalise raw")],
-            fixes=["--weights FILE", "--alpha 0.5 --normalise raw"],
+            "say how to weigh the indexes: one of --alpha, --weights",
+            fixes=["--weights FILE, from termwise learn-weights", "--alpha 0.5"],
         )
     names = [folder.name.removesuffix(".tw") for folder in folders]
     if weights is not None:
@@ -87,7 +89,7 @@ def command(
         fusion = Fusion.open(weights)
     elif alpha is not None:
         check_alpha_count(folders, "indexes")
-        fusion = Fusion(names, shares_of(alpha), missing="drop", scaling=one_or_each(normalise or ["z"]))
+        fusion = Fusion(names, shares_of(alpha), missing="drop", scaling=one_or_each(normalise or ["raw"]))
     indexes = [Index.open(folder) for folder in folders]
     shares = index_weights(fusion, indexes)
     if weights is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from termwise.cli.judged import load_queries
 from termwise.cli.options import option
-from termwise.cli.terminal import note
+from termwise.cli.terminal import counted, note
 from termwise.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def query_scales(
         if queries is not None or folders:
             raise UsageError(
                 "--queries and --index apply only to the normalisations idf and query-length",
-                fixes=["add --normalise idf", "leave them out"],
+                fixes=["add --normalise idf", "omit them"],
             )
         return None
     if queries is None or not folders:
@@ -146,7 +146,7 @@ def note_left_out(runs: Sequence[Run], missing: str | None, documents: str | Non
         count += len(set[str]().union(*(other.doc_ids for other in rankings)) - set(ranking.doc_ids))
     if count:
         note(
-            f"left out: {count:,} documents that {first.name} does not rank for their query; "
+            f"left out: {counted(count, 'document')} that {first.name} does not rank for their query; "
             "--documents union fuses them too"
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 _COMMANDS = {
     "Searcher.open": "search DIR --queries FILE --output RUN",
@@ -17,6 +17,7 @@ _COMMANDS = {
     "probe_rankers": "probe RANKER --out DIR",
     "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --output FILE",
     "open_table": "table DIR WORD",
+    "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
@@ -34,7 +35,11 @@ _OPTIONS = {
 } | {"expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
 
+_SETTINGS_TOO = {"expansion_terms", "table"}
+"""Arguments that are also parameters of a model, given with ``--set`` to commands without the option."""
+
 _SPECIAL = {
+    "counts=saturated": "--weigh counts=saturated",
     "expansion=None": "--expand-with none",
     "fields=(NAME, NAME)": "--fields NAME,NAME",
     "missing='encode'": "--encode",
@@ -49,7 +54,7 @@ _ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
 """An argument, or an attribute of the argument `settings`, which is given with ``--set``."""
 
 
-def spell(code: str) -> str:
+def spell(code: str, known: Collection[str] | None = None) -> str:
     """Return the command or the options for a call or arguments of the Python interface.
 
     Parameters
@@ -57,6 +62,8 @@ def spell(code: str) -> str:
     code : str
         A call of a public function, arguments separated by commas, or the name of an argument. Other text is returned
         unchanged.
+    known : collection of str, optional
+        Options of the command that runs; by default every option is known.
 
     Examples
     --------
@@ -85,17 +92,20 @@ def spell(code: str) -> str:
             else:
                 options.append(option)
         return " ".join(["termwise", command, *options])
-    return _OPTIONS.get(code) or (" ".join(_options(code)) if _ARGUMENT.fullmatch(code) else code)
+    return _OPTIONS.get(code) or (" ".join(_options(code, known)) if _ARGUMENT.fullmatch(code) else code)
 
 
-def _options(arguments: str) -> Iterator[str]:
+def _options(arguments: str, known: Collection[str] | None = None) -> Iterator[str]:
     for argument in re.split(r",\s*(?=[A-Za-z_.0-9]+=)", arguments):
         found = _ARGUMENT.fullmatch(argument)
+        option = _OPTIONS.get(found[2]) if found and not found[1] else None
+        if found and found[2] in _SETTINGS_TOO and known is not None and option not in known:
+            option = None
         if argument in _SPECIAL:
             yield _SPECIAL[argument]
         elif expansion := _EXPANSION.fullmatch(argument):
             yield f"--expand-with {_quoted(expansion[1])} --expansion-terms {expansion[2]}"
-        elif found and not found[1] and (option := _OPTIONS.get(found[2])):
+        elif found and option:
             yield option if found[3] == "True" else f"{option} {_quoted(found[3])}"
         elif found:
             yield f"--set {_quoted(f'{found[2]}={_unquoted(found[3])}')}"

@@ -79,7 +79,8 @@ def command(
         bool,
         typer.Option(
             "--reorder/--no-reorder",
-            help="Store similar documents side by side: slower to build, faster to search, same results.",
+            help="Renumber documents so that similar ones are neighbours: slower to build, faster to search, "
+            "same results.",
         ),
     ] = True,
     threads: Threads = None,
@@ -114,7 +115,7 @@ def command(
             raise UsageError(
                 "--settings applies to translation tables only",
                 facts=[("file", tuned), ("model", model)],
-                fixes=["--model model1, or the folder of a table", "leave --settings out"],
+                fixes=["--model model1, or the folder of a table", "omit --settings"],
             )
         chosen = chosen_model(model, with_tuned(tuned, given, chosen.table))
     names, numbers = field_names(fields), network_precision(precision)

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
-from termwise.cli.terminal import human_bytes, note, note_line, print_json, print_text
+from termwise.cli.terminal import counted, human_bytes, note, note_line, print_json, print_text
 from termwise.display.safe_text import shown
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -
         )
         return
     print_text(
-        f"{out}: {manifest.documents:,} documents, {manifest.terms:,} terms, "
-        f"{manifest.postings:,} postings, {human_bytes(size)}, {seconds:.1f} s"
+        f"{out}: {counted(manifest.documents, 'document')}, {counted(manifest.terms, 'term')}, "
+        f"{counted(manifest.postings, 'posting')}, {human_bytes(size)}, {seconds:.1f} s"
     )
-    note(f'next: termwise search {out} "your question" --explain')
+    note(f'next: termwise search {quote(str(out))} "your question" --explain')
 
 
 def collection_with_header_note(source: str, fields: tuple[str, ...] | None) -> str | Collection:
@@ -96,7 +97,7 @@ def note_finished_blocks(
     except TermwiseError:
         return  # build_index opens the same files again and raises the error
     if done:
-        note(f"resuming: {done:,} finished {'block is' if done == 1 else 'blocks are'} kept in {work}")
+        note(f"resuming: {counted(done, 'finished block is', 'finished blocks are')} kept in {work}")
 
 
 @contextmanager

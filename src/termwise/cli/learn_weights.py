@@ -20,7 +20,7 @@ from termwise.cli.fusion_options import (
 )
 from termwise.cli.judged import read_runs
 from termwise.cli.options import JsonFlag, argument, option, refuse_options
-from termwise.cli.terminal import note, print_json, print_text, progress_bar, refuse_overwriting
+from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
 from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def learned_text(fusion: Fusion) -> str:
     )
     rows = tuple(zip(fusion.runs, fusion.scaling, fusion.weights, learned.alone, strict=True))
     lines = [to_text(Table(columns, rows)), ""]
-    judged = "1 judged query" if learned.queries == 1 else f"{learned.queries} judged queries"
+    judged = counted(learned.queries, "judged query")
     lines.append(f"{learned.measure} of the fused run: {learned.value:.4f}, over {judged}.")
     if learned.low is not None and learned.high is not None:
         first = fusion.runs[0]

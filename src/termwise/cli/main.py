@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from contextlib import nullcontext
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -126,7 +127,8 @@ def run(arguments: list[str] | None = None) -> int:
         print(f"termwise: there is not enough memory: {error_text(error)}", file=sys.stderr)
         return _flushed(3)
     except TermwiseError as error:
-        print(f"termwise: {error.render(spell)}", file=sys.stderr)
+        known = _options_of(sys.argv[1:] if arguments is None else arguments)
+        print(f"termwise: {error.render(partial(spell, known=known))}", file=sys.stderr)
         return error.exit_code
     except Exception:
         traceback.print_exc()
@@ -136,6 +138,14 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return 1
     return 0
+
+
+def _options_of(arguments: list[str]) -> set[str]:
+    """Return the options of the command that the arguments name."""
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    return {option for parameter in command.params for option in parameter.opts}
 
 
 def _flushed(code: str | int | None) -> int:

@@ -109,7 +109,7 @@ def refuse_options(options: Mapping[str, object], reason: str) -> None:
     given = [name for name, value in options.items() if value is not None and value is not False]
     if given:
         does = "does" if len(given) == 1 else "do"
-        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=["leave it out"])
+        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=["omit it"])
 
 
 def choice(option: str, text: str, choices: Sequence[str]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from termwise.cli.terminal import note, print_json, stdout
+from termwise.cli.terminal import counted, note, print_json, stdout
 from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
 from termwise.probes.core.expectations import expectation_of
@@ -137,7 +137,7 @@ def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
         if not probe["samples"]:
             empty.setdefault(legible_line(probe.get("needs", "")), []).append(legible_line(probe["name"]))
     for needs, names in empty.items():
-        have = "1 probe has" if len(names) == 1 else f"{len(names)} probes have"
+        have = counted(len(names), "probe has", "probes have")
         why = f": there are no {needs}" if needs else ""
         console.print(f"{have} no pair in these texts{why} ({_few(names, 3)}).", style="dim")
     deltas = ", ".join(
@@ -265,17 +265,16 @@ def note_interrupted(out: Path | None) -> None:
         with ScoreCache(out / SCORES) as cache:
             stored = len(cache)
     resume = ": the same command resumes from them" if stored else ""
-    note(f"interrupted; {stored:,} scores are stored in {out}{resume}")
+    note(f"interrupted; {counted(stored, 'score is', 'scores are')} stored in {out}{resume}")
 
 
 def note_replaced_scores(earlier: EarlierReport, report: dict[str, Any]) -> None:
     """Report scores of a replaced report that the new report lacks."""
     gone = sum(one.state == "gone" for one in differences(earlier.report, report))
     if gone:
-        scores = "1 score" if gone == 1 else f"{gone:,} scores"
         note(
-            f"the replaced report in {earlier.folder} had {scores} that the new one lacks; a run with these rankers "
-            f"and probes reads them from {earlier.folder / SCORES}"
+            f"the replaced report in {earlier.folder} had {counted(gone, 'score')} that the new one lacks; a run with "
+            f"these rankers and probes reads them from {earlier.folder / SCORES}"
         )
 
 
@@ -317,7 +316,7 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
                     listed.definition, console.width, initial_indent=_INDENT, subsequent_indent=_INDENT
                 )
                 console.print(lines, style="dim")
-    number = "1 probe" if len(chosen) == 1 else f"{len(chosen):,} probes"
+    number = counted(len(chosen), "probe")
     of = f" of {' and '.join(whole)}" if whole else ""
     console.print(
         f"\n{number}{of}{'' if 'all' in suites or not whole else '; --suite all has the others'}. After @: source of "

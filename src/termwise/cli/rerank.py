@@ -19,7 +19,7 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import note, print_json, progress_bar, refuse_overwriting
+from termwise.cli.terminal import counted, note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
 from termwise.errors import UsageError
 
@@ -92,7 +92,7 @@ def command(
         )
     _note_left_out(without_text, f"of {run} without a text in {queries}")
     _note_left_out(without_candidates, f"without candidates in {run}")
-    note(f"{output}: {len(timed.run):,} queries")
+    note(f"{output}: {counted(len(timed.run), 'query')}")
 
 
 def _index_ranker(
@@ -107,7 +107,7 @@ def _index_ranker(
     if settings is not None or tuned is not None:
         raise UsageError(
             "--set and --settings need --table; the settings of an index are fixed when it is built",
-            fixes=["add --table model1, or the folder of a table", "leave them out"],
+            fixes=["add --table model1, or the folder of a table", "omit them"],
         )
     from termwise.search import Searcher
 
@@ -129,5 +129,4 @@ def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
 def _note_left_out(query_ids: Sequence[str], reason: str) -> None:
     if query_ids:
         shown = ", ".join(query_ids[:5]) + (", ..." if len(query_ids) > 5 else "")
-        queries = "1 query" if len(query_ids) == 1 else f"{len(query_ids):,} queries"
-        note(f"left out: {queries} {reason}: {shown}")
+        note(f"left out: {counted(len(query_ids), 'query')} {reason}: {shown}")

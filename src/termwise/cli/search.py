@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -25,6 +26,7 @@ from termwise.cli.options import (
     option,
 )
 from termwise.cli.terminal import (
+    counted,
     note,
     note_line,
     print_json,
@@ -106,9 +108,9 @@ def command(
         raise UsageError(
             "give exactly one of a query, a query document and a file of queries",
             fixes=[
-                f'termwise search {folder} "query"',
-                f"termwise search {folder} --like DOC_ID",
-                f"termwise search {folder} --queries FILE --output RUN",
+                f'termwise search {quote(str(folder))} "query"',
+                f"termwise search {quote(str(folder))} --like DOC_ID",
+                f"termwise search {quote(str(folder))} --queries FILE --output RUN",
             ],
         )
     settings = query_settings(weigh)
@@ -128,7 +130,7 @@ def command(
         if output is None or explain:
             raise UsageError(
                 "--queries needs --output, and does not combine with --explain",
-                fixes=[f"termwise search {folder} --queries {queries} --output run.trec"],
+                fixes=[f"termwise search {quote(str(folder))} --queries {quote(queries)} --output run.trec"],
             )
         seeds = None if exclude_seed in (None, "id") else exclude_seed
         refuse_overwriting([output], [queries, folder, seeds])
@@ -181,7 +183,8 @@ def _answer(
         from termwise.explain.ranking_terminal import ranking_renderable
 
         stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
-        note(f"{len(ranking)} results from {len(searcher.index):,} documents in {1000 * seconds:.2f} ms")
+        results = counted(len(ranking), "result")
+        note(f"{results} from {counted(len(searcher.index), 'document')} in {1000 * seconds:.2f} ms")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if same:
@@ -194,7 +197,7 @@ def _note_file(folder: Path, query: str) -> None:
         if Path(query).is_file():
             note_line(
                 f"searched for the words {query}, which is also a file; to rank the queries in it: "
-                f"termwise search {folder} --queries {query} --output run.trec"
+                f"termwise search {quote(str(folder))} --queries {quote(query)} --output run.trec"
             )
 
 
@@ -209,7 +212,8 @@ def _note_excluded(searcher: Searcher, queries: Sequence[Query], exclude: Exclus
         int((searcher.index.find_many(sorted(excluded.for_query(query.query_id))) >= 0).sum())
         for query in queries
     ]
-    note(f"excluded: {sum(counts):,} documents, in {sum(map(bool, counts)):,} of {len(queries):,} queries")
+    where = f"in {sum(map(bool, counts)):,} of {counted(len(queries), 'query')}"
+    note(f"excluded: {counted(sum(counts), 'document')}, {where}")
 
 
 def _empty_result_lines(searcher: Searcher, query: str, example: Example | None) -> list[str]:
@@ -308,4 +312,4 @@ def _answer_file(
             print_text(to_text(latency_table({tag: latency})))
     elif as_json:
         print_json({"run": str(output), "queries": len(timed.run), "seconds": round(seconds, 3)})
-    note(f"{output}: {len(timed.run):,} queries, {seconds:.1f} s")
+    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s")

@@ -241,6 +241,19 @@ def quoted(text: str) -> str:
     return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "document"), counted(2000, "document"), counted(0, "query")
+    ('1 document', '2,000 documents', '0 queries')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {plural or (f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s')}"
+
+
 def human_bytes(size: int) -> str:
     """Format a number of bytes with a decimal unit.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from termwise.cli.options import JsonFlag, Threads, choice, model_settings, option
+from termwise.cli.terminal import counted
 from termwise.cli.train_options import (
     Base,
     Data,
@@ -194,11 +196,14 @@ def _train(
         taken = f"{facts['settings']['take']} checkpoint at step {best['step']}" if best else ""
         selection = f"; {taken}{values} on {facts['validation']}" if best else ""
         result = (
-            f"{out}: {kind}, {facts['steps']:,} steps, {facts['seconds']:.0f} s{selection}; "
-            f"{facts['pairs_seen']:,} pairs seen{' up to that step' if best else ''}"
+            f"{out}: {kind}, {counted(facts['steps'], 'step')}, {facts['seconds']:.0f} s{selection}; "
+            f"{counted(facts['pairs_seen'], 'pair seen', 'pairs seen')}{' up to that step' if best else ''}"
         )
         print_trained(
-            result, facts, next_command=f"index COLLECTION --model {out} --out DIR", as_json=as_json
+            result,
+            facts,
+            next_command=f"index COLLECTION --model {quote(str(out))} --out DIR",
+            as_json=as_json,
         )
 
 

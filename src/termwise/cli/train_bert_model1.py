@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, model_settings, option
+from termwise.cli.terminal import counted
 from termwise.cli.train_options import (
     Base,
     Data,
@@ -47,8 +49,8 @@ def command(
     best = facts["best"]
     selection = f", taken at step {best['step']:,}, measured on {facts['validation']}" if best else ""
     result = (
-        f"{out}: BERT-Model1, {facts['queries']:,} queries, {facts['steps']:,} steps{selection}; "
+        f"{out}: BERT-Model1, {counted(facts['queries'], 'query')}, {counted(facts['steps'], 'step')}{selection}; "
         f"{facts['seconds']:.0f} s"
     )
-    following = f"rerank INDEX --scorer {out} --run RUN --queries QUERIES --output FILE"
+    following = f"rerank INDEX --scorer {quote(str(out))} --run RUN --queries QUERIES --output FILE"
     print_trained(result, facts, next_command=following, as_json=as_json)

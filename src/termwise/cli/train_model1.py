@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from shlex import quote
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, model_settings
-from termwise.cli.terminal import human_bytes, note
+from termwise.cli.terminal import counted, human_bytes, note
 from termwise.cli.train_options import Data, Resume, TableOut, print_trained, run_training, training_settings
 
 
@@ -31,8 +32,9 @@ def command(
     for number, perplexity in enumerate(facts["perplexities"], 1):
         note(f"iteration {number}: perplexity {perplexity:,.2f}")
     result = (
-        f"{out}: {facts['entries']:,} translations of {facts['terms']:,} terms, {human_bytes(facts['bytes'])}; "
-        f"{facts['pairs']:,} pairs, {facts['chunks']:,} chunks, {facts['cells']:,} cells, "
+        f"{out}: {counted(facts['entries'], 'translation')} of {counted(facts['terms'], 'term')}, "
+        f"{human_bytes(facts['bytes'])}; "
+        f"{counted(facts['pairs'], 'pair')}, {counted(facts['chunks'], 'chunk')}, {counted(facts['cells'], 'cell')}, "
         f"{facts['lost']:.1%} of the probability pruned, {facts['seconds']['total']:.0f} s"
     )
-    print_trained(result, facts, next_command=f"table {out} WORD", as_json=as_json)
+    print_trained(result, facts, next_command=f"table {quote(str(out))} WORD", as_json=as_json)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from shlex import quote
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, model_settings
-from termwise.cli.terminal import human_bytes
+from termwise.cli.terminal import counted, human_bytes
 from termwise.cli.train_options import (
     Data,
     Resume,
@@ -46,8 +47,11 @@ def command(
     selection = f", the best at step {best['step']:,} on {facts['validation']}" if best else ""
     result = (
         f"{out}: {facts['entries']:,} translations of {facts['sources']:,} document pieces, "
-        f"{human_bytes(facts['bytes'])}; {facts['queries']:,} queries, {facts['steps']:,} steps{selection}; "
+        f"{human_bytes(facts['bytes'])}; {counted(facts['queries'], 'query')}, "
+        f"{counted(facts['steps'], 'step')}{selection}; "
         f"{seconds['train']:.0f} s of training, {seconds['export']:.0f} s of export"
     )
-    following = f"table {out} WORD, or termwise index COLLECTION --model {out} --out DIR"
+    following = (
+        f"table {quote(str(out))} WORD, or termwise index COLLECTION --model {quote(str(out))} --out DIR"
+    )
     print_trained(result, facts, next_command=following, as_json=as_json)

@@ -63,7 +63,7 @@ def with_tuned(file: Path | None, given: Mapping[str, str], table: str) -> dict[
         raise ParameterError(
             "a parameter is set twice",
             facts=[("parameter", ", ".join(duplicates)), ("file", file)],
-            fixes=["leave --set or --settings out"],
+            fixes=["omit --set or --settings"],
         )
     return {**_texts(tuned[0]), **given}
 
@@ -103,7 +103,7 @@ def opened_scorer(
     ):
         wrong = sorted(set(names) & set(settings))
         if wrong:
-            raise UsageError(f"{wrong[0]} {reason}", fixes=[f"leave --set {wrong[0]}=... out"])
+            raise UsageError(f"{wrong[0]} {reason}", fixes=[f"omit --set {wrong[0]}=..."])
     model = cast(Model1, chosen_model(Model1.name, {**settings, "table": str(table)}))
     return TranslationScorer(
         Index.open(folder),
@@ -158,7 +158,7 @@ def _check_table(fusion: Fusion, table: str, file: Path) -> None:
                 fixes=[
                     f"give the table that the settings were tuned for: {tuned.name}",
                     f"tune for this table: termwise tune DIR --table {table} ... --output FILE",
-                    "leave --settings out, and give settings with --set",
+                    "omit --settings, and give settings with --set",
                 ],
             )
 

@@ -16,7 +16,7 @@ from termwise.cli.options import (
     model_settings,
     option,
 )
-from termwise.cli.terminal import note, print_json, print_text, progress_bar, refuse_overwriting
+from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import opened_scorer, table_places
 from termwise.errors import ParameterError, UsageError
 from termwise.progress import Progress
@@ -159,7 +159,7 @@ def _text(tuning: Tuning) -> str:
     ]
     if learned.estimate is not None:
         worth.append((f"fused, cross-validated ({learned.folds} folds)", learned.estimate))
-    judged = "1 judged query" if learned.queries == 1 else f"{learned.queries} judged queries"
+    judged = counted(learned.queries, "judged query")
     measured = (Column("what", "", "text"), Column("value", learned.measure, "measure"))
     return "\n".join(
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from shlex import quote
 
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import print_json, print_text, progress_bar
@@ -29,5 +30,5 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
                 )
                 for damage in damages
             ],
-            fixes=[f"termwise index COLLECTION --model MODEL --out {folder} --overwrite"],
+            fixes=[f"termwise index COLLECTION --model MODEL --out {quote(str(folder))} --overwrite"],
         )

@@ -124,15 +124,19 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
     if value and not splits and not value.startswith("\ufeff") and not SURROGATE.search(value):
         return
     white = "tabs and line ends" if tabs else "white space"
-    fixes = (
-        "set `separator='tab'`: termwise reads such files, but trec_eval does not",
-        "give the documents and queries identifiers without spaces",
-    )
+    fixes: tuple[str, ...] = ()
+    if kind == "run name":
+        fixes = ("choose a name without spaces for the run, such as fused",)
+    elif not tabs:
+        fixes = (
+            "set `separator='tab'`: termwise reads such files, but trec_eval does not",
+            "give the documents and queries identifiers without spaces",
+        )
     raise ParameterError(
         f"a {kind} cannot be written to a file of columns",
         facts=[
             (kind, ascii(value)),
             ("expected", f"text without {white} and without a byte order mark at its start"),
         ],
-        fixes=() if tabs else fixes,
+        fixes=fixes,
     )

@@ -43,7 +43,7 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
         raise ParameterError(
             "fields must be a sequence of field names",
             facts=[("given", repr(fields))],
-            fixes=['fields=("title", "text")'],
+            fixes=["`fields=(NAME, NAME)`"],
         )
     return tuple(fields)
 

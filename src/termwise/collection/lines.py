@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO, cast
 
 from termwise.display.safe_text import shown
@@ -71,7 +72,7 @@ def _damaged(path: Path, seen: str) -> MalformedRecordError:
     return MalformedRecordError(
         "a compressed file is damaged or cut off",
         facts=[("file", path), ("expected", "a complete gzip file"), ("seen", seen)],
-        fixes=["fetch the file again", f"gzip -t {path}    (tests it)"],
+        fixes=["fetch the file again", f"gzip -t {quote(str(path))}    (tests it)"],
     )
 
 
@@ -235,7 +236,8 @@ _decode = json.JSONDecoder(object_pairs_hook=_object).decode
 
 def _unwrapped(path: Path, number: int, line: str) -> list[str]:
     """Return a command that writes the objects of an array to lines, if the file begins with an array."""
-    return [f"jq -c '.[]' {path} > objects.jsonl"] if number == 1 and line.lstrip().startswith("[") else []
+    is_array = number == 1 and line.lstrip().startswith("[")
+    return [f"jq -c '.[]' {quote(str(path))} > objects.jsonl"] if is_array else []
 
 
 def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:

@@ -142,5 +142,5 @@ def _refuse_fields(fields: tuple[str, ...] | None, spec: str | Path) -> None:
         raise ParameterError(
             "this collection has no named fields to choose from",
             facts=[("collection", spec), ("fields", ", ".join(fields))],
-            fixes=["leave `fields` out"],
+            fixes=["omit `fields`"],
         )

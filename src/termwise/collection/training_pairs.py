@@ -99,7 +99,7 @@ def _places(path: Path, split: str) -> list[Path]:
     if path.is_file() or qrels_file(path, split) is not None:
         return [path]
     if not path.exists():
-        raise MissingFileError("there are no training data", facts=[("path", path)])
+        raise MissingFileError(f"no such file or folder: {path}", fixes=["check the path"])
     paths = sorted(
         part for part in path.iterdir() if part.name.endswith(_PAIRS) or qrels_file(part, split) is not None
     )

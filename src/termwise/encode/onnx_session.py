@@ -210,7 +210,7 @@ class OnnxSession:
                 raise ParameterError(
                     "the installed onnxruntime has no such execution provider",
                     facts=[("given", name), ("available", ", ".join(available))],
-                    fixes=["leave out the provider to run on the CPU", "pip install onnxruntime-gpu"],
+                    fixes=["omit the provider to run on the CPU", "pip install onnxruntime-gpu"],
                 )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
@@ -230,7 +230,7 @@ class OnnxSession:
             raise ParameterError(
                 "the execution provider does not start on this machine",
                 facts=[("given", self.providers[0]), ("started", ", ".join(session.get_providers()))],
-                fixes=["leave out the provider to run on the CPU"],
+                fixes=["omit the provider to run on the CPU"],
             )
         self._check(session, path)
         return session
@@ -304,7 +304,7 @@ def choose_precision(
     raise ParameterError(
         f"this encoder has no network in {precision}",
         facts=[("encoder", folder.name), ("available", ", ".join(networks))],
-        fixes=["leave out the precision"],
+        fixes=["omit the precision"],
     )
 
 

@@ -353,7 +353,7 @@ class PrecomputedEncoder:
                     ("first text", repr(texts[unknown[0]][:60])),
                     ("encoder", self._encoder.description.get("name")),
                 ],
-                fixes=["set `missing='encode'` to run the network over them", "leave out these texts"],
+                fixes=["set `missing='encode'` to run the network over them", "omit these texts"],
             )
         encoded = self._encoder.encode_documents([texts[position] for position in unknown], advance=advance)
         rows = TermWeights.concatenate([known, encoded])

@@ -68,7 +68,7 @@ class QuerySettings(TypedSettings):
             raise ParameterError(
                 "k3 requires saturated counts",
                 facts=[("k3", self.k3), ("counts", self.counts)],
-                fixes=["set `counts=saturated`", "leave k3 out"],
+                fixes=["set `counts=saturated`", "omit k3"],
             )
 
 
@@ -96,7 +96,7 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
         raise ParameterError(
             "the query weighting of this index does not use counts",
             facts=[("index", index.path), ("weighting", weighting), ("counts", settings.counts)],
-            fixes=["leave the setting counts out"],
+            fixes=["omit the setting counts"],
         )
     return WeighedQueryEncoder(encoder, index, settings)
 

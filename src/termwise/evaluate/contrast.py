@@ -19,8 +19,8 @@ Test = Literal["t", "permutation"]
 Correction = Literal["none", "bonferroni", "holm"]
 """A correction of p-values for the number of comparisons."""
 
-Verdict = Literal["better", "worse", "not shown"]
-"""Result of a comparison; ``"not shown"`` does not mean that the runs are equal."""
+Verdict = Literal["better", "worse", "not significant"]
+"""Result of a comparison; ``"not significant"`` does not mean that the runs are equal."""
 
 TEST_NAMES: Mapping[str, str] = {"t": "paired t-test", "permutation": "paired sign-flip permutation test"}
 """Full names of the tests."""
@@ -154,7 +154,7 @@ class Criterion:
         """Return whether the run of a contrast is better or worse than its baseline."""
         p = contrast.p(self.test, self.correction)
         if p is None or p >= self.level:
-            return "not shown"
+            return "not significant"
         return "better" if contrast.difference > 0 else "worse"
 
 

@@ -213,7 +213,7 @@ def _interval(contrast: Contrast, axis: Axis) -> dict[str, str | None]:
 
 
 def _side(verdict: Verdict) -> Side:
-    return "" if verdict == "not shown" else verdict
+    return "" if verdict == "not significant" else verdict
 
 
 _TEST_COLUMNS = (

@@ -64,7 +64,7 @@ def comparison_latex(
         letters = {run: _letters(number) for number, run in enumerate(comparison.runs)}
     for contrast in comparison.contrasts:
         verdict = criterion.verdict(contrast)
-        if verdict == "not shown":
+        if verdict == "not significant":
             continue
         if letters:
             better, worse = contrast.run, contrast.baseline

@@ -315,7 +315,7 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
         "both two-sided.",
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
         "separately for each test.",
-        f"Verdict better or worse: {criterion.how}, p < {criterion.level:g}; otherwise not shown.",
+        f"Verdict better or worse: {criterion.how}, p < {criterion.level:g}; otherwise not significant.",
         *([] if too_few is None else [too_few]),
     )
 

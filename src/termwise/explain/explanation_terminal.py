@@ -165,7 +165,7 @@ class _ExplanationView:
         lines = 2 * TEXT_LINES if side_by_side else TEXT_LINES
         heading = Text("text", "bold")
         if explanation.text is None:
-            missing = Text("not stored in this index; build it with store_text=True to see the matches")
+            missing = Text("not stored in this index; build with --store-text (Python: store_text=True)")
             document: list[Text] = [missing]
         else:
             document = self._passages(

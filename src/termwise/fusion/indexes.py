@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import analyzer_of, fused_description, query_weighting_of
+from termwise.engine.query_encoder import FUSION, analyzer_of, fused_description, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.explain.attribution import fused_translations
 from termwise.fusion.interpolation import checked_weights
@@ -257,7 +257,7 @@ class _Parts:
                 ("weights", ", ".join(map(str, self.weights))),
             ],
             fixes=[
-                "leave out the index with the negative weight, and learn the weights again",
+                "omit the index with the negative weight, and learn the weights again",
                 "fuse runs, which allow any weights",
             ],
         )
@@ -348,12 +348,22 @@ def _common_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
                     ("reason", "a query has one sequence of tokens"),
                 ],
                 fixes=[
-                    f"rebuild the first: `build_index(analyzer='{spec.name}')`",
-                    f"rebuild the other: `build_index(analyzer='{first.name}')`",
+                    *_rebuilding("first", indexes[0], spec),
+                    *_rebuilding("other", index, first),
                     "fuse runs, which allow any indexes",
                 ],
             )
     return first
+
+
+def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[str]:
+    """Return how to rebuild an index with another analyzer; nothing if its model has its own analyzer."""
+    description = index.manifest.encoder
+    name = description["model"]["name"]
+    if name == FUSION or "network" in description or "table" in description:
+        return []
+    file = ":FILE" if analyzer.files else ""
+    return [f"rebuild the {which}: `build_index(model='{name}', analyzer='{analyzer.name}{file}')`"]
 
 
 def _common_weighting(indexes: Sequence[Index]) -> str:

@@ -30,7 +30,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.translation_scorer import TranslationParts, TranslationScorer, check_share
-from termwise.validation import check_count
+from termwise.validation import check, is_whole_number
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -147,8 +147,7 @@ def tune(
         See `fuse`.
     """
     grid = _checked_grid(self_translations, lambdas)
-    if folds != 0:
-        check_count("folds", folds, least=2)
+    check("folds", folds, folds == 0 or is_whole_number(folds, least=2), "0, or a whole number of at least 2")
     judgments = list(qrels)
     gathered = _gather(scorer, first, queries, judgments, progress)
 

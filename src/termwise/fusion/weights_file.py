@@ -301,7 +301,7 @@ def _parsed(data: bytes, path: Path) -> Fusion:
         return DataError(
             "this is not a file of fusion weights",
             facts=[("file", path), ("expected", f'JSON with "format": "{FORMAT}"')],
-            fixes=["give a file that `Fusion.save` has written"],
+            fixes=["write one with `learn()` or `tune()`"],
         )
 
     def later(version: int) -> DataError:

@@ -199,8 +199,11 @@ class Manifest:
                 fixes=[_BUILD_FIX.format("DIR")],
             ) from None
         except OSError as error:
-            raise MissingFileError(
-                "the index cannot be read", facts=[("path", path), ("reason", error.strerror)]
+            raise MissingFileError.of(
+                "the index cannot be read",
+                path,
+                error,
+                fixes=["check that the path is a file that you may read", _BUILD_FIX.format("DIR")],
             ) from error
         return cls.parse(data, path)
 

@@ -81,8 +81,11 @@ def _damage(error: DataError, name: str) -> Damage:
     """Turn an error into a damage; `name` is the file if the error names none."""
     facts = dict(error.facts)
     offset = facts.get("offset")
-    seen = f"{error.message}: {facts['expected']} expected" if "expected" in facts else error.message
-    return Damage(Path(str(facts.get("file", name))).name, offset if isinstance(offset, int) else None, seen)
+    expected, is_checksum, _ = str(facts.get("expected", "")).partition(" that matches its checksum")
+    what = f"{error.message}: {expected} expected" if expected else error.message
+    if is_checksum:
+        what = f"the {expected.removeprefix('a ')} does not match its checksum"
+    return Damage(Path(str(facts.get("file", name))).name, offset if isinstance(offset, int) else None, what)
 
 
 def _check_file(folder: Path, record: IndexFile) -> list[Damage]:

@@ -212,7 +212,7 @@ def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analy
                         "the words of its table come from its own analyzer; other words have no translation",
                     ),
                 ],
-                fixes=["leave the analyzer out"],
+                fixes=["omit the analyzer"],
             )
     return required
 
@@ -231,6 +231,6 @@ def _network_quantiser(
         raise ParameterError(
             "8-bit weights do not preserve the order of the exact form",
             facts=[("model", model.name), ("quantiser", quantiser)],
-            fixes=["leave the quantiser out", "set `form=compact`"],
+            fixes=["omit the quantiser", "set `form=compact`"],
         )
     return quantiser or ("float32" if exact else "uint8")

@@ -76,5 +76,5 @@ def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]
         raise ParameterError(
             message,
             facts=[("model", model.name), ("given", ", ".join(given))],
-            fixes=[f"leave {' and '.join(given)} out"],
+            fixes=[f"omit {' and '.join(given)}"],
         )

@@ -140,7 +140,7 @@ def _weigh(
         raise ParameterError(
             "the threshold removes every weight of the documents",
             facts=[("prune", model.parameters()["prune"])],
-            fixes=["set a smaller one, such as `prune=0.1`, or leave it out for the default"],
+            fixes=["set a smaller one, such as `prune=0.1`, or omit it for the default"],
         )
     return statistics
 
@@ -194,7 +194,7 @@ class TokenCounter:
             raise ParameterError(
                 "counts can be cached only for an analyzer with a closed vocabulary",
                 facts=[("analyzer", self.analyzer.spec.name)],
-                fixes=["leave the encoding out"],
+                fixes=["omit the encoding"],
             )
 
     @property

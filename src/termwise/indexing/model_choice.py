@@ -63,7 +63,7 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
         raise ParameterError(
             f"the {parameter} is given twice",
             facts=[("model", model), (parameter, settings[parameter])],
-            fixes=[f"leave the setting {parameter} out"],
+            fixes=[f"omit the setting {parameter}"],
         )
     name = Model1.name if is_table else EncoderFolder.open(Path(model)).manifest.kind
     folder = str(model) if os.sep in str(model) else os.path.join(os.curdir, model)
@@ -147,7 +147,7 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
                 ("encoder", f"{description.get('name')}: {_kind_and_id(actual)}"),
                 ("differ in", ", ".join(differing) or "kind"),
             ],
-            fixes=["leave the encoder out", "pass the folder of the encoder as the model: `model=FOLDER`"],
+            fixes=["omit the encoder", "pass the folder of the encoder as the model: `model=FOLDER`"],
         )
     encoder_settings, model_settings = _settings(encoder), _settings(open_document_encoder(model, load=False))
     unequal = [
@@ -165,7 +165,7 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
                     for name in unequal
                 ),
             ],
-            fixes=["leave the encoder out", "give model and encoder the same settings"],
+            fixes=["omit the encoder", "give model and encoder the same settings"],
         )
 
 
@@ -187,7 +187,7 @@ def _check_power(model: NetworkModel, encoder: DocumentEncoder) -> None:
         raise ParameterError(
             "the encoder runs with another power of the idf than the model has",
             facts=[("model", f"{model.name}, idf_power {expected:g}"), ("encoder", f"idf_power {power:g}")],
-            fixes=["leave the encoder out", "give model and encoder the same settings"],
+            fixes=["omit the encoder", "give model and encoder the same settings"],
         )
 
 

@@ -44,7 +44,7 @@ def build_vectors(
         raise ParameterError(
             "the file of weights holds no texts to store",
             facts=[("expected", "a field contents beside vector")],
-            fixes=["leave `store_text=True` out"],
+            fixes=["omit `store_text=True`"],
         )
     spec = analyzer.spec
     return writer.commit(

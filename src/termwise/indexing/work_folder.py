@@ -59,7 +59,7 @@ def check_apart(index: Path, encoding: Path) -> None:
                 ("encoding", encoding),
                 ("reason", "an index is replaced as a whole, with everything in its folder"),
             ],
-            fixes=[f"set `encoding={default_encoding(index)}`", "leave the encoding out"],
+            fixes=[f"set `encoding={default_encoding(index)}`", "omit the encoding"],
         )
 
 

@@ -82,7 +82,7 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
             raise ParameterError(
                 f"{parameter} of {model} is out of range",
                 facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-                fixes=[f"set `{parameter}=NUMBER`, or leave it out for the default"],
+                fixes=[f"set `{parameter}=NUMBER`, or omit it for the default"],
             )
         return kind(value) + kind(0)  # -0.0 becomes 0.0
     if not isinstance(value, kind) or value == "":
@@ -90,9 +90,7 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
         raise ParameterError(
             f"{parameter} of {model} is not {noun}",
             facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-            fixes=[
-                f"set `{parameter}={'true' if kind is bool else 'NAME'}`, or leave it out for the default"
-            ],
+            fixes=[f"set `{parameter}={'true' if kind is bool else 'NAME'}`, or omit it for the default"],
         )
     return value
 

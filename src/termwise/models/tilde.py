@@ -94,7 +94,7 @@ class Tilde(NetworkModel):
             raise ParameterError(
                 "the exact form keeps every weight",
                 facts=[("form", self.form), ("keep", self.keep)],
-                fixes=["leave keep out", "set `form=compact`"],
+                fixes=["omit keep", "set `form=compact`"],
             )
         if self.form == "compact" and self.keep is None:
             object.__setattr__(self, "keep", DEFAULT_KEEP)

@@ -106,5 +106,5 @@ class TildeV2(NetworkModel):
             raise ParameterError(
                 "expansion settings need an expansion encoder",
                 facts=[("expansion_encoder", self.expansion_encoder), *given],
-                fixes=[f"leave {' and '.join(expansion)} out", "leave expansion_encoder out"],
+                fixes=[f"omit {' and '.join(expansion)}", "omit expansion_encoder"],
             )

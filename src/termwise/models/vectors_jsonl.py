@@ -239,6 +239,7 @@ def _refuse_bad_weights(record: _Record) -> None:
         for token, weight in zip(record.tokens, record.weights, strict=True)
         if type(weight) not in (int, float) or not 0 <= weight <= _LARGEST
     )
+    is_negative = type(weight) in (int, float) and -_LARGEST <= weight < 0
     raise WeightError(
         "a weight is not a number, not finite, or negative",
         facts=[
@@ -249,5 +250,5 @@ def _refuse_bad_weights(record: _Record) -> None:
             ("weight", repr(weight)[:60]),
             ("expected", f"a number from 0 to {_LARGEST:.3g}"),
         ],
-        fixes=["subtract the smallest weight of each term before indexing"],
+        fixes=["subtract the smallest weight of each term before indexing"] if is_negative else [],
     )

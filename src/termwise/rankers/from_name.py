@@ -127,13 +127,13 @@ def _downloaded(spec: ScorerSpecification) -> ScorerSpecification:
     if not is_hub_name(spec.target):
         return spec
     if find_spec("sentence_transformers") is None:  # before anything is downloaded
-        raise MissingFileError(
-            "there is no such folder",
-            facts=[("ranker", spec.target)],
-            fixes=[
-                "name a model or an existing folder",
-                "pip install 'termwise[cross-encoder]', for models of the Hugging Face hub",
-            ],
+        error = MissingExtraError.of(
+            "sentence_transformers", "cross-encoder", "a model of the Hugging Face hub"
+        )
+        raise MissingExtraError(
+            error.message,
+            facts=[("ranker", f"{spec.target}, which is no folder here"), *error.facts],
+            fixes=[*error.fixes, "name a model or an existing folder"],
         )
     fixes = ("name a model, an existing folder, or a model of sentence-transformers on the hub",)
     folder = locate_model("ranker", spec.target, fixes)

@@ -81,7 +81,7 @@ class Scale:
                     ("scores", f"{len(scores):,} of {len(lists):,} queries"),
                     ("range", f"{low:g} to {high:g}"),
                 ],
-                fixes=["leave the mixture out", "use a scorer with different scores of moderate size"],
+                fixes=["omit the mixture", "use a scorer with different scores of moderate size"],
             )
         return cls(float(mean), float(deviation))
 

@@ -71,7 +71,7 @@ def model_scorer(
             raise ParameterError(
                 "a network uses the analyzer that it was trained with",
                 facts=[("model", chosen.name), ("analyzer", analyzer)],
-                fixes=["leave the analyzer out"],
+                fixes=["omit the analyzer"],
             )
         encoder = open_document_encoder(chosen, threads=threads, precision=precision)
         frequencies = None

@@ -119,7 +119,7 @@ def train_encoder(
         raise ParameterError(
             "only networks of kind tildev2 are trained on expanded passages",
             facts=[("network", kind)],
-            fixes=["leave the expansion out"],
+            fixes=["omit the expansion"],
         )
     check_card_facts(card or {})
     out = Path(out)

@@ -259,7 +259,7 @@ class TrainSettings(LoopSettings):
                 raise ParameterError(
                     f"the setting {name} has no effect without {needed}",
                     facts=[(name, getattr(self, name)), (needed, getattr(self, needed))],
-                    fixes=[f"`{needed}=…`", f"leave {name} out"],
+                    fixes=[f"`{needed}=…`", f"omit {name}"],
                 )
         if (self.objective == "contrastive") == (kind == "tilde"):
             raise ParameterError(
@@ -271,13 +271,13 @@ class TrainSettings(LoopSettings):
             raise ParameterError(
                 "contrast needs an objective with the query likelihood",
                 facts=[("objective", self.objective), ("contrast", self.contrast)],
-                fixes=["leave contrast out"],
+                fixes=["omit contrast"],
             )
         if self.taught and self.objective != "contrastive" and not self.contrast:
             raise ParameterError(
                 "a teacher needs a loss that ranks the passages of a batch",
                 facts=[("objective", self.objective), ("teacher", self.teacher)],
-                fixes=["`contrast=0.1`", "leave teacher out"],
+                fixes=["`contrast=0.1`", "omit teacher"],
             )
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:
@@ -339,5 +339,5 @@ def _refuse_others(kind: str, names: Iterable[str]) -> None:
             raise ParameterError(
                 f"the setting {name} is not for this kind of network",
                 facts=[("network", kind), (f"{name} is for", ", ".join(kinds))],
-                fixes=[f"leave {name} out"],
+                fixes=[f"omit {name}"],
             )

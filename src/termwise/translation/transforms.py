@@ -105,7 +105,7 @@ def for_scoring(
         raise ParameterError(
             "no probability of the table reaches the threshold",
             facts=[("least", least), ("largest of the table", float(table.probabilities.max()))],
-            fixes=["set a smaller one, such as `least=0.001`, or leave it out for the default"],
+            fixes=["set a smaller one, such as `least=0.001`, or omit it for the default"],
         )
     if mode == "set":
         scaled = without_self_translation(scaled)

@@ -143,6 +143,39 @@ def test_k_below_1_is_wrong_usage(index, capsys, k):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (["index", "docs.jsonl", "--out", "n", "--set", "k1=x"], "fix        use --set k1=NUMBER"),
+        (["search", "i.tw", "lists", "--weigh", "k3=1"], "use --weigh counts=saturated"),
+        (
+            ["index", "docs.jsonl", "--out", "n", "--model", "tildev2", "--set", "expansion_terms=0"],
+            "use --set expansion_terms=NUMBER",
+        ),
+    ],
+)
+def test_a_fix_is_an_option_of_the_command(index, capsys, arguments, fix):
+    capsys.readouterr()
+    assert run(arguments) == 2
+    assert fix in capsys.readouterr().err
+
+
+def test_printed_commands_quote_paths(index, capsys):
+    (index.parent / "an array.jsonl").write_text("[1]\n")
+    assert run(["index", "an array.jsonl", "--out", "n"]) == 3
+    assert "jq -c '.[]' 'an array.jsonl'" in capsys.readouterr().err
+    assert run(["index", "docs.jsonl", "--out", "my index"]) == 0
+    streams = capsys.readouterr()
+    assert "termwise search 'my index'" in streams.err
+    assert "my index: 3 documents" in streams.out
+
+
+def test_an_unreadable_manifest_has_a_fix(place, capsys):
+    (place / "i.tw" / "manifest.json").mkdir(parents=True)
+    assert run(["search", "i.tw", "lists"]) == 3
+    assert "fix     check that the path is a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["search", "nowhere.tw", "x"], "no such index"),
@@ -336,7 +369,7 @@ def test_options_of_the_paired_test(place, capsys):
     contrast = lines(capsys)[-1]
     assert (contrast["test"], contrast["correction"], contrast["level"]) == ("t", "bonferroni", 0.5)
     assert (contrast["confidence"], contrast["resamples"]) == (0.9, 200)
-    assert contrast["verdict"] == "not shown", "the differences are all the same, so there is no t"
+    assert contrast["verdict"] == "not significant", "the differences are all the same, so there is no t"
     assert run([*chosen, "--html", "c.html", "--latex", "c.tex"]) == 0
     decided = "paired t-test, Bonferroni correction"
     for text in (capsys.readouterr().out, Path("c.html").read_text(), Path("c.tex").read_text()):

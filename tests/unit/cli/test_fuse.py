@@ -196,8 +196,9 @@ OUT = ["--output", "o"]
     ("arguments", "said"),
     [
         (["fuse", "bm25.trec", *ALPHA, *OUT], "two runs or more"),
-        ([*TWO, *OUT, "--missing", "drop"], "in exactly one way"),
-        ([*TWO, *ALPHA, "--rrf", *OUT], "in exactly one way"),
+        ([*TWO, "--rrf", *OUT, "--tag", ""], "choose a name without spaces for the run"),
+        ([*TWO, *OUT, "--missing", "drop"], "say how to weigh the "),
+        ([*TWO, *ALPHA, "--rrf", *OUT], "say how to weigh the "),
         ([*TWO, "--alpha", "0.5", *OUT], "the lowest score of the run"),
         ([*TWO, *ALPHA], "--output"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", *OUT], "0 to 1"),
@@ -323,11 +324,14 @@ def test_learned_weights_go_into_an_index(folders, capsys):
     [
         (["fuse-indexes", "bm25.tw", *RAW, "--out", "o"], "nothing to fuse"),
         ([*PAIR, *RAW], "Missing option '--out'"),
-        ([*PAIR, "--out", "o"], "in exactly one way"),
-        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "in exactly one way"),
+        ([*PAIR, "--out", "o"], "say how to weigh the "),
+        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "say how to weigh the "),
         ([*PAIR, "bm25.tw", *RAW, "--out", "o"], "first of two indexes"),
         ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "the file states it"),
-        ([*PAIR, "--alpha", "0.5", "--out", "o"], "--normalise raw"),
+        (
+            [*PAIR, "--alpha", "0.5", "--normalise", "z", "--out", "o"],
+            "an index cannot hold this normalisation",
+        ),
         ([*PAIR, "--alpha", "2", "--normalise", "raw", "--out", "o"], "0 to 1"),
         ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "overlaps the folder of an old index"),
         (["fuse-indexes", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
@@ -358,7 +362,7 @@ def test_indexes_of_other_documents(folders, capsys):
 def test_documents_of_later_runs_only_are_left_out_and_noted(place, capsys):
     mixed = ["--alpha", "0.5", "--missing", "minimum", "--output", "out.trec"]
     assert run(["fuse", "third.trec", "bm25.trec", *mixed]) == 0
-    said = "left out: 1 documents that third does not rank for their query; --documents union fuses them too"
+    said = "left out: 1 document that third does not rank for their query; --documents union fuses them too"
     assert said in capsys.readouterr().err
     for chosen in ("first", "union"):
         assert run(["fuse", "third.trec", "bm25.trec", *mixed, "--documents", chosen]) == 0

@@ -180,7 +180,7 @@ def test_identifiers_that_cannot_be_written(tmp_path: Path, value: str, place: s
     run = Run([Ranking([parts["document"]], [1.0], parts["query"])], name=parts["name"])
     with pytest.raises(ParameterError) as error:
         write_run(run, tmp_path / "run")
-    assert "separator='tab'" in error.value.fixes[0]
+    assert ("choose a name" if place == "name" else "separator='tab'") in error.value.fixes[0]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,11 +17,11 @@ def test_verdicts_are_better_worse_or_not_shown():
     better, worse = comparison().of("RR@10")
     assert Criterion().verdict(better) == "better"
     assert Criterion().verdict(worse) == "worse"
-    assert Criterion(level=1e-9).verdict(better) == "not shown"
+    assert Criterion(level=1e-9).verdict(better) == "not significant"
     (same,) = compare([run_at("a", [1] * 12), run_at("b", [1] * 12)], QREL, ["RR"]).contrasts
     assert same.p_t is None
-    assert Criterion(test="t", level=0.99).verdict(same) == "not shown"
-    assert Criterion(level=0.99).verdict(same) == "not shown"
+    assert Criterion(test="t", level=0.99).verdict(same) == "not significant"
+    assert Criterion(level=0.99).verdict(same) == "not significant"
 
 
 def test_the_verdict_depends_on_test_and_correction():
@@ -31,8 +31,8 @@ def test_the_verdict_depends_on_test_and_correction():
     assert first.p_t == pytest.approx(0.058, abs=1e-3)
     for options, verdict in (
         ({"test": "permutation", "correction": "none", "level": 0.3}, "better"),
-        ({"test": "permutation", "correction": "bonferroni", "level": 0.3}, "not shown"),
-        ({"test": "permutation", "correction": "none", "level": 0.1}, "not shown"),
+        ({"test": "permutation", "correction": "bonferroni", "level": 0.3}, "not significant"),
+        ({"test": "permutation", "correction": "none", "level": 0.1}, "not significant"),
         ({"test": "t", "correction": "none", "level": 0.1}, "better"),
     ):
         assert Criterion(**options).verdict(first) == verdict
@@ -43,7 +43,7 @@ def test_json_lines_name_test_correction_and_level():
     lines = [json.loads(line) for line in comparison().to_json_lines(criterion=criterion)]
     contrasts = [line for line in lines if line["kind"] == "contrast"]
     assert {(line["test"], line["correction"], line["level"]) for line in contrasts} == {("t", "none", 0.1)}
-    assert [line["verdict"] for line in contrasts] == ["better", "worse", "better", "not shown"]
+    assert [line["verdict"] for line in contrasts] == ["better", "worse", "better", "not significant"]
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, float("nan"), 10**400, "0.05", None], ids=repr)

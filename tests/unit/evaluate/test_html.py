@@ -172,7 +172,7 @@ def test_bars_have_tooltips_and_long_plots_are_areas(built):
 
 def test_identical_runs_have_no_plot(built):
     assert "<figure>" not in built["identical"]
-    assert "not shown" in built["identical"]
+    assert "not significant" in built["identical"]
 
 
 def test_one_query_is_undefined_not_zero(built):

@@ -172,7 +172,7 @@ def test_a_text_names_the_criterion_and_the_verdicts():
         [line.rsplit("  ", 1)[1] for line in one.split("\n") if line.startswith("bad")][1:]
         for one in (usual, text)
     ]
-    assert last == [["worse", "not shown"], ["not shown", "not shown"]]
+    assert last == [["worse", "not significant"], ["not significant", "not significant"]]
 
 
 def test_latex_against_a_baseline():

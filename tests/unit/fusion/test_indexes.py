@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -254,6 +255,19 @@ def test_other_analyzers(build, tmp_path):
         fuse_indexes([build("one"), build("two", analyzer="english")], [1, 1], tmp_path / "fused.tw")
     facts = dict(caught.value.facts)
     assert [facts[name].split("  ")[1] for name in ("index", "other")] == ["whitespace", "english"]
+    assert caught.value.fixes == (
+        "rebuild the first: `build_index(model='bm25', analyzer='english')`",
+        "rebuild the other: `build_index(model='bm25', analyzer='whitespace')`",
+        "fuse runs, which allow any indexes",
+    )
+
+
+def test_an_index_of_a_network_cannot_be_rebuilt_with_another_analyzer(build):
+    index = build("one")
+    assert module._rebuilding("first", index, make_analyzer("english").spec)
+    network = {**index.manifest.encoder, "network": {"name": "encoder"}}
+    index = Index(index.path, replace(index.manifest, encoder=network))
+    assert module._rebuilding("first", index, make_analyzer("english").spec) == []
 
 
 def test_an_index_without_an_analyzer(build, tmp_path):

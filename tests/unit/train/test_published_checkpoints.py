@@ -523,7 +523,7 @@ def test_convert_refuses_options_of_other_kinds(masked, projected, tmp_path):
     tilde = convert_checkpoint(masked[1], tmp_path / "made-tilde").folder
     out = tmp_path / "encoder"
     refused = [
-        (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "leave the expansion out"),
+        (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "omit the expansion"),
         (projected, {"floors_from": docs}, ParameterError, "leave `floors_from` out"),
         (masked, {"floors_from": tmp_path / "nowhere.jsonl"}, MissingFileError, None),
         (masked, {"floors_from": none}, EmptyCollectionError, None),

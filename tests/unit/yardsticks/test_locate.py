@@ -19,7 +19,7 @@ import huggingface_hub
 from huggingface_hub import constants
 from tests.unit.yardsticks import test_ance, test_colbert, test_cross_encoder, test_mono_t5
 
-from termwise.errors import MissingFileError, ModelFormatError
+from termwise.errors import MissingExtraError, MissingFileError, ModelFormatError
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.rankers import from_name as opening
 from termwise.scorers import Background
@@ -194,9 +194,10 @@ def test_unknown_hub_names_are_refused(served, monkeypatch):
     with pytest.raises(ModelFormatError, match="no ranker of that name"):
         open_scorer("somebody/nothing", CONTEXT)
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
-    with pytest.raises(MissingFileError, match="no such folder") as missing:
+    with pytest.raises(MissingExtraError, match="sentence_transformers, which is not installed") as missing:
         open_scorer("somebody/nothing", CONTEXT)
-    assert "termwise[cross-encoder]" in missing.value.fixes[-1]
+    assert "termwise[cross-encoder]" in missing.value.fixes[0]
+    assert "no folder here" in dict(missing.value.facts)["ranker"]
 
 
 def test_existing_paths_are_not_hub_names(tmp_path, monkeypatch):

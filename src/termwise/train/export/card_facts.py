@@ -94,7 +94,7 @@ def check_card_facts(given: Mapping[str, Any]) -> None:
         raise ParameterError(
             "facts for the model card are wrong",
             facts=problems,
-            fixes=["correct these facts, or leave them out"],
+            fixes=["correct these facts, or omit them"],
         )
 
 

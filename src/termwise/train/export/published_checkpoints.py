@@ -169,7 +169,7 @@ def convert_checkpoint(
             raise ParameterError(
                 "only encoders of kind tilde have floors",
                 facts=[("checkpoint", folder), ("kind", network.kind)],
-                fixes=["leave `floors_from` out"],
+                fixes=["omit `floors_from`"],
             )
         floors = tilde_floors(
             network,
@@ -239,7 +239,7 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
             raise ModelFormatError(
                 f"a SparseEncoder is of kind {SpladeDocNetwork.kind}",
                 facts=[("folder", folder), ("kind", kind)],
-                fixes=[f"`kind='{SpladeDocNetwork.kind}'`", "leave `kind` out"],
+                fixes=[f"`kind='{SpladeDocNetwork.kind}'`", "omit `kind`"],
             )
         folder, kind = sparse.documents, SpladeDocNetwork.kind
     tensors, other_tensors = read_tensors(folder)
@@ -449,7 +449,7 @@ def _expansion(checkpoint: Checkpoint, expansion: Expansion) -> ExpansionRecord:
         raise ParameterError(
             "only encoders of kind tildev2 have an expansion",
             facts=[("kind", network.kind)],
-            fixes=["leave the expansion out"],
+            fixes=["omit the expansion"],
         )
     expander = EncoderFolder.open(name)
     if expander.manifest.kind != TildeNetwork.kind:
@@ -465,7 +465,7 @@ def _expansion(checkpoint: Checkpoint, expansion: Expansion) -> ExpansionRecord:
                 ("checkpoint", f"{len(checkpoint.analyzer.vocabulary):,} terms"),
                 ("expansion", f"{name}, {len(expander.vocabulary):,} terms"),
             ],
-            fixes=["expand with the TILDE encoder of its training", "leave the expansion out"],
+            fixes=["expand with the TILDE encoder of its training", "omit the expansion"],
         )
     room = positions(network) - terms - 1
     if room < 3:

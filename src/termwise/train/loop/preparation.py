@@ -127,7 +127,7 @@ def load_network(run: TrainingRun) -> TermNetwork:
         raise ParameterError(
             "initial_weight is for a new head, and the base has a trained one",
             facts=[("base", run.base), ("initial_weight", run.settings.initial_weight)],
-            fixes=["leave initial_weight out"],
+            fixes=["omit initial_weight"],
         )
     set_seed(run.settings.seed)
     network = initial_network(run.kind, run.base)
