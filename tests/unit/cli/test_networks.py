@@ -209,7 +209,7 @@ def test_queries_without_candidates_are_counted(place, capsys):
     assert streams.err.splitlines() == [
         "left out: 2 queries of first.trec without a text in queries.tsv: q7, q8",
         "left out: 1 query without candidates in first.trec: q2",
-        "o.trec: 1 queries",
+        "o.trec: 1 query",
     ]
 
 
