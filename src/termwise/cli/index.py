@@ -11,6 +11,7 @@ import typer
 from termwise.cli.index_notes import (
     collection_with_header_note,
     note_finished_blocks,
+    note_ignored_vectors,
     report_index,
     resumable_work,
 )
@@ -106,7 +107,7 @@ def command(
     termwise index docs.jsonl --model tildev2 --out docs.tw
     """
     from termwise.indexing import build_index, chosen_model, default_encoding
-    from termwise.models import Model1, NetworkModel
+    from termwise.models import Model1, NetworkModel, VectorModel
 
     given = model_settings(settings or ())
     chosen = chosen_model(model, given)
@@ -125,6 +126,8 @@ def command(
         work = default_encoding(out) if encoding is None else encoding
         note_finished_blocks(work, chosen, precision=numbers, providers=providers)
     documents = collection_with_header_note(collection, names)
+    if not isinstance(chosen, VectorModel):
+        note_ignored_vectors(collection)
     begin = time.perf_counter()
     with resumable_work(work), progress_bar() as progress:
         searcher = build_index(

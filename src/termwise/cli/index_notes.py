@@ -81,6 +81,26 @@ def _note_header(source: str, header: Header) -> None:
         )
 
 
+def note_ignored_vectors(source: str) -> None:
+    """Report on stderr that the term weights of a JSON lines file are ignored, if its first record has any."""
+    from termwise.collection import open_collection
+    from termwise.collection.file_collections import JsonLinesCollection
+    from termwise.collection.lines import read_json_lines
+    from termwise.errors import TermwiseError
+
+    path = Path(source)
+    if not path.is_file():
+        return
+    try:
+        if not isinstance(open_collection(source), JsonLinesCollection):
+            return
+        _, record = next(read_json_lines(path), (0, {}))
+    except TermwiseError:
+        return  # build_index reads the file again and raises the error
+    if isinstance(record.get("vector"), dict):
+        note_line(f'{source}: the field "vector" is ignored; --model vectors uses its weights')
+
+
 def note_finished_blocks(
     work: Path,
     model: NetworkModel,

@@ -67,7 +67,7 @@ def command(
         option(
             "--delta RULE",
             "Tie threshold δ, the largest score difference of a tie: median (of the gaps between neighbours in the "
-            "top ten of a ranker), by-query, by-rank, or a number.",
+            "top ten of a ranker), by-query, by-rank, or a number, which avoids scoring the candidates.",
         ),
     ] = "median",
     candidates: Annotated[
@@ -78,12 +78,20 @@ def command(
         ),
     ] = None,
     depth: Annotated[
-        int | None, option("--depth N", "Number of candidates of a query for the gaps.  [default: 50]", min=2)
+        int | None,
+        option(
+            "--depth N",
+            "Number of candidates of a query for the gaps; --delta NUMBER avoids scoring them.  [default: 50]",
+            min=2,
+        ),
     ] = None,
     limit: Annotated[
         int | None,
         option(
-            "--limit N", "Largest number of samples of a probe.  [default: 100 for quick, else all]", min=1
+            "--limit N",
+            "Largest number of samples of a probe; only --delta NUMBER avoids scoring the candidates.  "
+            "[default: 100 for quick, else all]",
+            min=1,
         ),
     ] = None,
     seed: Annotated[int, option("--seed N", "Seed of random choices.")] = 0,
@@ -136,6 +144,7 @@ def command(
         check_report,
         comparable_scores,
         note_interrupted,
+        note_missing_packages,
         note_replaced_scores,
         note_unstored_scores,
         print_probes,
@@ -195,7 +204,7 @@ def command(
                     report = session.report(
                         opened, probes, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
                         seed=seed, facts={"suites": suites, "made": date.today().isoformat()},
-                        assertions=assertions, progress=progress,
+                        assertions=assertions, on_missing_package=note_missing_packages, progress=progress,
                     )  # fmt: skip
                 except KeyboardInterrupt:
                     note_interrupted(out)

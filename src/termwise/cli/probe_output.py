@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rich.table import Table
 
-from termwise.cli.terminal import counted, note, print_json, stdout
+from termwise.cli.terminal import counted, note, note_line, print_json, stdout
 from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
 from termwise.probes.core.expectations import expectation_of
@@ -211,8 +211,18 @@ def _skipped_lines(report: dict[str, Any]) -> Iterator[str]:
         for reason, probes in reasons.items():
             what = probes[0] if len(probes) == 1 else f"{len(probes)} probes, such as {probes[0]}"
             yield f"skipped for {scorer['name']}: {what}: {reason}"
-    for fix, names in report["facts"].get("not made", {}).items():
+    yield from _missing_package_lines(report["facts"].get("not made", {}))
+
+
+def _missing_package_lines(not_made: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for fix, names in not_made.items():
         yield f"skipped, because a package is missing: {_few(names)} ({fix})"
+
+
+def note_missing_packages(not_made: Mapping[str, Sequence[str]]) -> None:
+    """Name the probes that are skipped because a package is missing, with the command that installs it."""
+    for line in _missing_package_lines(not_made):
+        note_line(line)
 
 
 def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[str]:

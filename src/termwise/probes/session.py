@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -158,6 +158,7 @@ class ProbeSession:
         seed: int = 0,
         facts: Mapping[str, Any] | None = None,
         assertions: Sequence[Assertion] = (),
+        on_missing_package: Callable[[Mapping[str, Sequence[str]]], None] | None = None,
         progress: Progress = no_progress,
     ) -> dict[str, Any]:
         """Run probes with rankers and return the report, see `termwise.probes.report.report_of`.
@@ -178,6 +179,8 @@ class ProbeSession:
         assertions : sequence of Assertion, optional
             Checked for matching probes and rankers before anything is scored; they are evaluated by
             `termwise.probes.report.failed_assertions`.
+        on_missing_package : callable, optional
+            Called before anything is scored with the probes that need a missing package, as under ``"not made"``.
         """
         rule = parse_delta(delta)
         names = [one.probe.name for one in selected]
@@ -185,6 +188,8 @@ class ProbeSession:
         if out is not None:
             prepare_folder(out, is_score_file=ScoreCache.is_at)
         probes, without_samples, not_made = _make_samples(selected, limit, seed, progress)
+        if on_missing_package is not None and not_made:
+            on_missing_package(not_made)
         check_assertions(assertions, probes=names, scorers=list(rankers), without_samples=without_samples)
         reference = None
         if isinstance(rule, str) or any(isinstance(one, MixtureSpecification) for one in rankers.values()):

@@ -169,6 +169,14 @@ def test_printed_commands_quote_paths(index, capsys):
     assert "my index: 3 documents" in streams.out
 
 
+def test_ignored_term_weights_are_reported(place, capsys):
+    (place / "w.jsonl").write_text('{"id": "a", "contents": "merge", "vector": {"merge": 1}}\n')
+    assert run(["index", "w.jsonl", "--out", "text.tw"]) == 0
+    assert 'w.jsonl: the field "vector" is ignored; --model vectors uses' in capsys.readouterr().err
+    assert run(["index", "w.jsonl", "--out", "weights.tw", "--model", "vectors"]) == 0
+    assert "ignored" not in capsys.readouterr().err
+
+
 def test_an_unreadable_manifest_has_a_fix(place, capsys):
     (place / "i.tw" / "manifest.json").mkdir(parents=True)
     assert run(["search", "i.tw", "lists"]) == 3

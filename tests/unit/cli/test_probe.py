@@ -347,7 +347,7 @@ def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypa
     from termwise.errors import MissingExtraError
     from termwise.probes.manipulations import typos
 
-    def missing(*_):
+    def missing(*_, **__):
         raise MissingExtraError.of("codespell", "probe", "the probe typos")
 
     monkeypatch.setattr(typos, "codespell_misspellings", missing)
@@ -359,6 +359,9 @@ def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypa
     assert set(cells(out)) == {("shuffle-words@pets", "bm25")}
     assert "typos@pets" in err
     assert "termwise[probe]" in err
+    monkeypatch.setattr("termwise.probes.session.run_suite", missing)  # fails before anything is scored
+    assert probe(*given, "--suite", "probe:shuffle-words") == 4
+    assert "skipped, because a package is missing: typos@pets" in capsys.readouterr().err
 
 
 def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, monkeypatch):
