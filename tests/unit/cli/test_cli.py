@@ -757,8 +757,8 @@ def test_weights_of_0_only_are_refused(place, capsys):
         (SystemExit(None), 0, ""),
         (SystemExit(7), 7, ""),
         (MemoryError("2 TiB"), 3, "not enough memory: MemoryError: 2 TiB"),
-        (PermissionError(13, "Permission denied", "/srv/x"), 3, "refuses: /srv/x: Permission denied"),
-        (OSError("odd"), 3, "refuses: odd"),
+        (PermissionError(13, "Permission denied", "/srv/x"), 3, "system error: /srv/x: Permission denied"),
+        (OSError("odd"), 3, "system error: odd"),
     ],
 )
 def test_exit_status_and_message_of_exceptions(raised, status, said, monkeypatch, capsys):
