@@ -11,7 +11,7 @@ import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
-from termwise.records import Document
+from termwise.records import Document, Run
 
 MOST_THREADS = 1024
 """Upper bound for numbers of threads; more may exceed the limits of the system."""
@@ -49,6 +49,18 @@ def check_path(name: str, value: object) -> None:
     """Check that an argument is a path without a null character."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     check(name, value, isinstance(path, str) and "\0" not in path, "a path")
+
+
+def check_run(value: object) -> None:
+    """Check that an argument is a `Run`."""
+    if isinstance(value, Run):
+        return
+    fix = "read it: `read_run(path)`"
+    if isinstance(getattr(value, "run", None), Run):
+        fix = "pass its attribute `run`"
+    raise ParameterError(
+        "a run is a Run", facts=[("given", f"{type(value).__name__}: {shown(value)}")], fixes=[fix]
+    )
 
 
 def is_integer(value: object) -> TypeGuard[int]:

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from termwise import Document
+import termwise
+from termwise import Document, Qrel, Run
+from termwise.collection import open_collection, read_qrels, read_queries, read_run, read_seeds, write_run
 from termwise.errors import ParameterError
+from termwise.evaluate import evaluate
+from termwise.index import verify
+from termwise.search.timed_run import TimedRun
 from termwise.validation import (
     check,
     check_count,
@@ -64,3 +71,32 @@ def test_finite_numbers():
         assert is_finite_number(value)
     for value in (math.nan, -math.inf, 10**400, -(10**400), True, "1", None, 1j):
         assert not is_finite_number(value)
+
+
+@pytest.mark.parametrize("path", [None, 3, "a\0b"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        termwise.open,
+        termwise.Searcher.open,
+        verify,
+        open_collection,
+        read_qrels,
+        read_queries,
+        read_run,
+        read_seeds,
+        lambda path: write_run(Run([]), path),
+    ],
+)
+def test_public_functions_refuse_what_is_not_a_path(call: Callable[[Any], object], path: object) -> None:
+    with pytest.raises(ParameterError, match="a path"):
+        call(path)
+
+
+def test_a_path_or_a_timed_run_is_not_a_run(tmp_path: Path) -> None:
+    timed = TimedRun(Run([]), np.zeros(0), np.zeros(0))
+    for value, fix in (("x.trec", "read_run"), (timed, "attribute `run`")):
+        with pytest.raises(ParameterError, match=fix):
+            evaluate(value, [Qrel("q", "d", 1)], ["RR"])  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match=fix):
+            write_run(value, tmp_path / "x.trec")  # type: ignore[arg-type]

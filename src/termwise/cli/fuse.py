@@ -29,6 +29,7 @@ from termwise.cli.judged import read_runs
 from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option, refuse_options
 from termwise.cli.terminal import counted, note, print_json, refuse_overwriting
 from termwise.errors import UsageError
+from termwise.storage.safe_read import is_folder
 
 
 def command(
@@ -63,10 +64,10 @@ def command(
     from termwise.fusion.interpolation import shares_of
 
     check_count(runs, "runs")
-    if any(run.is_dir() for run in runs):
+    if any(is_folder(run) for run in runs):
         raise UsageError(
             "fuse takes run files, and one of these is a folder",
-            facts=[("folder", next(run for run in runs if run.is_dir()))],
+            facts=[("folder", next(run for run in runs if is_folder(run)))],
             fixes=[
                 "termwise fuse-indexes DIR DIR --alpha A --out DIR fuses indexes",
                 "termwise search DIR --queries FILE --output RUN makes a run of an index",

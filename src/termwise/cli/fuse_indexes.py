@@ -30,6 +30,7 @@ from termwise.cli.options import (
 )
 from termwise.cli.terminal import progress_bar
 from termwise.errors import UsageError
+from termwise.storage.safe_read import is_file
 
 
 def command(
@@ -71,7 +72,7 @@ def command(
     from termwise.index import Index
 
     check_count(folders, "indexes")
-    files = [folder for folder in folders if folder.is_file()]
+    files = [folder for folder in folders if is_file(folder)]
     if files:
         raise UsageError(
             "fuse-indexes takes folders of indexes, and one of these is a file",

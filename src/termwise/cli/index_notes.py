@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from termwise.cli.terminal import counted, human_bytes, note, note_line, print_json, print_text
 from termwise.display.safe_text import shown
+from termwise.storage.safe_read import is_file, path_exists
 
 if TYPE_CHECKING:
     from termwise.collection import Collection
@@ -55,13 +56,13 @@ def collection_with_header_note(source: str, fields: tuple[str, ...] | None) -> 
     from termwise.errors import TermwiseError
 
     path = Path(source)
-    if not path.exists():
-        return source
     try:
+        if not path_exists(path):
+            return source
         collection = open_collection(source, fields=fields)
         if not isinstance(collection, TabSeparatedCollection):
             return source
-        if not path.is_file():
+        if not is_file(path):
             return replace(collection, on_header=partial(_note_header, source))
         header = collection.header()
     except TermwiseError:

@@ -22,6 +22,7 @@ from termwise.cli.options import (
 from termwise.cli.terminal import counted, note, print_json, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import TunedSettings, opened_scorer, table_places, with_tuned
 from termwise.errors import UsageError
+from termwise.storage.safe_read import path_exists
 
 if TYPE_CHECKING:
     from termwise.search.timed_run import TimedRun
@@ -64,7 +65,7 @@ def command(
     """
     from termwise.collection import read_run, write_run
 
-    scorer_path = [Path(scorer)] if scorer is not None and Path(scorer).exists() else []
+    scorer_path = [Path(scorer)] if scorer is not None and path_exists(Path(scorer)) else []
     refuse_overwriting([output], [run, queries, folder, tuned, *scorer_path, *table_places(table)])
     column = column_separator(separator)
     if scorer is None:

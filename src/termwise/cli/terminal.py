@@ -29,6 +29,7 @@ from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import StorageError, UsageError
+from termwise.storage.safe_read import is_file, is_folder
 
 
 def stdout() -> Console:
@@ -188,15 +189,15 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
         If an output is a link that leads back to itself.
     """
     read = [Path(os.path.realpath(path)) for path in inputs if path is not None]
-    folders = [path for path in read if path.is_dir()]
+    folders = [path for path in read if is_folder(path)]
     read += [folder / name for folder in folders for name in _BEIR_FILES]
     managed = [folder for folder in folders if _is_managed(folder)]
     written: list[Path] = []
     for output in outputs:
-        if output is None or (output.exists() and not output.is_file()):
+        if output is None or (os.path.exists(output) and not os.path.isfile(output)):
             continue
         path = Path(os.path.realpath(output))
-        if path.is_symlink():
+        if os.path.islink(path):
             raise StorageError(
                 "the output cannot be written",
                 facts=[("output", output), ("reason", "the link leads back to itself")],
@@ -227,7 +228,7 @@ def _is_managed(folder: Path) -> bool:
     from termwise.index.manifest import NAME
     from termwise.storage.model_folder import kind_of
 
-    return (folder / NAME).is_file() or kind_of(folder) is not None
+    return is_file(folder / NAME) or kind_of(folder) is not None
 
 
 def quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -20,6 +21,7 @@ from termwise.cli.terminal import counted, note, print_json, print_text, progres
 from termwise.cli.translation_options import opened_scorer, table_places
 from termwise.errors import ParameterError, UsageError
 from termwise.progress import Progress
+from termwise.storage.safe_read import is_folder
 
 if TYPE_CHECKING:
     from termwise.fusion import Learned, Tuning
@@ -73,7 +75,7 @@ def command(
     from termwise.translation.table_folder import read_manifest
 
     refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels])
-    if output is not None and output.exists() and not overwrite:
+    if output is not None and os.path.exists(output) and not overwrite:
         raise UsageError(
             "the file exists", facts=[("file", output)], fixes=["--overwrite", "choose another name"]
         )
@@ -130,7 +132,7 @@ def _first(path: Path, judged_queries: Sequence[Query], k: int, progress: Progre
     from termwise.records import Ranking, Run
     from termwise.search import Searcher
 
-    if path.is_dir():
+    if is_folder(path):
         searcher = Searcher.open(path)
         threads = available_processors()
         return searcher.rank_many(judged_queries, k=k, threads=threads, name=path.stem, progress=progress).run

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, MissingFileError, StorageError
+from termwise.storage.safe_read import is_file, path_exists
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -158,7 +159,7 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
 
 def refuse_pipe(path: Path) -> None:
     """Raise `MissingFileError` for a pipe or a device, which cannot be read twice."""
-    if path.exists() and not path.is_file():
+    if path_exists(path) and not is_file(path):
         raise MissingFileError(
             "the input is read twice, and a pipe or a device can be read only once",
             facts=[("path", path), ("expected", "a regular file")],

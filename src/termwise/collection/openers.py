@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os.path import exists, isdir
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,6 +12,8 @@ from termwise.collection.file_collections import JsonLinesCollection, TabSeparat
 from termwise.collection.python_docs import PythonDocumentation
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
 from termwise.records import Document
+from termwise.storage.safe_read import is_file, is_folder, path_exists
+from termwise.validation import check_path
 
 PYTHON = "python:stdlib"
 
@@ -95,10 +96,11 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
             raise UnknownNameError.of("collection", spec, [PYTHON])
         _refuse_fields(chosen, spec)
         return PythonDocumentation()
+    check_path("the collection", spec)
     path = Path(spec)
-    if isdir(path):
+    if is_folder(path):
         return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen)
-    if not exists(path):
+    if not path_exists(path):
         raise MissingFileError(
             "there is no such collection",
             facts=[("given", spec), ("expected", KINDS)],
@@ -128,7 +130,7 @@ def content_suffix(path: Path) -> str:
 def folder_file(folder: Path, name: str) -> Path:
     """Return the file `name` or else ``name.gz`` of a folder; raise `MissingFileError` if there is neither."""
     for path in (folder / name, folder / f"{name}.gz"):
-        if path.is_file():
+        if is_file(path):
             return path
     raise MissingFileError(
         "a folder is not in BEIR layout",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from os.path import isdir
 from pathlib import Path
 
 from termwise.collection.columns import is_whole, read_columns
 from termwise.collection.datasets import PREFIX, dataset_qrels
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Qrel
+from termwise.storage.safe_read import is_file, is_folder
+from termwise.validation import check_path
 
 HEADERS = frozenset({"query-id", "query_id", "qid"})
 """Names of the first column in a header, in lower case."""
@@ -65,8 +66,9 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
     """
     if isinstance(path, str) and path.startswith(PREFIX):
         return _without_conflicts(path, ((0, qrel) for qrel in dataset_qrels(path)))
+    check_path("the file of judgments", path)
     path = Path(path)
-    if isdir(path):
+    if is_folder(path):
         path = _split_file(path, split)
     return _without_conflicts(path, _numbered(path))
 
@@ -74,7 +76,7 @@ def read_qrels(path: str | Path, *, split: str = "test") -> list[Qrel]:
 def qrels_file(folder: Path, split: str) -> Path | None:
     """Return the judgments of a BEIR folder, or None if it has none for `split`."""
     paths = [folder / "qrels" / f"{split}.tsv{ending}" for ending in ("", ".gz")]
-    return next((path for path in paths if path.is_file()), None)
+    return next((path for path in paths if is_file(path)), None)
 
 
 def _split_file(folder: Path, split: str) -> Path:
@@ -152,6 +154,7 @@ def read_seeds(path: str | Path) -> dict[str, frozenset[str]]:
     ...     read_seeds(path)
     {'q1': frozenset({'d7'})}
     """
+    check_path("the file of source documents", path)
     seeds: dict[str, set[str]] = {}
     first = True
     for _, (query_id, doc_id) in read_columns(Path(path), {2: "query id, document id"}):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os.path import isdir
 from pathlib import Path
 
 from termwise.collection.columns import without_header
@@ -14,6 +13,8 @@ from termwise.collection.openers import JSON_SUFFIXES, TAB_SUFFIXES, content_suf
 from termwise.collection.topics import read_topics
 from termwise.errors import DuplicateIdError, MalformedRecordError, ParameterError
 from termwise.records import Query
+from termwise.storage.safe_read import is_folder
+from termwise.validation import check_path
 
 ID_FIELDS = ("_id", "id", "query_id", "qid")
 """Names of the identifier in a JSON record; the first one that a record has is used."""
@@ -75,8 +76,9 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
     chosen = checked_fields(fields)
     if isinstance(path, str) and path.startswith(PREFIX):
         return _distinct(((0, query) for query in dataset_queries(path, chosen)), path)
+    check_path("the file of queries", path)
     path = Path(path)
-    if isdir(path):
+    if is_folder(path):
         path = folder_file(path, "queries.jsonl")
     return _distinct(_numbered(path, chosen), path)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from os.path import isdir
 from pathlib import Path
 from sys import intern
 from typing import Literal
@@ -16,7 +15,8 @@ from termwise.collection.columns import check_writable, is_whole, read_columns
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Ranking, Run
 from termwise.storage.atomic_file import written_whole
-from termwise.validation import check
+from termwise.storage.safe_read import is_folder
+from termwise.validation import check, check_path, check_run
 
 FORMS = {
     6: "query id, Q0, document id, rank, score, name",
@@ -106,8 +106,9 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
     >>> run.name, run["q1"].doc_ids, run["q1"].scores
     ('bm25', ('a', 'b'), array([2.5 , 1.25]))
     """
+    check_path("the run", path)
     path = Path(path)
-    if isdir(path):
+    if is_folder(path):
         raise MissingFileError(
             "a folder is not a run",
             facts=[("folder", path)],
@@ -187,6 +188,8 @@ def write_run(run: Run, path: str | Path, *, separator: Literal["space", "tab"] 
     q1 Q0 b 1 0.1 bm25
     q1 Q0 a 2 0.1 bm25
     """
+    check_run(run)
+    check_path("path", path)
     check("separator", separator, separator in ("space", "tab"), "'space' or 'tab'")
     tabs = separator == "tab"
     between = "\t" if tabs else " "

@@ -18,6 +18,7 @@ from termwise.collection.qrels import qrels_file, read_qrels
 from termwise.collection.queries import read_queries
 from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError
 from termwise.records import Document, Qrel, Query
+from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
 
 _PAIRS = (".jsonl", ".jsonl.gz")
 _NOT_A_WORD = re.compile(r"\W+")
@@ -96,13 +97,21 @@ def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:
 
 
 def _places(path: Path, split: str) -> list[Path]:
-    if path.is_file() or qrels_file(path, split) is not None:
+    if is_file(path) or qrels_file(path, split) is not None:
         return [path]
-    if not path.exists():
+    if not path_exists(path):
         raise MissingFileError(f"no such file or folder: {path}", fixes=["check the path"])
-    paths = sorted(
-        part for part in path.iterdir() if part.name.endswith(_PAIRS) or qrels_file(part, split) is not None
-    )
+    if not is_folder(path):
+        raise MissingFileError(
+            "training data are a folder or a regular file, not a pipe or a device",
+            facts=[("path", path)],
+            fixes=["write the data to a file first"],
+        )
+    paths = [
+        part
+        for part in folder_entries(path)
+        if part.name.endswith(_PAIRS) or qrels_file(part, split) is not None
+    ]
     splits = sorted(file.name.partition(".tsv")[0] for file in path.glob("qrels/*.tsv*"))
     if splits or not paths:
         raise MissingFileError(
@@ -117,7 +126,7 @@ def _places(path: Path, split: str) -> list[Path]:
 
 
 def _read(path: Path, split: str) -> PairSource:
-    if path.is_file():
+    if is_file(path):
         return _pair_file(path)
     qrels = read_qrels(path, split=split)
     return _judged(path.resolve().name, open_collection(path).documents(), read_queries(path), qrels)

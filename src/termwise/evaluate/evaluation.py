@@ -40,6 +40,7 @@ from termwise.errors import DataError, DuplicateIdError, ParameterError
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.measures import LARGEST_RELEVANCE, is_count, parse_measures
 from termwise.records import ExcludedDocuments, Exclusion, Qrel, Ranking, Run
+from termwise.validation import check_run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -324,6 +325,7 @@ class Evaluator:
 
     def evaluate(self, run: Run) -> Evaluation:
         """Evaluate one run; see :func:`evaluate`."""
+        check_run(run)
         rows, excluded = [], 0
         values = {m: np.full(len(self._query_ids), m.DEFAULT, dtype=np.float64) for m in self._measures}
         batch: dict[str, dict[str, float]] = {}

@@ -18,6 +18,7 @@ from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
+from termwise.validation import check_path
 from termwise.weights import TermWeights
 
 ATTEMPTS = 5
@@ -141,6 +142,7 @@ class Index:
             If it is not an index, was written by a later version, or has a damaged manifest or header; `verify` reads
             every byte.
         """
+        check_path("the index", path)
         folder = Path(path)
         before: Manifest | None = None
         for _ in range(ATTEMPTS):

@@ -20,6 +20,7 @@ from termwise.kernels.inversion import first_difference, first_unsorted
 from termwise.progress import Progress, no_progress
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import open_regular
+from termwise.validation import check_path
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage
     DataError
         If the manifest is missing, foreign or damaged.
     """
+    check_path("the index", path)
     folder = Path(path)
     for _ in range(ATTEMPTS):
         manifest = Manifest.read(folder)

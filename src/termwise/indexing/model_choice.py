@@ -15,6 +15,7 @@ from termwise.indexing.context import refuse_arguments
 from termwise.models import Model, Model1, NetworkModel, make_model, model_names
 from termwise.models.checks import check_parameter
 from termwise.models.idf_power import POWER
+from termwise.storage.safe_read import is_file, path_exists
 from termwise.translation.table_folder import read_manifest, table_folder
 from termwise.translation.table_manifest import NAME as TABLE
 from termwise.validation import wrong
@@ -55,9 +56,9 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
         return model
     if model in model_names():
         return make_model(str(model), _with_recommended(settings) if model == Model1.name else settings)
-    if not os.path.exists(model):
+    if not path_exists(Path(model)):
         raise _missing(model)
-    is_table = (Path(model) / TABLE).is_file()
+    is_table = is_file(Path(model) / TABLE)
     parameter = "table" if is_table else "encoder"
     if parameter in settings:
         raise ParameterError(
@@ -74,7 +75,7 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
 def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
     """Add the parameter values that a translation table recommends to the settings."""
     table = settings.get("table", Model1.table)
-    if not (table_folder(table) / TABLE).is_file():
+    if not is_file(table_folder(table) / TABLE):
         return settings
     scoring = read_manifest(table).scoring
     return {**{name: str(value) for name, value in scoring.items()}, **settings}

@@ -17,6 +17,7 @@ from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
 from termwise.models.base import Model, QueryWeighting
 from termwise.models.token_weights import read_token_weights, term_weights
+from termwise.storage.safe_read import folder_entries, is_folder, path_exists
 from termwise.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -122,14 +123,10 @@ def read_vectors(path: str | Path, *, analyzer: Analyzer | None = None) -> JsonV
     from termwise.models.vectors_npz import CsrVectors
 
     path = Path(path)
-    try:
-        exists = path.exists()
-    except OSError as error:
-        raise MissingFileError.of("the file of weights cannot be read", path, error) from error
-    if not exists:
+    if not path_exists(path):
         raise MissingFileError("there is no such file of weights", facts=[("file", path)])
-    if path.is_dir():
-        parts = sorted(part for part in path.iterdir() if part.name.endswith(_JSON_ENDINGS))
+    if is_folder(path):
+        parts = [part for part in folder_entries(path) if part.name.endswith(_JSON_ENDINGS)]
         if parts:
             return JsonVectors.open(parts, analyzer=analyzer)
     else:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from termwise.errors import MissingFileError, UnknownNameError, UsageError
 from termwise.probes.core.judged_texts import collection_name
 from termwise.probes.registry import families
+from termwise.storage.safe_read import is_folder, path_exists
 
 _NAMED = re.compile(r"(?P<name>[\w.-]+)=(?P<rest>.+)")
 _FILES = "name three files, `judged='NAME=COLLECTION,QUERIES,QRELS'`"
@@ -39,7 +40,7 @@ def judged_source(text: str) -> JudgedSource:
         return JudgedSource(name or collection_name(parts[0]), *parts)
     path, _, split = rest.partition(":")
     folder = Path(path)
-    if len(parts) > 1 or not folder.is_dir():
+    if len(parts) > 1 or not is_folder(folder):
         raise UsageError(
             "a judged collection is a folder in BEIR layout, or three files",
             facts=[("given", text)],
@@ -93,7 +94,7 @@ def check_folders(folders: Mapping[str, Path]) -> None:
     for name, path in folders.items():
         if name not in known:
             raise UnknownNameError.of("data set", name, known)
-        if not path.exists():
+        if not path_exists(path):
             raise MissingFileError(
                 "there is no such file or folder",
                 facts=[("data", f"{name}={path}")],

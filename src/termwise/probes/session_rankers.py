@@ -19,6 +19,7 @@ from termwise.scorers import MixedScorer, RunScorer
 from termwise.scorers.http import is_address
 from termwise.scorers.mixture import Scale
 from termwise.scorers.protocol import TextScorer
+from termwise.storage.safe_read import path_exists
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _open(
     target = specification.target
     if _is_file(target):
         return run_scorer(specification, judged)
-    is_new_path = ":" not in target and not Path(target).exists()
+    is_new_path = ":" not in target and not path_exists(Path(target))
     if "+" in target and (is_new_path or set(target.split("+")) <= set(opened)):
         return MixtureSpecification.of(specification, opened)
     if Path(target).suffix and is_new_path:
@@ -209,6 +210,8 @@ def _is_file(target: str) -> bool:
         return False
     try:
         return Path(target).is_file()
+    except PermissionError as error:
+        raise MissingFileError.of("a path cannot be read", Path(target), error) from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(

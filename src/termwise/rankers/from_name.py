@@ -33,6 +33,7 @@ from termwise.scorers.model_scorers import index_scorer, model_scorer
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.token_statistics import Background
 from termwise.storage.model_folder import kind_of
+from termwise.storage.safe_read import is_file, path_exists
 
 _ADDRESS_WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
 
@@ -106,7 +107,7 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
     for prefix, opener in PREFIXES.items():
         if spec.target.startswith(prefix):
             return opener(spec._replace(target=spec.target.removeprefix(prefix)), context)
-    if _ADDRESS_WITHOUT_SCHEME.fullmatch(spec.target) and not Path(spec.target).exists():
+    if _ADDRESS_WITHOUT_SCHEME.fullmatch(spec.target) and not path_exists(Path(spec.target)):
         raise UsageError(
             "an address begins with http:// or https://",
             facts=[("given", spec.target)],
@@ -115,7 +116,7 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
     if "/" in spec.target:
         spec = _downloaded(spec)
     for manifest, opener in FOLDERS.items():
-        if (Path(spec.target) / manifest).is_file():
+        if is_file(Path(spec.target) / manifest):
             return opener(spec, context)
     return _open_model(spec, context)
 

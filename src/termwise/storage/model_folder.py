@@ -12,7 +12,7 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
 from termwise.storage.file_record import FileRecord, digest_of, record_of
 from termwise.storage.manifest_json import Misfit, sealed, unsealed
-from termwise.storage.safe_read import read_regular, regular_size
+from termwise.storage.safe_read import PERMISSIONS, is_file, read_regular, regular_size
 
 TRAINING = "training"
 """Name of the folder with settings, log and state of a training, inside the folder of the model."""
@@ -57,7 +57,7 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
 def kind_of(folder: Path) -> FolderKind | None:
     """Return the kind of a folder; None if it has no manifest of termwise."""
     for name, (noun, uses) in FOLDER_KINDS.items():
-        if (folder / name).is_file():
+        if is_file(folder / name):
             return FolderKind(name, noun, tuple(use.format(folder=folder) for use in uses))
     return None
 
@@ -220,8 +220,9 @@ class ModelFolders:
         except Misfit as misfit:
             raise self.damaged(path, misfit.expected, misfit.seen) from None
         except OSError as error:
+            fixes = PERMISSIONS if isinstance(error, PermissionError) else self.repairs
             raise MissingFileError.of(
-                f"a file of the {self.noun} cannot be read", path, error, fixes=self.repairs
+                f"a file of the {self.noun} cannot be read", path, error, fixes=fixes
             ) from error
 
     def read(self, path: Path, most: int) -> bytes:

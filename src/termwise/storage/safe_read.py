@@ -15,6 +15,9 @@ from termwise.storage.manifest_json import Misfit
 MAX_BYTES = (1 << 63) - 1
 """Largest length of any file in bytes."""
 
+PERMISSIONS = ("check the path and the permissions of its folders",)
+"""Fixes for a path that the system refuses to read."""
+
 _SPECIAL = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -23,7 +26,6 @@ _SPECIAL = {
     stat.S_IFSOCK: "a socket",
 }
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
-_PERMISSIONS = ("check the path and the permissions of its folders",)
 
 
 def regular_size(path: Path, most: int = MAX_BYTES) -> int:
@@ -99,7 +101,7 @@ def folder_entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError as error:
-        raise MissingFileError.of("a folder cannot be read", folder, error, fixes=_PERMISSIONS) from error
+        raise MissingFileError.of("a folder cannot be read", folder, error, fixes=PERMISSIONS) from error
 
 
 def _file_type(path: Path) -> int | None:
@@ -109,7 +111,9 @@ def _file_type(path: Path) -> int | None:
     except OSError as error:
         if error.errno in _ABSENT:
             return None
-        raise MissingFileError.of("a path cannot be read", path, error, fixes=_PERMISSIONS) from error
+        raise MissingFileError.of("a path cannot be read", path, error, fixes=PERMISSIONS) from error
+    except ValueError:  # a null character
+        return None
 
 
 def _checked_size(status: os.stat_result, most: int) -> int:

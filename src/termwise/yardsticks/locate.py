@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from termwise.errors import MissingFileError
+from termwise.storage.safe_read import path_exists
 from termwise.train.hub import hub_snapshot
 from termwise.validation import check_path
 
@@ -20,7 +21,7 @@ def is_hub_name(name: str | Path) -> bool:
     >>> is_hub_name("cross-encoder/ms-marco-MiniLM-L6-v2"), is_hub_name("./models/mine"), is_hub_name("bm25")
     (True, False, False)
     """
-    return _HUB_NAME.fullmatch(str(name)) is not None and not Path(name).exists()
+    return _HUB_NAME.fullmatch(str(name)) is not None and not path_exists(Path(name))
 
 
 def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weights: bool = True) -> Path:
@@ -47,7 +48,7 @@ def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weight
     check_path(f"the {noun}", place)
     if is_hub_name(place):
         return hub_snapshot(str(place), noun=noun, fixes=fixes, weights=weights)
-    if not Path(place).exists():
+    if not path_exists(Path(place)):
         raise MissingFileError(f"there is no such {noun}", facts=[("path", place)], fixes=fixes)
     return Path(place)
 

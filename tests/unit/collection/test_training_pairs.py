@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -175,3 +176,10 @@ def test_a_dataset_of_ir_datasets_in_the_shape_of_msmarco_passage_train(monkeypa
     assert source.name == "ir_datasets:msmarco-passage/train"
     assert texts(source) == [("first", "passage 7"), ("second", "passage 49"), ("second", "passage 3")]
     assert source.passages == ["passage 3", "passage 7", "passage 49"]
+
+
+def test_a_pipe_is_not_training_data(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(MissingFileError, match="not a pipe") as caught:
+        read_sources(tmp_path / "pipe")
+    assert dict(caught.value.facts)["path"] == tmp_path / "pipe"
