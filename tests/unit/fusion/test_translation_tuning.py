@@ -201,6 +201,12 @@ def test_values_out_of_range_are_refused(world, options):
         tuned(world, **options)
 
 
+def test_the_number_of_folds_is_0_or_at_least_2(world):
+    with pytest.raises(ParameterError, match="folds cannot have this value") as error:
+        tuned(world, folds=1)
+    assert dict(error.value.facts)["expected"] == "0, or a whole number of at least 2"
+
+
 def test_unknown_names_are_refused(world):
     with pytest.raises(UnknownNameError):
         tuned(world, scaling="half")

@@ -86,6 +86,14 @@ def test_all_damages_are_listed(index: Index) -> None:
     ]
 
 
+def test_a_damaged_section_table_is_named(index: Index) -> None:
+    (terms,) = index.path.glob("terms-*.tw")
+    data = bytearray(terms.read_bytes())
+    data[50] ^= 1
+    terms.write_bytes(data)
+    assert verify(index.path) == [Damage(terms.name, 48, "the section table does not match its checksum")]
+
+
 def test_the_manifest_itself(index: Index, tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         verify(tmp_path / "nowhere")

@@ -524,7 +524,7 @@ def test_convert_refuses_options_of_other_kinds(masked, projected, tmp_path):
     out = tmp_path / "encoder"
     refused = [
         (masked, {"expansion": Expansion(tilde, 8)}, ParameterError, "omit the expansion"),
-        (projected, {"floors_from": docs}, ParameterError, "leave `floors_from` out"),
+        (projected, {"floors_from": docs}, ParameterError, "omit `floors_from`"),
         (masked, {"floors_from": tmp_path / "nowhere.jsonl"}, MissingFileError, None),
         (masked, {"floors_from": none}, EmptyCollectionError, None),
         (projected, {"expansion": (tilde, 8, "new")}, ParameterError, None),

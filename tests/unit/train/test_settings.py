@@ -134,7 +134,7 @@ def test_settings_without_effect_on_a_kind_are_refused(kind, name, value, kinds)
     with pytest.raises(ParameterError, match=f"the setting {name} is not for") as error:
         TrainSettings.for_kind(kind, {name: value})
     assert dict(error.value.facts) == {"network": kind, f"{name} is for": kinds}
-    assert error.value.fixes == (f"leave {name} out",)
+    assert error.value.fixes == (f"omit {name}",)
 
 
 def test_settings_made_in_python_are_refused_as_well():
