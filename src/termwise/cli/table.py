@@ -115,7 +115,9 @@ def _print(found: dict[str, Any], word: str) -> None:
 
     times = "once" if found["seen"] == 1 else f"{found['seen']:,} times"
     console = stdout()
-    console.print(f"{found['term']}{word and f' (of {legible_line(word)})'}, seen {times}", style="bold")
+    console.print(
+        f"{legible_line(found['term'])}{word and f' (of {legible_line(word)})'}, seen {times}", style="bold"
+    )
     shown = Table(box=None, pad_edge=False, header_style="dim")
     shown.add_column("query terms")
     shown.add_column("T", justify="right")
@@ -125,6 +127,6 @@ def _print(found: dict[str, Any], word: str) -> None:
         cells: list[str] = []
         for name, margin in (("asked", ""), ("asks", "  ")):
             here = found[name][position : position + 1]
-            cells += [margin + here[0][0], f"{here[0][1]:.4f}"] if here else ["", ""]
+            cells += [margin + legible_line(here[0][0]), f"{here[0][1]:.4f}"] if here else ["", ""]
         shown.add_row(*cells)
     console.print(shown)

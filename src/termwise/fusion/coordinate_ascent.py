@@ -63,7 +63,7 @@ def ascent(
     seed : int, optional
         Seed of the random starts.
     restarts : int, optional
-        Number of starts, with the one of equal weights; at least 1.
+        Number of starts, with the one of equal weights: 1 to 1,000.
     progress : callable, optional
         Called with the stage (round and value), finished starts, and their number.
 
