@@ -227,7 +227,7 @@ def command(pairs, settings, *options, out="table"):
     )
 
 
-def test_the_verb(pairs, tmp_path, settings, capsys, monkeypatch):
+def test_the_command_trains_resumes_and_shows_a_word(pairs, tmp_path, settings, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     few = dataclasses.replace(settings, epochs=2)
     assert command(pairs, few) == 0
@@ -241,7 +241,7 @@ def test_the_verb(pairs, tmp_path, settings, capsys, monkeypatch):
     facts = json.loads(capsys.readouterr().out)
     assert facts["steps"] == 6
     assert run(["table", "table", "car"]) == 0
-    assert "asked for" in capsys.readouterr().out
+    assert "document terms" in capsys.readouterr().out
 
 
 def test_errors_of_the_verb(pairs, tmp_path, settings, capsys, monkeypatch):
