@@ -109,7 +109,7 @@ LNC1 = Axiom(
 )
 LNC2 = Axiom(
     "lnc2",
-    "LNC2: said several times",
+    "LNC2: text repeated",
     "First: the text repeated several times. Second: the text once.",
     "Fang, Tao & Zhai, SIGIR 2004",
     _lnc2,
@@ -120,7 +120,7 @@ LNC2 = Axiom(
 )
 TF_LNC = Axiom(
     "tf-lnc",
-    "TF-LNC: more occurrences, longer by them",
+    "TF-LNC: more occurrences, and longer",
     "Two texts with equally many other words; the first has more occurrences of a query term, and is longer by them.",
     "Fang, Tao & Zhai, SIGIR 2004",
     _tflnc,

@@ -186,7 +186,7 @@ STMC2 = Axiom(
 )
 REG = Axiom(
     "reg",
-    "REG: the term least like the others",
+    "REG: the term least similar to the others",
     "Two texts of equal length; the first has more occurrences of the term that is least similar to the other query "
     "terms.",
     "Zheng & Fang, ECIR 2010",

@@ -126,7 +126,7 @@ def fact_probes(inputs: ProbeInputs) -> list[Probe]:
     return [
         written_probe(
             "swap-roles",
-            "Right roles against exchanged ones",
+            "Correct roles against exchanged roles",
             partial(_pairs, "roles"),
             define_pair("a text that answers the query", "the text with agent and patient exchanged"),
         ),

@@ -87,25 +87,25 @@ def negation_probes(inputs: ProbeInputs) -> list[Probe]:
     return [
         written_probe(
             "negation-affirmed",
-            "Affirmed statement asked for",
+            "Query for the affirmed statement",
             partial(_statements, "query"),
             define_pair("a statement that answers the query", "its negation"),
         ),
         written_probe(
             "negation-negated",
-            "Negated statement asked for",
+            "Query for the negated statement",
             partial(_statements, "query_negated"),
             define_pair("a negated statement that answers the query", "the statement without the negation"),
         ),
         written_probe(
             "exclusion-without",
-            "X without Y asked for",
+            "Query for X without Y",
             partial(_exclusions, "without"),
             define_pair("a text about X without Y, which answers the query", "a text about X with Y"),
         ),
         written_probe(
             "exclusion-with",
-            "X with Y asked for",
+            "Query for X with Y",
             partial(_exclusions, "with"),
             define_pair("a text about X with Y, which answers the query", "a text about X without Y"),
         ),

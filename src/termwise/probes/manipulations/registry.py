@@ -66,7 +66,7 @@ _ALL = (
         additions.prepend_nonrelevant_sentence,
         needs=NOT_RELEVANT,
     ),
-    Manipulation("fold-case", "Capitals made small", "the text in lower case", word_forms.fold_case),
+    Manipulation("fold-case", "Lower case", "the text in lower case", word_forms.fold_case),
     Manipulation(
         "remove-punctuation",
         "Punctuation removed",

@@ -18,7 +18,7 @@ from termwise.probes.sources.transfer.probe import PairDataSet, PairProbe, by_pa
 _COLUMNS = ("q_id", "relevant", "query", "doc_title", "document", "content_gender")
 _WORDINGS = {"F": "female", "M": "male", "N": "neutral"}
 TOLD_APART = (
-    "Male and female wording told apart",
+    "Male and female wording distinguished",
     "A text in male and in female wording; neither comes first.",
 )
 """Title and definition of the symmetric probe."""
