@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from typing import cast
 
@@ -228,17 +229,17 @@ class Doc2Query:
         thresholds = torch.from_numpy(uniforms.reshape(-1, self.longest)).to(device)
         last = torch.full((len(hidden), 1), config.decoder_start_token_id, device=device)
         ended = torch.zeros(len(hidden), dtype=torch.bool, device=device)
-        past = None
+        name, cache = _cache_name(self.network), None
         tokens = []
         for step in range(self.longest):
             output = self.network(
                 encoder_outputs=BaseModelOutput(last_hidden_state=hidden),
                 attention_mask=attention,
                 decoder_input_ids=last,
-                past_key_values=past,
                 use_cache=True,
+                **{name: cache},
             )
-            past = output.past_key_values
+            cache = output[name]
             last = self._next(output.logits[:, -1], thresholds[:, step : step + 1])
             last = last.masked_fill(ended[:, None], config.pad_token_id)
             tokens.append(last)
@@ -260,3 +261,8 @@ class Doc2Query:
         with quiet(bars=False):
             texts = [self.tokenizer.decode(row.tolist(), skip_special_tokens=True) for row in rows]
         return tuple(query for text in texts if (query := " ".join(str(text).split())))
+
+
+def _cache_name(network: PreTrainedModel) -> str:
+    """Return the name of the decoder cache; transformers before 5.24 call it ``past_key_values``."""
+    return "cache" if "cache" in signature(network.forward).parameters else "past_key_values"
