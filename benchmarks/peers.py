@@ -431,7 +431,7 @@ class Lucene(Peer):
         self.call_seconds = float(np.median(calls[1000:]))
 
     def prepare(self, query: TermQuery, k: int) -> Any:
-        """Build the query object."""
+        """Return the query of Lucene for some terms."""
         return self._query_of(Counter(map(str, query)))
 
     def find(self, prepared: Any, k: int) -> Any:

@@ -23,7 +23,7 @@ FIRST_RANK, LAST_RANK = 2, 30
 SEED = 0
 
 CHECKPOINT = 50
-"""Steps between two checkpoints, from which an interrupted training resumes."""
+"""Number of training steps between two checkpoints."""
 
 
 def train_cross_encoder(

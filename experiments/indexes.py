@@ -140,7 +140,7 @@ def index_counts(
     chosen = make_model(model, settings)
     if isinstance(analyzer, str):
         analyzer = make_analyzer(analyzer)
-    wanted = encoder_description(
+    description = encoder_description(
         model=chosen.name,
         parameters=chosen.parameters(),
         analyzer=analyzer.spec,
@@ -148,7 +148,7 @@ def index_counts(
         exact=isinstance(chosen, CountModel) and not chosen.expands,
         table=chosen.table_facts if isinstance(chosen, CountModel) else None,
     )
-    existing = _existing(folder, wanted, quantiser) if reuse else None
+    existing = _existing(folder, description, quantiser) if reuse else None
     searcher = existing or build_index(
         documents,
         folder,
@@ -186,7 +186,7 @@ def index_encoded(
         network = open_document_encoder(model, threads=threads, precision=precision)
         kept = blocks_folder(folder, network)
         encoder = TimedEncoder(network, kept.with_suffix(".json"))
-    wanted = encoder_description(
+    description = encoder_description(
         model=model.name,
         parameters=model.parameters(),
         analyzer=encoder.analyzer.spec,
@@ -194,7 +194,7 @@ def index_encoded(
         exact=encoder.only_text_terms,
         network=network_record(encoder),
     )
-    existing = _existing(folder, wanted, quantiser) if reuse else None
+    existing = _existing(folder, description, quantiser) if reuse else None
     searcher = existing or build_index(
         documents,
         folder,
@@ -209,13 +209,13 @@ def index_encoded(
     return Built(searcher, view_bytes(searcher.index), encoder.effort, network_record(encoder))
 
 
-def _existing(folder: Path, wanted: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
-    """Open the index in a folder if it has the wanted description and quantiser."""
+def _existing(folder: Path, description: Mapping[str, Any], quantiser: Quantiser | None) -> Searcher | None:
+    """Open the index in a folder if it has this description and quantiser."""
     if not (folder / "manifest.json").is_file():
         return None
     searcher = Searcher.open(folder)
     manifest = searcher.index.manifest
-    same = manifest.encoder == json.loads(json.dumps(wanted))
+    same = manifest.encoder == json.loads(json.dumps(description))
     return searcher if same and manifest.quantiser.kind == (quantiser or manifest.quantiser.kind) else None
 
 

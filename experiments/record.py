@@ -69,10 +69,15 @@ def selected(kind: str, given: str | None, known: Collection[str]) -> list[str]:
         If a name is not known.
     """
     names = given.split(",") if given else list(known)
+    check_names(kind, names, known)
+    return names
+
+
+def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise `UnknownNameError` for the first name that is not known."""
     for name in names:
         if name not in known:
             raise UnknownNameError.of(kind, name, known)
-    return names
 
 
 def named_folders(pairs: Iterable[str]) -> dict[str, str]:

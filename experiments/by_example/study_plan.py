@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import record
 from plan_parts import named_parts, part, read_toml
 
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
@@ -188,9 +189,7 @@ class Plan:
             },
             systems=systems,
         )
-        for name in plan.named():
-            if name not in systems:
-                raise UnknownNameError.of("system of the plan", name, systems)
+        record.check_names("system of the plan", plan.named(), systems)
         plan.check(path)
         return plan
 
@@ -250,9 +249,7 @@ class Plan:
         for target in self.targets:
             if target.collection not in names:
                 raise UnknownNameError.of("collection of the plan", target.collection, names)
-            for measure in target.measures:
-                if measure not in (*self.measures, *self.graded):
-                    raise UnknownNameError.of("measure of the plan", measure, (*self.measures, *self.graded))
+            record.check_names("measure of the plan", target.measures, (*self.measures, *self.graded))
             if target.over != self.first:
                 raise ParameterError(
                     "a target is a ratio to the first stage",
@@ -291,7 +288,7 @@ class Plan:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
-    """Read the file, and check that it has the main parts."""
+    """Read a plan file, and check that it has systems, collections and tables."""
     given = read_toml(path)
     for name, kind in (("systems", dict), ("collections", list), ("tables", list)):
         if not isinstance(given.get(name), kind) or not given[name]:

@@ -134,7 +134,7 @@ class Contrast:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The plan; `analyzers` has the name of the first installed analyzer of each field."""
+    """Plan of the experiment. `analyzers` contains the first installed analyzer of each field, by name."""
 
     name: str
     title: str
@@ -188,13 +188,10 @@ class Plan:
 
     def _check(self, path: Path) -> None:
         named = {system for one in self.contrasts for system in (one.system, one.against)}
-        for name in sorted(named | {BASELINE}):
-            if name not in self.systems:
-                raise UnknownNameError.of("system", name, self.systems)
+        record.check_names("system", sorted(named | {BASELINE}), self.systems)
         mentioned = [entry.chosen_on for entry in self.collections.values() if entry.chosen_on]
-        for name in [*mentioned, *(name for table in self.tables.values() for name in table.collections)]:
-            if name not in self.collections:
-                raise UnknownNameError.of("collection", name, self.collections)
+        mentioned += [name for table in self.tables.values() for name in table.collections]
+        record.check_names("collection", mentioned, self.collections)
         for entry in self.collections.values():
             if entry.test in (entry.dev, entry.train):
                 raise ParameterError(
@@ -234,7 +231,7 @@ class Plan:
         return make_analyzer(self.analyzers[field])
 
     def chosen_on(self, collection: str) -> str:
-        """Return the collection whose choices and table a collection uses."""
+        """Return the collection that provides the choices and the table of a collection."""
         return self.collections[collection].chosen_on or collection
 
     def entries(self, given: str | None) -> list[Entry]:

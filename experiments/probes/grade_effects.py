@@ -87,7 +87,7 @@ def _stems(probes: Sequence[str]) -> list[str]:
 
 
 def effects_of(report: Path, probes: Sequence[str], scorer: str) -> Effects:
-    """Read the effects of the samples of some probes for a ranker."""
+    """Read the effects of a ranker on the samples of probes."""
     found: Effects = defaultdict(lambda: {half: [] for half in HALVES})
     for probe in probes:
         half = probe.partition("@")[0].rpartition("-")[2]

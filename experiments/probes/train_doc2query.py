@@ -29,7 +29,7 @@ MARGIN = 8
 """Passages are padded to a multiple of this number of pieces."""
 
 CHECKPOINT = 50
-"""Steps between two checkpoints, from which an interrupted training resumes."""
+"""Number of training steps between two checkpoints."""
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import record
 from plan_parts import digest_of, named_parts, part, read_toml, without
 
 from termwise.encode import EncoderFolder
@@ -128,7 +129,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The plan."""
+    """Plan of the experiment."""
 
     measures: tuple[str, ...]
     depth: int
@@ -189,15 +190,12 @@ class Plan:
                         "a setting is chosen on a collection without a dev split",
                         facts=[("file", path), ("setting", choice.setting), ("collection", name)],
                     )
-        for name in [*self.without, *(name for one in self.exposures for name in one.collections)]:
-            if name not in self.collections:
-                raise UnknownNameError.of("collection", name, self.collections)
+        mentioned = [*self.without, *(name for one in self.exposures for name in one.collections)]
+        record.check_names("collection", mentioned, self.collections)
         named = [part for system in self.systems.values() for part in system.parts]
         named += [choice.system for choice in self.settings] + [target.system for target in self.targets]
         named += [name for contrast in self.contrasts for name in (contrast.system, contrast.against)]
-        for name in [BASELINE, *named]:
-            if name not in self.systems:
-                raise UnknownNameError.of("system", name, self.systems)
+        record.check_names("system", [BASELINE, *named], self.systems)
         for system in self.systems.values():
             if system.like and getattr(self.systems.get(system.like), "model", None) != system.model:
                 raise ParameterError(

@@ -44,7 +44,7 @@ from systems import Bench, Tools  # noqa: E402
 from zero_shot_report import collected, page, ratios, targets, training  # noqa: E402
 
 from termwise.encode import shipped_encoders  # noqa: E402
-from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError  # noqa: E402
+from termwise.errors import CheckFailedError, MissingFileError, ParameterError  # noqa: E402
 
 KEPT = "zero_shot"
 """Folder of the measurements below that of the results."""
@@ -172,9 +172,7 @@ def _systems(
 def _encoders(given: Sequence[str]) -> dict[str, str]:
     """Return the named and the shipped encoders by model."""
     named = record.named_folders(given)
-    for name in named:
-        if name not in NETWORKS:
-            raise UnknownNameError.of("network model", name, NETWORKS)
+    record.check_names("network model", named, NETWORKS)
     return {name: name for name in shipped_encoders() if name in NETWORKS} | named
 
 

@@ -52,7 +52,7 @@ MOST_NAMES = 40
 
 
 def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
-    """Return the known names closest in spelling to an unknown one, nearest first, without regard to case.
+    """Return the known names that are most similar to an unknown name, nearest first; case is ignored.
 
     Names that differ only in case are returned alone.
 
@@ -290,7 +290,7 @@ class CorruptModelError(ModelFormatError):
 
 
 class IndexFormatError(DataError):
-    """A file of an index that is not in the index format."""
+    """A file of an index with a wrong format."""
 
     slug = "index-format"
 

@@ -127,7 +127,7 @@ _function: Callable[[Any], Any]
 
 
 def _begin(function: Callable[[Any], Any]) -> None:
-    """Store the function, and start a thread that ends this process with its parent."""
+    """Initialise a worker: store the function, and start a thread that exits when the parent process exits."""
     global _function
     _function = function
 

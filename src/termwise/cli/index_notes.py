@@ -90,10 +90,8 @@ def note_ignored_vectors(source: str) -> None:
     from termwise.errors import TermwiseError
 
     path = Path(source)
-    if not path.is_file():
-        return
     try:
-        if not isinstance(open_collection(source), JsonLinesCollection):
+        if not is_file(path) or not isinstance(open_collection(source), JsonLinesCollection):
             return
         _, record = next(read_json_lines(path), (0, {}))
     except TermwiseError:

@@ -19,7 +19,7 @@ FORMS = {
     4: "query id, iteration, document id, relevance",
     3: "query id, document id, relevance",
 }
-"""Formats by number of columns."""
+"""Formats of judgment files, by number of columns."""
 
 _LONGEST_GRADE = 18
 """Largest number of characters of a relevance, so that it fits 64 bits."""

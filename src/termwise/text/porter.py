@@ -118,7 +118,7 @@ def _without_past_or_progressive(word: str) -> str:
 
 
 def _replaced(word: str, rules: Sequence[tuple[str, str]]) -> str:
-    """Apply the first rule with a suffix of the word, if the stem before it has a measure above 0."""
+    """Replace the first matching suffix, if the measure of the stem is above 0."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
             stem = word.removesuffix(suffix)

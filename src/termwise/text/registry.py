@@ -147,7 +147,7 @@ def make_analyzer(name: str) -> Analyzer:
 
 
 def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
-    """Make an analyzer from its specification, which contains its files.
+    """Make an analyzer from its specification.
 
     Raises
     ------

@@ -260,7 +260,7 @@ def _uses(matrix: str, readers: dict[str, list[NodeProto]]) -> Iterator[_Use | N
 
 
 def _replacement(node: NodeProto, matrix: str, blocks: Blocks) -> list[NodeProto]:
-    """Return the nodes that replace `node` for a quantised matrix."""
+    """Return the nodes that compute `node` with a quantised matrix."""
     output = node.output[0]
     rows, count, length = blocks.values.shape
     if node.op_type == "Gather":
