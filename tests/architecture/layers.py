@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("collection",),
     ("text",),
     ("storage",),
-    ("weights",),
+    ("weights", "vectors"),
     ("settings", "parallel", "validation"),
     ("records",),
     ("errors",),

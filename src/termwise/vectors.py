@@ -1,0 +1,280 @@
+"""`DocumentVectors` and `TermVectors`: dense rows in integers, whose sums are exact.
+
+The model ``lookup`` scores a document by the sum, over the terms of the query, of the product of two vectors:
+
+    w(t, d) = v[t] . e[d]          score(q, d) = sum over t of  q(t) * w(t, d)
+
+Both vectors are stored as integers with a scale. The sum of integer products does not depend on the order of the
+documents, terms or dimensions, on the processor, or on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import VocabularyMismatchError, WeightError
+
+LEVELS = 127
+"""Largest absolute value of a stored number."""
+
+LARGEST_SHIFT = 15
+"""Largest shift of a row of `TermVectors`."""
+
+MOST_DIMENSIONS = 1 << 12
+"""Largest number of dimensions of a vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentVectors:
+    """Vectors of documents in 8 bits: none, one or several for each document, one for each window of its text.
+
+    A number of window *w* is ``rows[w, j] * scales[w]``. The windows of document *i* are the rows from ``indptr[i]`` to
+    ``indptr[i + 1]``; a document without text has none. The arrays are checked here and are read-only.
+
+    Parameters
+    ----------
+    indptr : array-like of shape (n + 1,), int64
+        Window boundaries of the documents; starts at 0, never decreases, ends at the number of windows.
+    rows : array-like of shape (m, dimensions), int8
+        Numbers from -127 to 127.
+    scales : array-like of shape (m,), float32
+        Finite and above 0.
+
+    Raises
+    ------
+    WeightError
+        If the arrays do not have this form.
+
+    Examples
+    --------
+    >>> vectors = DocumentVectors.of([0, 1, 1], np.array([[0.5, -0.25]], dtype=np.float32))
+    >>> len(vectors), vectors.rows.tolist()
+    (2, [[127, -64]])
+    """
+
+    indptr: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int8]
+    scales: npt.NDArray[np.float32]
+
+    def __init__(self, indptr: npt.ArrayLike, rows: npt.ArrayLike, scales: npt.ArrayLike) -> None:
+        object.__setattr__(self, "indptr", _frozen(indptr, np.int64))
+        object.__setattr__(self, "rows", _frozen(rows, np.int8))
+        object.__setattr__(self, "scales", _frozen(scales, np.float32))
+        starts = self.indptr
+        _require(self.rows.ndim == 2 and self.rows.shape[1] <= MOST_DIMENSIONS, "rows are a matrix", rows)
+        _require(starts.ndim == 1 and len(starts) > 0, "indptr is one row of numbers", indptr)
+        _require(
+            starts[0] == 0 and starts[-1] == len(self.rows) and bool((np.diff(starts) >= 0).all()),
+            "indptr increases from 0 to the number of rows",
+            indptr,
+        )
+        _require(not (self.rows == -LEVELS - 1).any(), f"rows hold numbers from -{LEVELS} to {LEVELS}", rows)
+        _require(
+            self.scales.shape == (len(self.rows),)
+            and bool((np.isfinite(self.scales) & (self.scales > 0)).all()),
+            "there is one scale above 0 for each row",
+            scales,
+        )
+
+    @classmethod
+    def of(cls, indptr: npt.ArrayLike, matrix: npt.NDArray[np.floating[Any]]) -> DocumentVectors:
+        """Round vectors to 8 bits, with one scale for each: its largest absolute number divided by 127.
+
+        Parameters
+        ----------
+        indptr : array-like of shape (n + 1,), int64
+            See `DocumentVectors`.
+        matrix : ndarray of shape (m, dimensions), floating point
+            Finite.
+
+        Raises
+        ------
+        WeightError
+            If a number is not finite.
+        """
+        matrix = np.asarray(matrix, dtype=np.float32)
+        _require(bool(np.isfinite(matrix).all()), "the numbers of a vector are finite", matrix)
+        largest = np.abs(matrix).max(axis=1, initial=0.0)
+        scales = np.where(largest > 0, largest / np.float32(LEVELS), np.float32(1)).astype(np.float32)
+        scales = np.maximum(scales, np.finfo(np.float32).tiny)
+        rows = np.clip(np.rint(matrix / scales[:, None]), -LEVELS, LEVELS)
+        return cls(indptr, rows.astype(np.int8), scales)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[DocumentVectors]) -> DocumentVectors:
+        """Append the documents of several parts; at least one part, all of the same number of dimensions."""
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        return cls(
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.scales for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.indptr) - 1
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of a vector."""
+        return int(self.rows.shape[1])
+
+    def matrix(self) -> npt.NDArray[np.float32]:
+        """Return the vectors of all windows, shape (m, dimensions), float32."""
+        return self.rows.astype(np.float32) * self.scales[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class TermVectors:
+    """One vector for each term of a vocabulary, in 8 bits: the query table of the model ``lookup``.
+
+    A number of term *t* is ``(rows[t, j] << shifts[t]) * scale``, so that sums of rows are sums of integers. A term
+    whose row is 0 has no vector. The arrays are checked here and are read-only.
+
+    Parameters
+    ----------
+    rows : array-like of shape (V, dimensions), int8
+        Numbers from -127 to 127.
+    shifts : array-like of shape (V,), uint8
+        At most `LARGEST_SHIFT`.
+    scale : float
+        Finite and above 0.
+    vocabulary : str
+        `Vocabulary.id` of the numbering of the terms.
+
+    Raises
+    ------
+    WeightError
+        If the arrays do not have this form.
+
+    Examples
+    --------
+    >>> table = TermVectors.of(np.array([[0.5, -0.25], [0.0, 0.0], [4.0, 1.0]], dtype=np.float32), "toy")
+    >>> table.known.tolist()
+    [True, False, True]
+    >>> table.combine(np.array([0, 2]), np.array([2, 1])) * table.scale
+    array([5. , 0.5])
+    """
+
+    rows: npt.NDArray[np.int8]
+    shifts: npt.NDArray[np.uint8]
+    scale: float
+    vocabulary: str
+
+    def __init__(self, rows: npt.ArrayLike, shifts: npt.ArrayLike, scale: float, vocabulary: str) -> None:
+        object.__setattr__(self, "rows", _frozen(rows, np.int8))
+        object.__setattr__(self, "shifts", _frozen(shifts, np.uint8))
+        object.__setattr__(self, "scale", float(scale))
+        object.__setattr__(self, "vocabulary", vocabulary)
+        _require(self.rows.ndim == 2 and self.rows.shape[1] <= MOST_DIMENSIONS, "rows are a matrix", rows)
+        _require(
+            self.shifts.shape == (len(self.rows),) and int(self.shifts.max(initial=0)) <= LARGEST_SHIFT,
+            f"there is one shift of at most {LARGEST_SHIFT} for each row",
+            shifts,
+        )
+        _require(bool(np.isfinite(self.scale)) and self.scale > 0, "the scale is above 0", scale)
+
+    @classmethod
+    def of(cls, matrix: npt.NDArray[np.floating[Any]], vocabulary: str) -> TermVectors:
+        """Round vectors to 8 bits, with one scale for all and a power of two for each.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (V, dimensions), floating point
+            Finite; a row of zeros for a term without a vector.
+        vocabulary : str
+            `Vocabulary.id` of the numbering of the terms.
+
+        Raises
+        ------
+        WeightError
+            If a number is not finite, or all are 0.
+        """
+        matrix = np.asarray(matrix, dtype=np.float64)
+        _require(bool(np.isfinite(matrix).all()), "the numbers of a vector are finite", matrix)
+        largest = np.abs(matrix).max(axis=1, initial=0.0)
+        _require(bool(largest.any()), "one term has a vector", matrix)
+        # The smallest rows share the unit of the rows 2**LARGEST_SHIFT times smaller than the largest.
+        fractions, powers = np.frexp(largest[largest > 0] / LEVELS)
+        powers = powers - (fractions == 0.5)
+        lowest = max(int(powers.min()), int(powers.max()) - LARGEST_SHIFT)
+        shifts = np.zeros(len(matrix), dtype=np.int64)
+        shifts[largest > 0] = np.maximum(powers - lowest, 0)
+        scale = float(np.ldexp(1.0, lowest))
+        rows = np.clip(np.rint(matrix / (scale * 2.0**shifts)[:, None]), -LEVELS, LEVELS)
+        return cls(rows.astype(np.int8), shifts.astype(np.uint8), scale, vocabulary)
+
+    def __len__(self) -> int:
+        """Return the number of terms."""
+        return len(self.rows)
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of a vector."""
+        return int(self.rows.shape[1])
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Whether each term has a vector, shape (V,)."""
+        return np.asarray(self.rows.any(axis=1))
+
+    def combine(
+        self, terms: npt.NDArray[np.integer[Any]], weights: npt.NDArray[np.integer[Any]]
+    ) -> npt.NDArray[np.int64]:
+        """Return the weighted sum of rows, in units of `scale`.
+
+        Parameters
+        ----------
+        terms : ndarray of shape (q,), integers
+            Term numbers.
+        weights : ndarray of shape (q,), integers
+            Weight of each term.
+
+        Returns
+        -------
+        ndarray of shape (dimensions,), int64
+            Zeros without terms.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If a term lies outside the vocabulary.
+        """
+        if len(terms) and not 0 <= int(np.min(terms)) <= int(np.max(terms)) < len(self.rows):
+            raise VocabularyMismatchError(
+                "a query term has no row in the query table",
+                facts=[("term", int(np.max(terms))), ("terms", len(self.rows))],
+            )
+        factors = np.asarray(weights, dtype=np.int64) << self.shifts[terms].astype(np.int64)
+        combined: npt.NDArray[np.int64] = factors @ self.rows[terms].astype(np.int64)
+        return combined
+
+    def matrix(self) -> npt.NDArray[np.float32]:
+        """Return the vectors, shape (V, dimensions), float32."""
+        factors = np.ldexp(self.scale, self.shifts.astype(np.int64)).astype(np.float32)
+        return self.rows.astype(np.float32) * factors[:, None]
+
+
+def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Any:
+    """Return a read-only array of a type; read-only arrays of the type are not copied."""
+    array = np.asarray(values)
+    if array.size and array.dtype != dtype:
+        converted = array.astype(dtype)
+        _require(bool((converted == array).all()), f"the numbers fit in {np.dtype(dtype).name}", values)
+        array = converted
+    array = np.array(array, dtype=dtype, copy=array.flags.writeable or None, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def _require(holds: bool, expected: str, seen: object) -> None:
+    if not holds:
+        raise WeightError(
+            "the vectors do not have the expected form",
+            facts=[("expected", expected), ("shape", np.asarray(seen).shape)],
+        )
