@@ -9,6 +9,9 @@
     floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of passages
     query_weights.npy     kinds tildev2 and splade-doc, optional: float32 of shape (V,), the weight of each query term,
                           for any count
+    query_rows.npy        kind lookup: int8 of shape (V, dimensions), the vector of each query term; zeros for a term
+                          without a vector
+    query_shifts.npy      kind lookup: uint8 of shape (V,), the shift of each row, see `termwise.vectors.TermVectors`
 
 Other files (weights to continue training from, a model card, the training log) are ignored.
 
@@ -20,18 +23,19 @@ kind         output        shape, float32           meaning
 tilde        ``logits``    (b, V)                   one for each term, from position 0
 tildev2      ``weights``   (b, l)                   0 or more, one for each position
 splade-doc   ``weights``   (b, V)                   0 or more, one for each term
+lookup       ``vectors``   (b, dimensions)          one vector of length 1
 ===========  ============  =======================  ==============================================================
 """
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +49,10 @@ from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.analyzer_files import read_analyzer
 from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.validation import check_path
+from termwise.vectors import LARGEST_SHIFT, LEVELS, TermVectors
 
 FLOORS, QUERY_WEIGHTS = "floors.npy", "query_weights.npy"
+QUERY_ROWS, QUERY_SHIFTS = "query_rows.npy", "query_shifts.npy"
 
 VECTORS = {
     FLOORS: "one finite number of at most 0 for each term",
@@ -54,7 +60,12 @@ VECTORS = {
 }
 """Valid content of each vector file."""
 
-OUTPUTS: dict[EncoderKind, str] = {"tilde": "logits", "tildev2": "weights", "splade-doc": "weights"}
+OUTPUTS: dict[EncoderKind, str] = {
+    "tilde": "logits",
+    "tildev2": "weights",
+    "splade-doc": "weights",
+    "lookup": "vectors",
+}
 """Name of the network output of each kind."""
 
 MAX_FILE = 1 << 32
@@ -64,7 +75,6 @@ _CHECKPOINT_FILES = ("config.json", "modules.json")
 """Files of a checkpoint of transformers or of sentence-transformers."""
 
 _NPY = b"\x93NUMPY\x01\x00"
-_HEADER = re.compile(rb"\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d{1,10}),\), \} *\n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,10 +213,47 @@ class EncoderFolder:
         """
         return self._cleaned_vector(QUERY_WEIGHTS) if QUERY_WEIGHTS in self.manifest.files else None
 
+    @cached_property
+    def term_vectors(self) -> TermVectors:
+        """Query table of the kind lookup: one vector for each term, zeros outside the cleaned vocabulary.
+
+        Raises
+        ------
+        ModelFormatError
+            If the encoder is of another kind, has no table, or the content of a file is not valid.
+        CorruptModelError
+            If a file was changed.
+        """
+        require_kind(self, "lookup")
+        terms, dimensions, scale = self.manifest.terms, self.manifest.dimensions, self.manifest.query_scale
+        assert dimensions is not None  # the manifest of this kind has both
+        assert scale is not None
+        rows = _read_array(self.path(QUERY_ROWS), "|i1", (terms, dimensions))
+        if rows is None or (rows < -LEVELS).any():
+            raise ModelFormatError(
+                f"{QUERY_ROWS} does not hold one vector for each term",
+                facts=[
+                    ("file", self.folder / QUERY_ROWS),
+                    ("expected", f"int8 of shape ({terms}, {dimensions}), from -{LEVELS} to {LEVELS}"),
+                ],
+            )
+        shifts = _read_array(self.path(QUERY_SHIFTS), "|u1", (terms,))
+        if shifts is None or (shifts > LARGEST_SHIFT).any():
+            raise ModelFormatError(
+                f"{QUERY_SHIFTS} does not hold one shift for each term",
+                facts=[
+                    ("file", self.folder / QUERY_SHIFTS),
+                    ("expected", f"uint8 of shape ({terms},), at most {LARGEST_SHIFT}"),
+                ],
+            )
+        rows = np.where(self.kept[:, None], rows, np.int8(0))
+        rows.setflags(write=False)
+        return TermVectors(rows, shifts, scale, self.vocabulary.id)
+
     def _cleaned_vector(self, name: str) -> npt.NDArray[np.float32]:
         """Return the vector in a file of `VECTORS`, with 0 outside the cleaned vocabulary."""
         terms = self.manifest.terms
-        vector = _read_vector(self.path(name), terms)
+        vector = _read_array(self.path(name), "<f4", (terms,))
         if vector is None or not is_valid_vector(name, vector):
             raise ModelFormatError(
                 f"{name} is not {VECTORS[name]}",
@@ -228,7 +275,7 @@ class EncoderFolder:
     def fingerprint(self, files: Iterable[str]) -> str:
         """Return ``sha256:`` and a digest of everything that determines the output if only `files` are used."""
         manifest = self.manifest
-        head = {
+        head: dict[str, Any] = {
             "kind": manifest.kind,
             "tokenizer": manifest.tokenizer.fingerprint,
             "terms": manifest.terms,
@@ -237,6 +284,8 @@ class EncoderFolder:
             "positions": manifest.positions,
             "files": {name: manifest.files[name].sha256 for name in files},
         }
+        if QUERY_ROWS in head["files"]:
+            head["query_scale"] = manifest.query_scale
         return json_fingerprint(head)
 
     def path(self, file: str) -> Path:
@@ -328,18 +377,20 @@ def _analyzer(name: str, folder: Path, manifest: EncoderManifest) -> WordPieceAn
     return analyzer
 
 
-def _read_vector(path: Path, size: int) -> npt.NDArray[np.float32] | None:
-    """Return the float32 vector of this size in a file written by `numpy.save`; None for any other content.
+def _read_array(path: Path, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any] | None:
+    """Return the array of this type and shape in a file written by `numpy.save`; None for any other content.
 
-    The header is checked before memory is allocated for the size that it states.
+    The header is checked before memory is allocated.
     """
+    expected = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode("ascii")
+    size = np.dtype(dtype).itemsize * math.prod(shape)
     with path.open("rb") as file:
         start = file.read(len(_NPY) + 2)
-        header = _HEADER.fullmatch(file.read(int.from_bytes(start[len(_NPY) :], "little")))
-        if not start.startswith(_NPY) or header is None or int(header.group(1)) != size:
+        header = file.read(int.from_bytes(start[len(_NPY) :], "little"))
+        if not start.startswith(_NPY) or not header.endswith(b"\n") or header[:-1].rstrip(b" ") != expected:
             return None
-        data = file.read(4 * size + 1)
-    return np.frombuffer(data, dtype="<f4") if len(data) == 4 * size else None
+        data = file.read(size + 1)
+    return np.frombuffer(data, dtype=dtype).reshape(shape) if len(data) == size else None
 
 
 def _folders(name: str) -> ModelFolders:

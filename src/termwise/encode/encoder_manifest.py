@@ -23,6 +23,7 @@ from termwise.storage.manifest_json import (
 from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanMode
 from termwise.text.analyzer_files import AnalyzerRecord
+from termwise.vectors import MOST_DIMENSIONS
 
 NAME = "encoder.json"
 VERSION = 1
@@ -35,13 +36,14 @@ FOLDERS = ModelFolders(
     repairs=("copy the folder again, or export the encoder again",),
 )
 
-EncoderKind = Literal["tilde", "tildev2", "splade-doc"]
+EncoderKind = Literal["tilde", "tildev2", "splade-doc", "lookup"]
 NetworkPrecision = Literal["float32", "int8"]
 
 NETWORK_PRECISIONS: tuple[NetworkPrecision, ...] = get_args(NetworkPrecision)
 
 MAX_TERMS = (1 << 31) - 1
 MAX_POSITIONS = 1 << 16
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-100, 2.0**100
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class EncoderManifest:
 
     Attributes
     ----------
-    kind : {"tilde", "tildev2", "splade-doc"}
+    kind : {"tilde", "tildev2", "splade-doc", "lookup"}
         Output of the network, see `termwise.encode.encoder_folder`.
     tokenizer : AnalyzerRecord
     terms : int
@@ -140,7 +142,11 @@ class EncoderManifest:
         Kinds tildev2 and splade-doc: default power of the idf that weights are multiplied by, see
         `termwise.models.idf_power`; 0 for none.
     files : mapping of str to EncoderFile
-        Networks, floors and query weights by file name.
+        Networks, floors, query weights and query table by file name.
+    dimensions : int or None
+        Kind lookup: number of dimensions of a vector.
+    query_scale : float or None
+        Kind lookup: `TermVectors.scale` of the query table.
     trained : mapping
         Facts about the training: free JSON, not interpreted.
     version : int
@@ -157,6 +163,8 @@ class EncoderManifest:
     expansion: ExpansionRecord | None
     files: Mapping[str, EncoderFile]
     idf_power: float = 0.0
+    dimensions: int | None = None
+    query_scale: float | None = None
     trained: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -176,8 +184,11 @@ class EncoderManifest:
         return defaults
 
     def to_bytes(self) -> bytes:
-        """Serialise the manifest, see `ModelFolders.sealed`."""
-        return FOLDERS.sealed(asdict(self))
+        """Serialise the manifest, see `ModelFolders.sealed`; other kinds have no fields of the kind lookup."""
+        body = asdict(self)
+        return FOLDERS.sealed(
+            {name: body[name] for name in body if name not in _LOOKUP or body[name] is not None}
+        )
 
     @classmethod
     def parse(cls, data: bytes, path: Path) -> EncoderManifest:
@@ -189,9 +200,13 @@ class EncoderManifest:
         return {record.precision: name for name, record in self.files.items() if record.precision is not None}
 
 
+_LOOKUP = ("dimensions", "query_scale")
+"""Fields of the kind lookup."""
+
+
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     body = expect_object(
-        {"idf_power": 0.0, **body},
+        {"idf_power": 0.0, **dict.fromkeys(_LOOKUP), **body},
         {field.name for field in fields(EncoderManifest)} | {"format", "checksum"},
         "manifest",
     )
@@ -204,8 +219,14 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     if expansion is not None and kind != "tildev2":
         raise Misfit("an expansion for the kind tildev2 only", kind)
     idf_power = expect_number(body["idf_power"], "idf_power", 0, LARGEST_POWER)
-    if idf_power and kind == "tilde":
+    if idf_power and kind not in ("tildev2", "splade-doc"):
         raise Misfit("an idf for the kinds tildev2 and splade-doc only", kind)
+    dimensions, query_scale = (body[name] for name in _LOOKUP)
+    if kind == "lookup":
+        dimensions = expect_whole(dimensions, "dimensions", 1, MOST_DIMENSIONS)
+        query_scale = expect_number(query_scale, "query_scale", SMALLEST_SCALE, LARGEST_SCALE)
+    elif (dimensions, query_scale) != (None, None):
+        raise Misfit("dimensions and query_scale for the kind lookup only", kind)
     manifest = EncoderManifest(
         kind=kind,
         tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
@@ -216,6 +237,8 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         length=expect_whole(body["length"], "length", 3, positions),
         expansion=None if expansion is None else _expansion(expansion),
         idf_power=idf_power,
+        dimensions=dimensions,
+        query_scale=query_scale,
         files={
             expect_file_name(name): EncoderFile.parse(value, f"files[{name!r}]")
             for name, value in body["files"].items()

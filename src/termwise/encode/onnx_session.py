@@ -136,8 +136,9 @@ class OnnxSession:
 
         Returns
         -------
-        ndarray of shape (b, V) or, for the kind tildev2, (b, l), float32
-            Finite; for the kind tildev2, 0 at padding.
+        ndarray of float32
+            Of shape (b, V); for the kind tildev2 (b, l), for the kind lookup (b, dimensions). Finite; for the kind
+            tildev2, 0 at padding.
 
         Raises
         ------
@@ -157,7 +158,7 @@ class OnnxSession:
                     ("reason", _first_line(error)),
                 ],
             ) from error
-        shape = input_ids.shape if self._per_position else (len(input_ids), self.folder.manifest.terms)
+        shape = input_ids.shape if self._per_position else (len(input_ids), self._width[0])
         if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float32:
             seen = (
                 f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values)
@@ -175,7 +176,7 @@ class OnnxSession:
                 facts=[
                     ("file", self._path),
                     ("output", output),
-                    ("position" if self._per_position else "term", column),
+                    ("position" if self._per_position else self._width[1], column),
                     ("value", float(values[row, column])),
                     ("pieces of the input", int(attention_mask[row].sum())),
                 ],
@@ -186,6 +187,12 @@ class OnnxSession:
     @property
     def _per_position(self) -> bool:
         return self.folder.manifest.kind == "tildev2"
+
+    @property
+    def _width(self) -> tuple[int, str]:
+        """Return the width of an output that has one row for each input, and the noun for a column."""
+        manifest = self.folder.manifest
+        return (manifest.terms, "term") if manifest.dimensions is None else (manifest.dimensions, "dimension")
 
     @property
     def _path(self) -> Path:
@@ -257,11 +264,16 @@ class OnnxSession:
             )
         shape = outputs[expected].shape
         width = shape[-1] if shape else None
-        terms = self.folder.manifest.terms
-        if not self._per_position and isinstance(width, int) and width != terms:
+        columns, noun = self._width
+        if not self._per_position and isinstance(width, int) and width != columns:
+            what = "vocabularies" if noun == "term" else "numbers of dimensions"
             raise ModelFormatError(
-                "the network and the encoder have different vocabularies",
-                facts=[("file", path), ("terms of the network", width), ("terms of the encoder", terms)],
+                f"the network and the encoder have different {what}",
+                facts=[
+                    ("file", path),
+                    (f"{noun}s of the network", width),
+                    (f"{noun}s of the encoder", columns),
+                ],
                 fixes=["export the encoder again with the tokenizer of its training"],
             )
 

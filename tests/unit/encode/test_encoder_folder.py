@@ -166,6 +166,11 @@ def test_manifests_of_another_format_or_version(tilde: Path, changes: dict[str, 
         {"tokenizer": {"name": "", "options": {}, "files": [], "fingerprint": "a"}},
         {"version": 0},
         {"another": 1},
+        {"dimensions": 2, "query_scale": 1.0},  # of a tilde
+        {"kind": "lookup"},
+        {"kind": "lookup", "dimensions": 0, "query_scale": 1.0},
+        {"kind": "lookup", "dimensions": 2, "query_scale": 0},
+        {"kind": "lookup", "dimensions": 2, "query_scale": 1e300},
     ],
 )
 def test_invalid_manifest_values(tilde: Path, changes: dict[str, Any]) -> None:
@@ -392,3 +397,75 @@ def test_the_lift_is_0_by_default(tiny: ModuleType, tilde: Path, tmp_path: Path)
         path.write_text(json.dumps({**body, "checksum": checksum_of(body)}))
         with pytest.raises(CorruptModelError, match=r"manifest|encoder"):
             EncoderFolder.open(folder)
+
+
+def test_term_vectors(tiny: ModuleType, tmp_path: Path) -> None:
+    query = np.ones((len(tiny.PIECES), 2), dtype=np.float32)
+    query[tiny.SORT] = (0.5, -0.25)
+    encoder = EncoderFolder.open(tiny.lookup_folder(tmp_path / "a", query=query))
+    table = encoder.term_vectors
+    assert (table.vocabulary, table.dimensions) == (encoder.vocabulary.id, 2)
+    np.testing.assert_array_equal(table.known, encoder.kept)  # special tokens and stop words have none
+    np.testing.assert_allclose(table.matrix()[tiny.SORT], (0.5, -0.25), atol=0.002)
+    assert "dimensions" in json.loads((encoder.folder / "encoder.json").read_text())
+    assert EncoderManifest.parse(encoder.manifest.to_bytes(), encoder.folder) == encoder.manifest
+
+
+def test_term_vectors_determine_the_id_but_not_the_vectors_of_documents(
+    tiny: ModuleType, tmp_path: Path
+) -> None:
+    made = [
+        EncoderFolder.open(tiny.lookup_folder(tmp_path / str(factor), query=np.full((16, 2), factor)))
+        for factor in (1.0, 1.5, 2.0)
+    ]
+    assert len({encoder.id for encoder in made}) == 3
+    assert made[0].manifest.files["query_rows.npy"] == made[2].manifest.files["query_rows.npy"]
+    assert len({encoder.fingerprint(["model.onnx"]) for encoder in made}) == 1
+
+
+def test_other_kinds_have_no_term_vectors(tilde: Path) -> None:
+    with pytest.raises(ModelFormatError, match="of kind tilde, not lookup"):
+        _ = EncoderFolder.open(tilde).term_vectors
+    assert "dimensions" not in json.loads((tilde / "encoder.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("query_rows.npy", np.full((16, 2), -128, dtype=np.int8), "one vector for each term"),
+        ("query_rows.npy", np.ones((16, 3), dtype=np.int8), "one vector for each term"),
+        ("query_rows.npy", np.ones((32,), dtype=np.int8), "one vector for each term"),
+        ("query_rows.npy", np.ones((16, 2), dtype=np.float32), "one vector for each term"),
+        ("query_rows.npy", np.ones((16, 2), dtype=np.int8, order="F"), "one vector for each term"),
+        ("query_shifts.npy", np.full((16,), 16, dtype=np.uint8), "one shift for each term"),
+        ("query_shifts.npy", np.zeros((15,), dtype=np.uint8), "one shift for each term"),
+    ],
+)
+def test_invalid_term_vectors(
+    tiny: ModuleType, tmp_path: Path, name: str, array: np.ndarray, message: str
+) -> None:
+    folder = tiny.lookup_folder(tmp_path / "a")
+    np.save(folder / name, array)
+    body = json.loads((folder / "encoder.json").read_text())
+    record = dataclasses.asdict(EncoderFile.of(folder / name))
+    edit(folder, files={**body["files"], name: record})
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        _ = EncoderFolder.open(folder).term_vectors
+    assert dict(caught.value.facts)["file"] == folder / name
+
+
+def test_changed_or_missing_term_vectors(tiny: ModuleType, tmp_path: Path) -> None:
+    folder = tiny.lookup_folder(tmp_path / "a")
+    path = folder / "query_rows.npy"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + b"\x7f")
+    with pytest.raises(CorruptModelError, match="damaged"):
+        _ = EncoderFolder.open(folder).term_vectors
+    path.unlink()
+    with pytest.raises(MissingFileError, match=r"query_rows\.npy"):
+        _ = EncoderFolder.open(folder).term_vectors
+    files = json.loads((folder / "encoder.json").read_text())["files"]
+    del files["query_rows.npy"]
+    edit(folder, files=files)
+    with pytest.raises(ModelFormatError, match="no such file"):
+        _ = EncoderFolder.open(folder).term_vectors

@@ -180,6 +180,22 @@ def test_a_network_with_another_vocabulary(tiny: ModuleType, tmp_path: Path) -> 
     assert dict(caught.value.facts)["terms of the network"] == 20
 
 
+def test_vectors_of_other_dimensions_or_not_finite(tiny: ModuleType, tmp_path: Path) -> None:
+    table = np.zeros((16, 2), dtype=np.float32)
+    table[tiny.SORT] = (3, 4)
+    table[tiny.MERGE] = (1, np.nan)
+    query = np.ones((16, 2), dtype=np.float32)
+    session = OnnxSession(EncoderFolder.open(tiny.lookup_folder(tmp_path / "a", table=table, query=query)))
+    np.testing.assert_allclose(session.run(np.array([[5, tiny.SORT, 3]]), ONES), [[0.6, 0.8]], rtol=1e-6)
+    with pytest.raises(ModelFormatError, match="not a finite number") as caught:
+        session.run(np.array([[5, tiny.MERGE, 3]]), ONES)
+    assert "dimension" in dict(caught.value.facts)
+    folder = EncoderFolder.open(tiny.lookup_folder(tmp_path / "b", table=table, query=np.ones((16, 3))))
+    with pytest.raises(ModelFormatError, match="different numbers of dimensions") as caught:
+        OnnxSession(folder).load()
+    assert dict(caught.value.facts)["dimensions of the network"] == 2
+
+
 def test_an_output_of_another_shape(tiny: ModuleType, tmp_path: Path) -> None:
     data = tiny.graph("splade-doc", tiny.square({}))  # its output has the name, but a weight for each term
     folder = opened(tiny, tmp_path / "a", "tildev2", np.zeros(16), networks={"float32": data})

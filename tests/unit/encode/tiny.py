@@ -11,9 +11,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from termwise.encode import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
-from termwise.encode.encoder_folder import FLOORS, QUERY_WEIGHTS
-from termwise.text import AnalyzerSpec, WordPieceAnalyzer
+from termwise.encode.encoder_folder import FLOORS, OUTPUTS, QUERY_ROWS, QUERY_SHIFTS, QUERY_WEIGHTS
+from termwise.text import AnalyzerSpec, Vocabulary, WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord
+from termwise.vectors import TermVectors
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]")
 WORDS = ("the", "merge", "sort", "list", "##s", "how", "definition", "cat", "dog")
@@ -31,6 +32,7 @@ def graph(kind: str, table: np.ndarray, **names: str) -> bytes:
     - ``tilde``: ``logits[t] = max over the pieces j of table[j, t]``
     - ``splade-doc``: the same, and 0 instead of what is below 0
     - ``tildev2``: ``weights[j] = relu(table[piece at j] + j / 4)``
+    - ``lookup``: ``vectors = sum over the pieces j of table[j], divided by its length``
     """
     inputs = [
         helper.make_tensor_value_info(names.get(name, name), TensorProto.INT64, ["b", "l"])
@@ -38,7 +40,7 @@ def graph(kind: str, table: np.ndarray, **names: str) -> bytes:
     ]
     ids, mask = (one.name for one in inputs)
     constants = {"table": table.astype(np.float32)}
-    output = names.get("output", "logits" if kind == "tilde" else "weights")
+    output = names.get("output", OUTPUTS[kind])  # type: ignore[index]
     if kind == "tildev2":
         shape: list[Any] = ["b", "l"]
         constants |= {"axis": np.int64(1), "one": np.float32(1), "quarter": np.float32(0.25)}
@@ -50,6 +52,17 @@ def graph(kind: str, table: np.ndarray, **names: str) -> bytes:
             helper.make_node("Mul", ["places", "quarter"], ["quarters"]),
             helper.make_node("Add", ["found", "quarters"], ["sum"]),
             helper.make_node("Relu", ["sum"], [output]),
+        ]
+    elif kind == "lookup":
+        shape = ["b", table.shape[1]]
+        constants |= {"first": np.array([1]), "last": np.array([2])}
+        nodes = [
+            helper.make_node("Gather", ["table", ids], ["found"]),
+            helper.make_node("Cast", [mask], ["there"], to=TensorProto.FLOAT),
+            helper.make_node("Unsqueeze", ["there", "last"], ["column"]),
+            helper.make_node("Mul", ["found", "column"], ["masked"]),
+            helper.make_node("ReduceSum", ["masked", "first"], ["sum"], keepdims=0),
+            helper.make_node("LpNormalization", ["sum"], [output], axis=1, p=2),
         ]
     else:
         shape = ["b", table.shape[1]]
@@ -94,6 +107,7 @@ def make_folder(
     *,
     floors: Sequence[float] | None = None,
     query_weights: Sequence[float] | None = None,
+    term_vectors: TermVectors | None = None,
     expansion: ExpansionRecord | None = None,
     pieces: Sequence[str] = PIECES,
     networks: Mapping[str, bytes] | None = None,
@@ -116,6 +130,12 @@ def make_folder(
         if vector is not None:
             np.save(folder / name, np.asarray(vector, dtype=np.float32))
             files[name] = EncoderFile.of(folder / name)
+    table_facts: dict[str, Any] = {}
+    if term_vectors is not None:
+        for name, array in ((QUERY_ROWS, term_vectors.rows), (QUERY_SHIFTS, term_vectors.shifts)):
+            np.save(folder / name, array)
+            files[name] = EncoderFile.of(folder / name)
+        table_facts = {"dimensions": term_vectors.dimensions, "query_scale": term_vectors.scale}
     settings: dict[str, Any] = {
         "kind": kind,
         "tokenizer": AnalyzerRecord.of(spec),
@@ -128,6 +148,24 @@ def make_folder(
         "files": files,
         "trained": {"base": "none"},
     }
-    manifest = EncoderManifest(**{**settings, **changes})
+    manifest = EncoderManifest(**{**settings, **table_facts, **changes})
     (folder / "encoder.json").write_bytes(manifest.to_bytes())
     return folder
+
+
+def lookup_folder(folder: Path, *, query: np.ndarray | None = None, **changes: Any) -> Path:
+    """Write an encoder of kind ``lookup`` in two dimensions.
+
+    Sorting words point to the first axis, animals to the second, `list` between them; a word adds nothing to the
+    vector of a document if it is not named here. The default query rows are those of the documents, without `cat`.
+    """
+    table = np.zeros((len(PIECES), 2), dtype=np.float32)
+    table[[MERGE, SORT]] = (2, 0)
+    table[[CAT, DOG]] = (0, 2)
+    table[LIST] = (3, 4)
+    table = changes.pop("table", table)
+    if query is None:
+        query = table.copy()
+        query[CAT] = 0
+    vocabulary = Vocabulary(PIECES).id
+    return make_folder(folder, "lookup", table, term_vectors=TermVectors.of(query, vocabulary), **changes)

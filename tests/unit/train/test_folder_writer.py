@@ -26,6 +26,7 @@ from termwise.train.export import folder_writer as write_folder  # noqa: E402
 from termwise.train.export import onnx_export as export  # noqa: E402
 from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
 from termwise.train.networks import TildeNetwork, TildeV2Network  # noqa: E402
+from termwise.vectors import TermVectors  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
 
@@ -167,6 +168,10 @@ def test_a_folder_that_cannot_be_created_is_named(write, tmp_path):
         ({"floors": FLOORS + 1}, ParameterError),
         ({"floors": FLOORS * np.nan}, ParameterError),
         ({"query_weights": -FLOORS}, ParameterError),  # of a tilde
+        (
+            {"term_vectors": TermVectors.of(np.ones((len(VOCABULARY), 2)), "toy")},
+            ParameterError,
+        ),  # of a tilde
         ({"expansion": ExpansionRecord(20, "new", 32, "sha256:0", "tilde")}, ParameterError),
         ({"analyzer": WordPieceAnalyzer.shipped()}, ModelFormatError),
     ],
@@ -185,6 +190,42 @@ def test_vectors_of_other_kinds_are_refused(write, tmp_path, changes):
     with pytest.raises(ParameterError):
         write(network=network, **changes)
     assert not (tmp_path / "encoder").exists()
+
+
+class FirstVector(TildeV2Network):
+    """Network of kind lookup: the output at position 0, divided by its length."""
+
+    kind = "lookup"
+
+    def forward(self, input_ids, attention_mask):
+        return torch.nn.functional.normalize(self.hidden(input_ids, attention_mask)[:, 0], dim=-1)
+
+
+def test_a_lookup_encoder_has_a_query_table(analyzer, tmp_path):
+    torch.manual_seed(5)
+    network = FirstVector(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
+    dimensions = network.config.hidden_size
+    table = TermVectors.of(
+        np.random.default_rng(0).normal(size=(len(VOCABULARY), dimensions)), analyzer.vocabulary.id
+    )
+
+    def write(term_vectors, **changes):
+        settings = {"cleaning": "none", "length": 32, "trained": {}, "precisions": ("float32",)}
+        return write_encoder_folder(
+            network, analyzer, tmp_path / "made", **settings | changes, term_vectors=term_vectors
+        )
+
+    for other in (None, TermVectors(table.rows, table.shifts, table.scale, "another")):
+        with pytest.raises(ParameterError, match="query table"):
+            write(other)
+    with pytest.raises(ParameterError, match="query weights"):
+        write(table, query_weights=-FLOORS)
+    folder = write(table)
+    np.testing.assert_array_equal(folder.term_vectors.rows, np.where(folder.kept[:, None], table.rows, 0))
+    np.testing.assert_array_equal(folder.term_vectors.shifts, table.shifts)
+    assert (folder.term_vectors.scale, folder.term_vectors.vocabulary) == (table.scale, table.vocabulary)
+    with pytest.raises(ModelFormatError, match="numbers of dimensions"):
+        write(TermVectors(table.rows[:, 1:], table.shifts, table.scale, table.vocabulary))
 
 
 def test_special_pieces_can_be_given(write):

@@ -14,7 +14,15 @@ import onnx
 import torch
 from safetensors.torch import save_file
 
-from termwise.encode.encoder_folder import FLOORS, QUERY_WEIGHTS, VECTORS, EncoderFolder, is_valid_vector
+from termwise.encode.encoder_folder import (
+    FLOORS,
+    QUERY_ROWS,
+    QUERY_SHIFTS,
+    QUERY_WEIGHTS,
+    VECTORS,
+    EncoderFolder,
+    is_valid_vector,
+)
 from termwise.encode.encoder_manifest import (
     NAME,
     EncoderFile,
@@ -34,6 +42,7 @@ from termwise.train.data.inputs import special_ids
 from termwise.train.export.onnx_export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
 from termwise.train.export.quantise import quantise
 from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, positions
+from termwise.vectors import TermVectors
 
 GRAPHS: dict[NetworkPrecision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
 """File name of each precision."""
@@ -49,6 +58,8 @@ FOLDER = AtomicFolder(
             NAME,
             FLOORS,
             QUERY_WEIGHTS,
+            QUERY_ROWS,
+            QUERY_SHIFTS,
             CONFIG,
             WEIGHTS,
             CARD,
@@ -75,6 +86,7 @@ def write_encoder_folder(
     expansion: ExpansionRecord | None = None,
     idf_power: float = 0.0,
     query_weights: npt.NDArray[np.float32] | None = None,
+    term_vectors: TermVectors | None = None,
     special: SpecialIds | None = None,
     precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
     weights: Literal["kept", "left out"] = "kept",
@@ -107,6 +119,8 @@ def write_encoder_folder(
     query_weights : ndarray of shape (V,), float32, optional
         Kinds tildev2 and splade-doc: weight of each term in a query, regardless of its count, at least 0. By default
         the occurrences of query terms are counted.
+    term_vectors : TermVectors, optional
+        Kind lookup, required: the query table, over the vocabulary of the tokenizer.
     special : SpecialIds, optional
         By default see `termwise.train.data.inputs.special_ids`.
     precisions : sequence of str, optional
@@ -121,7 +135,7 @@ def write_encoder_folder(
     ModelFormatError
         If network, tokenizer and special pieces do not match, or a weight is not finite.
     ParameterError
-        If the length, the floors, the query weights or the precisions are invalid.
+        If the length, the floors, the query weights, the query table or the precisions are invalid.
     CheckFailedError
         If the outputs of the float32 graph differ from torch.
     StorageError
@@ -130,17 +144,22 @@ def write_encoder_folder(
     out = Path(out)
     _check(network, analyzer, length=length, expansion=expansion, precisions=precisions)
     vectors = {FLOORS: floors, QUERY_WEIGHTS: query_weights}
-    given = {name: vector for name, vector in vectors.items() if vector is not None}
-    for name, vector in given.items():
-        _check_vector(network, name, vector, terms=len(analyzer.vocabulary))
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, vector in vectors.items():
+        if vector is not None:
+            _check_vector(network, name, vector, terms=len(analyzer.vocabulary))
+            arrays[name] = vector.astype(np.float32)
+    _check_table(network, analyzer, term_vectors)
+    if term_vectors is not None:
+        arrays |= {QUERY_ROWS: term_vectors.rows, QUERY_SHIFTS: term_vectors.shifts}
     special = special_ids(analyzer.vocabulary, network.kind) if special is None else special
     with FOLDER.stage(out) as stage:
         graph = to_onnx(network)
         onnx.save(graph, stage / GRAPHS["float32"])
         if "int8" in precisions:
             onnx.save(quantise(graph), stage / GRAPHS["int8"])
-        for name, vector in given.items():
-            np.save(stage / name, vector.astype(np.float32))
+        for name, array in arrays.items():
+            np.save(stage / name, array)
         for name, data in analyzer.spec.files.items():
             (stage / name).write_bytes(data)
 
@@ -149,7 +168,7 @@ def write_encoder_folder(
                 GRAPHS[precision]: EncoderFile.of(stage / GRAPHS[precision], precision=precision)
                 for precision in kept
             }
-            files |= {name: EncoderFile.of(stage / name) for name in given}
+            files |= {name: EncoderFile.of(stage / name) for name in arrays}
             return EncoderManifest(
                 kind=network.kind,  # type: ignore[arg-type]
                 tokenizer=AnalyzerRecord.of(analyzer.spec),
@@ -160,6 +179,8 @@ def write_encoder_folder(
                 length=length,
                 expansion=expansion,
                 idf_power=idf_power,
+                dimensions=None if term_vectors is None else term_vectors.dimensions,
+                query_scale=None if term_vectors is None else term_vectors.scale,
                 files=files,
                 trained={**trained, "export": facts},
             ).to_bytes()
@@ -236,12 +257,31 @@ def _check(
 
 def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float32], *, terms: int) -> None:
     """Raise `ParameterError` for a vector of another kind of encoder, or with wrong shape or values."""
-    if (network.kind == TildeNetwork.kind) != (name == FLOORS):
+    if network.kind == "lookup" or (network.kind == TildeNetwork.kind) != (name == FLOORS):
         raise ParameterError(
-            "only encoders of kind tilde have floors, and only those of other kinds have query weights",
+            "only encoders of kind tilde have floors, and only those of kinds tildev2 and splade-doc query weights",
             facts=[("kind", network.kind), ("given", name)],
         )
     if vector.shape != (terms,) or not is_valid_vector(name, vector):
         raise ParameterError(
             f"{name} must hold {VECTORS[name]}", facts=[("shape", vector.shape), ("terms", terms)]
+        )
+
+
+def _check_table(network: TermNetwork, analyzer: WordPieceAnalyzer, table: TermVectors | None) -> None:
+    """Raise `ParameterError` for a query table of another kind of encoder or vocabulary, or a missing one."""
+    if (network.kind == "lookup") != (table is not None):
+        raise ParameterError(
+            "encoders of kind lookup, and only these, have a query table",
+            facts=[("kind", network.kind), ("query table", "none" if table is None else "given")],
+        )
+    if table is not None and (
+        table.vocabulary != analyzer.vocabulary.id or len(table) != len(analyzer.vocabulary)
+    ):
+        raise ParameterError(
+            "the query table has another vocabulary than the tokenizer",
+            facts=[
+                ("terms of the query table", len(table)),
+                ("terms of the tokenizer", len(analyzer.vocabulary)),
+            ],
         )
