@@ -74,7 +74,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
                 stream.close()
 
 
-@pytest.fixture(params=["impacts", "floats", "texts"])
+@pytest.fixture(params=["impacts", "floats", "texts", "vectors"])
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return a copy of one of the golden indexes."""
     return copy_of(request.param, tmp_path)
@@ -96,6 +96,12 @@ def floats(tmp_path: Path) -> Path:
 def texts(tmp_path: Path) -> Path:
     """Return a copy of the golden index with texts."""
     return copy_of("texts", tmp_path)
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    """Return a copy of the golden index with vectors."""
+    return copy_of("vectors", tmp_path)
 
 
 def copy_of(name: str, folder: Path) -> Path:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WIDTHS = {b"|u1": 1, b"<u2": 2, b"<u4": 4, b"<u8": 8, b"<f4": 4, b"<f8": 8}
+WIDTHS = {b"|u1": 1, b"|i1": 1, b"<u2": 2, b"<u4": 4, b"<u8": 8, b"<f4": 4, b"<f8": 8}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def records(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the file records of a manifest by kind."""
     segment = body["segments"][0]
     found = {"terms": body["terms_file"], "segment": segment["views"], "ids": segment["ids"]}
-    return {**found, "texts": segment["texts"]} if segment["texts"] else found
+    return found | {kind: segment[kind] for kind in ("texts", "vectors") if segment.get(kind)}
 
 
 def sections(data: bytes) -> dict[str, tuple[int, int, int]]:

@@ -38,6 +38,7 @@ def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
     attempt(lambda: [index.text(i) for i in range(len(index))])
     attempt(lambda: [index.row(i) for i in range(len(index))])
     attempt(lambda: index.weights(np.arange(len(index))))
+    attempt(lambda: index.document_vectors(np.arange(len(index))))
     attempt(lambda: index.texts(np.arange(len(index))))
     attempt(lambda: [index.attachment(name) for name in index.manifest.attachments])
 

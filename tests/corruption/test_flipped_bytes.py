@@ -29,11 +29,15 @@ def flips(folder: Path, pattern: int) -> Iterator[tuple[Path, int]]:
 
 
 @pytest.mark.parametrize("pattern", [0x01, 0x80])
-def test_verify_finds_every_flipped_byte_and_names_its_place(impacts: Path, pattern: int) -> None:
+@pytest.mark.parametrize("name", ["impacts", "vectors"])
+def test_verify_finds_every_flipped_byte_and_names_its_place(
+    request: pytest.FixtureRequest, name: str, pattern: int
+) -> None:
+    folder = request.getfixturevalue(name)
     found = known = 0
-    for path, position in flips(impacts, pattern):
+    for path, position in flips(folder, pattern):
         try:
-            (damage,) = verify(impacts)
+            (damage,) = verify(folder)
             name, offset = damage.file, damage.offset
         except DataError as error:
             assert path.name == "manifest.json"
@@ -44,9 +48,9 @@ def test_verify_finds_every_flipped_byte_and_names_its_place(impacts: Path, patt
             # One checksum covers the header and the table in parts, and one the numbers of a section.
             assert offset in (0, 8, 48) or position - 64 < offset <= position
             known += 1
-    assert found == sum(path.stat().st_size for path in impacts.iterdir())
+    assert found == sum(path.stat().st_size for path in folder.iterdir())
     assert known > found / 3  # manifest, attachment and padding have one checksum only
-    assert verify(impacts) == []
+    assert verify(folder) == []
 
 
 @pytest.fixture
@@ -69,21 +73,23 @@ def blocks(tmp_path: Path) -> Path:
 
 
 def test_using_a_damaged_index_gives_an_answer_or_a_typed_error(
-    impacts: Path, floats: Path, texts: Path, blocks: Path, run: Callable[..., Any]
+    impacts: Path, floats: Path, texts: Path, vectors: Path, blocks: Path, run: Callable[..., Any]
 ) -> None:
     size = sum(path.stat().st_size for path in impacts.iterdir())
-    result = run("sweep", "0x01", f"{impacts}:1", f"{floats}:3", f"{texts}:3", f"{blocks}:151")
+    result = run(
+        "sweep", "0x01", f"{impacts}:1", f"{floats}:3", f"{texts}:3", f"{vectors}:3", f"{blocks}:151"
+    )
     assert result["impacts"]["changed"] == size
-    for name in ("impacts", "floats", "texts", "blocks"):
+    for name in ("impacts", "floats", "texts", "vectors", "blocks"):
         assert result[name]["outcomes"]["CorruptIndexError"] > 10
         assert result[name]["outcomes"]["done"] > 10
 
 
 def test_kernels_stay_inside_their_arrays(
-    impacts: Path, floats: Path, texts: Path, blocks: Path, run: Callable[..., Any]
+    impacts: Path, floats: Path, texts: Path, vectors: Path, blocks: Path, run: Callable[..., Any]
 ) -> None:
-    folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{blocks}:1499"]
+    folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{vectors}:7", f"{blocks}:1499"]
     result = run("sweep", "0x80", *folders, NUMBA_DISABLE_JIT="1")
-    for name in ("impacts", "floats", "texts", "blocks"):
+    for name in ("impacts", "floats", "texts", "vectors", "blocks"):
         assert result[name]["outcomes"]["CorruptIndexError"] > 1
         assert result[name]["outcomes"]["done"] > 10

@@ -22,15 +22,23 @@ from termwise.index import Index, verify
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_every_number_of_every_section_changed_to_extremes(
-    impacts: Path, floats: Path, texts: Path, run: Callable[..., Any], compiled: bool
+    impacts: Path, floats: Path, texts: Path, vectors: Path, run: Callable[..., Any], compiled: bool
 ) -> None:
     folders = [f"{impacts}:{3 if compiled else 1}", f"{floats}:3", f"{texts}:{4 if compiled else 2}"]
+    folders.append(f"{vectors}:{4 if compiled else 2}")
     result = run("reseal", *folders, **({} if compiled else {"NUMBA_DISABLE_JIT": "1"}))
     assert sum(result["impacts"]["changed"].values()) > 100
-    # Postings, biases and terms are stored twice, so that every single change is noticed. Identifiers, texts, floors
-    # and real weights can have any value.
+    # Postings, biases and terms are stored twice, so that every single change is noticed. Identifiers, texts, floors,
+    # real weights and vectors can have any value.
     for name, found in result.items():
         free = {"floors", "query_weights", "ids.data", "ids.offsets", "groups.data", "texts.start"}
+        free |= {
+            "vectors.starts",
+            "vectors.rows",
+            "vectors.scales",
+            "term_vectors.rows",
+            "term_vectors.shifts",
+        }
         if name == "floats":
             free |= {"forward.starts", "forward.terms", "forward.impacts"}
         assert {section for section, count in found["unnoticed"].items() if count} <= free
@@ -42,6 +50,33 @@ def test_an_unchanged_file_with_new_checksums_is_valid(impacts: Path, reseal: Mo
         reseal.change(impacts, kind, lambda data: None)
     assert {path.name: path.read_bytes() for path in impacts.iterdir()} == before
     assert verify(impacts) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "section", "position", "value", "what"),
+    [
+        ("vectors", "vectors.starts", 0, 1, "the windows of the documents are out of order"),
+        ("vectors", "vectors.starts", 2, 1, "the windows of the documents are out of order"),
+        ("vectors", "vectors.starts", 3, 4, "the windows of the documents are out of order"),
+        ("vectors", "vectors.scales", 1, 0, "the scale of a vector is not a finite number above 0"),
+        ("vectors", "vectors.scales", 1, 0x7FC00000, "the scale of a vector is not a finite number above 0"),
+        ("vectors", "vectors.rows", 5, 0x80, "a number of a vector is below -127"),
+        ("terms", "term_vectors.rows", 4, 0x80, "a number of a term vector is below -127"),
+    ],
+)
+def test_verify_reports_vectors_that_cannot_be(
+    vectors: Path, reseal: ModuleType, kind: str, section: str, position: int, value: int, what: str
+) -> None:
+    path = reseal.change(vectors, kind, reseal.put(section, position, value))
+    (damage,) = verify(vectors)
+    assert (damage.file, damage.what) == (path.name, what)
+
+
+def test_a_shift_that_is_too_large_is_damage(vectors: Path, reseal: ModuleType) -> None:
+    path = reseal.change(vectors, "terms", reseal.put("term_vectors.shifts", 1, 16))
+    with pytest.raises(CorruptIndexError) as caught:
+        Index.open(vectors)
+    assert dict(caught.value.facts)["file"] == path
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Three small golden indexes: their content, and how they are written.
+"""Four small golden indexes: their content, and how they are written.
 
 ``python tests/golden/golden.py`` writes the kept files anew. That is right only together with a new version of the
 format: an index of an old version must stay readable, so its files are kept beside the new ones.
@@ -15,6 +15,7 @@ from unittest import mock
 from termwise.index import IndexWriter
 from termwise.index import writer as writers
 from termwise.text.vocabulary import Vocabulary
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
 HERE = Path(__file__).resolve().parent
@@ -30,6 +31,7 @@ class Golden:
     rows: list[dict[int, float]]
     background: bool = False
     texts: list[str] | None = None
+    vectors: DocumentVectors | None = None
     quantiser: str = "uint8"
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -43,7 +45,11 @@ class Golden:
         vocabulary = Vocabulary(self.tokens, background=self.background)
         options: dict[str, Any] = {"quantiser": self.quantiser, "store_text": self.texts is not None}
         with mock.patch.object(writers, "__version__", "golden"), IndexWriter(folder, **options) as writer:
-            writer.add(self.doc_ids, TermWeights.from_rows(self.rows, vocabulary.id), self.texts)
+            writer.add_documents(self.doc_ids, self.texts)
+            if self.vectors is None:
+                writer.add_weights(TermWeights.from_rows(self.rows, vocabulary.id))
+            else:
+                writer.add_vectors(self.vectors)
             writer.commit(vocabulary, **{"encoder": {}, **self.settings})
 
 
@@ -78,7 +84,24 @@ TEXTS = Golden(
     rows=[{0: 2.0, 1: 1.0}, {0: 1.0, 2: 3.0}, {}],
     texts=["merge list list", "sort list sort sort", ""],
 )
-ALL = (IMPACTS, FLOATS, TEXTS)
+VECTORS = Golden(
+    name="vectors",
+    tokens=["list", "merge", "of", "sort"],
+    doc_ids=["a", "b", "c"],
+    rows=[{}, {}, {}],
+    # two windows, one window, and a document without text
+    vectors=DocumentVectors([0, 2, 3, 3], [[127, 0, -3], [-1, 2, 0], [0, -127, 64]], [0.5, 0.25, 1.0]),
+    settings={
+        # "of" has no vector; those of "sort" are in units of 2**3 * 0.125
+        "term_vectors": TermVectors(
+            [[8, -4, 0], [0, 16, -127], [0, 0, 0], [1, 2, 3]],
+            [0, 1, 0, 3],
+            0.125,
+            Vocabulary(["list", "merge", "of", "sort"]).id,
+        ),
+    },
+)
+ALL = (IMPACTS, FLOATS, TEXTS, VECTORS)
 
 
 if __name__ == "__main__":

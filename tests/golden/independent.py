@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 FORMAT = HERE.parents[1] / "docs" / "format.md"
 BEGIN, END = "<!-- dump: begin -->", "<!-- dump: end -->"
 
-CODES = {"|u1": "B", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
+CODES = {"|u1": "B", "|i1": "b", "<u2": "H", "<u4": "I", "<u8": "Q", "<f4": "f", "<f8": "d"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,6 @@ def sections(data: bytes) -> dict[str, Section]:
     """Read and check the header and the table of a container."""
     magic, version, count, _, length, table_crc, header_crc = struct.unpack_from("<8sII16sQII", data)
     assert magic == b"termwise"
-    assert version == 1
     assert length == len(data)
     assert header_crc == zlib.crc32(data[:44])
     assert table_crc == zlib.crc32(data[48 : 48 + 64 * count])
@@ -56,6 +55,7 @@ def sections(data: bytes) -> dict[str, Section]:
         assert offset % 64 == 0
         assert crc == zlib.crc32(data[offset : offset + size])
         table[row.name] = row
+    assert version == (2 if any(row.dtype == "|i1" for row in table.values()) else 1)
     return table
 
 
@@ -150,6 +150,32 @@ def stored_text(columns: dict[str, tuple[Any, ...]], row: int) -> str:
     same = row + 1 < len(columns["texts.group"]) and columns["texts.group"][row + 1] == group
     stop = columns["texts.start"][row + 1] if same else len(unpacked)
     return unpacked[columns["texts.start"][row] : stop].decode("utf-8", "surrogatepass")
+
+
+def document_vectors(folder: Path) -> Iterator[list[list[float]]]:
+    """Yield the vectors of each document, one for each window."""
+    body = manifest(folder)
+    dimensions = body["vectors"]["dimensions"]
+    for segment in body["segments"]:
+        columns = arrays(folder / segment["vectors"]["name"])
+        for first, last in pairwise(columns["vectors.starts"]):
+            yield [
+                [
+                    number * columns["vectors.scales"][window]
+                    for number in columns["vectors.rows"][window * dimensions : (window + 1) * dimensions]
+                ]
+                for window in range(first, last)
+            ]
+
+
+def term_vectors(folder: Path) -> Iterator[list[float]]:
+    """Yield the vector of each term."""
+    body = manifest(folder)
+    dimensions, scale = body["vectors"]["dimensions"], body["vectors"]["scale"]
+    columns = arrays(folder / body["terms_file"]["name"])
+    for term, shift in enumerate(columns["term_vectors.shifts"]):
+        row = columns["term_vectors.rows"][term * dimensions : (term + 1) * dimensions]
+        yield [number * 2**shift * scale for number in row]
 
 
 def dump(data: bytes) -> Iterator[str]:

@@ -129,6 +129,24 @@ def test_searching_the_kept_files() -> None:
     assert np.array_equal(scores, [66.25, 0.0625])
 
 
+def test_the_vectors_by_hand() -> None:
+    folder = golden.VECTORS.folder
+    documents = [[[63.5, 0.0, -1.5], [-0.25, 0.5, 0.0]], [[0.0, -127.0, 64.0]], []]
+    terms = [[1.0, -0.5, 0.0], [0.0, 4.0, -31.75], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]
+    assert list(independent.document_vectors(folder)) == documents
+    assert list(independent.term_vectors(folder)) == terms
+    index = Index.open(folder)
+    assert index.term_vectors is not None
+    assert index.term_vectors.matrix().tolist() == terms
+    stored = index.document_vectors(np.array([2, 0, 1]))
+    assert stored.indptr.tolist() == [0, 0, 2, 3]
+    assert stored.matrix().tolist() == documents[0] + documents[1]
+
+
+def test_only_an_index_with_vectors_has_the_new_version() -> None:
+    assert [Manifest.read(kept.folder).version for kept in golden.ALL] == [1, 1, 1, 2]
+
+
 def test_the_format_page_shows_the_kept_files() -> None:
     assert independent.shown() == independent.dumps(golden.IMPACTS.folder), (
         "python tests/golden/independent.py --write puts the dump into docs/format.md"

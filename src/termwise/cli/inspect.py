@@ -39,6 +39,9 @@ def _facts(index: Any) -> dict[str, Any]:
                 "order" if name == "documents.order" else "forward" if name[:7] == "forward" else "inverted"
             )
             sections[view] = sections.get(view, 0) + size
+    for segment in index.segments:
+        if segment.vectors is not None:
+            sections["vectors"] = sections.get("vectors", 0) + sum(segment.vectors.section_bytes.values())
     sections["ids"] = sum(segment.ids.length for segment in manifest.segments)
     sections["texts"] = sum(segment.texts.length for segment in manifest.segments if segment.texts)
     sections["terms"] = manifest.terms_file.length
@@ -55,7 +58,21 @@ def _facts(index: Any) -> dict[str, Any]:
         "vocabulary": manifest.vocabulary,
         "encoder": dict(manifest.encoder),
         "quantiser": asdict(manifest.quantiser),
+        **_vector_facts(index),
         "bytes": sections,
+    }
+
+
+def _vector_facts(index: Any) -> dict[str, Any]:
+    """Return the number and size of the vectors, or nothing for an index without vectors."""
+    if index.term_vectors is None:
+        return {}
+    return {
+        "vectors": {
+            "windows": sum(len(segment.vectors.scales) for segment in index.segments),
+            "terms": int(index.term_vectors.known.sum()),
+            "dimensions": index.term_vectors.dimensions,
+        }
     }
 
 
@@ -85,9 +102,25 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("segments", f"{facts['segments']}"),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
         ("quantiser", quantisation),
+        *_vector_rows(facts),
     ]
     rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
     return rows
+
+
+def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return rows for the vectors, if any."""
+    if "vectors" not in facts:
+        return []
+    vectors = facts["vectors"]
+    each = facts["bytes"]["vectors"] / facts["documents"]
+    return [
+        (
+            "vectors",
+            f"{vectors['windows']:,} windows of {vectors['dimensions']:,} dimensions, {each:,.0f} bytes per document",
+        ),
+        ("query table", f"{vectors['terms']:,} of {facts['terms']:,} terms have a vector"),
+    ]
 
 
 def _model_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -33,7 +33,9 @@ from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import MAX_BYTES, open_regular
 
 MAGIC = b"termwise"
-VERSION = 1
+VERSION = 2
+"""Latest version of the format. Version 2 adds vectors; files without them keep version 1."""
+
 ALIGNMENT = 64
 
 REBUILD = "build the index again: `build_index(model=MODEL, overwrite=True)`"
@@ -41,7 +43,7 @@ REBUILD = "build the index again: `build_index(model=MODEL, overwrite=True)`"
 _HEADER = struct.Struct("<8sII16sQII")  # magic, version, sections, kind, file length, table CRC, header CRC
 _ENTRY = struct.Struct("<24s8sQQI12x")  # name, dtype, offset, length in bytes, CRC of the bytes
 
-_DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<f4", "<f8")}
+_DTYPES = {name: np.dtype(name) for name in ("|u1", "|i1", "<u2", "<u4", "<u8", "<f4", "<f8")}
 
 AnyArray = npt.NDArray[Any]
 
@@ -83,7 +85,7 @@ class ContainerWriter:
     path : Path
         File to create.
     kind : str
-        ``terms``, ``views``, ``ids`` or ``texts``.
+        ``terms``, ``views``, ``ids``, ``texts`` or ``vectors``.
     sections : int
         Number of sections; space for their table is reserved at the beginning.
 
@@ -147,7 +149,8 @@ class ContainerWriter:
             raise ValueError(f"{self._expected} sections were announced, {len(self._sections)} written")
         with storage_errors(self.path):
             length = self._file.tell()
-            fields = (MAGIC, VERSION, self._expected, self._kind.encode(), length, zlib.crc32(table))
+            version = VERSION if any(s.dtype == np.int8 for s in self._sections) else 1
+            fields = (MAGIC, version, self._expected, self._kind.encode(), length, zlib.crc32(table))
             crc = zlib.crc32(_HEADER.pack(*fields, 0)[:-4])
             self._file.seek(0)
             self._file.write(_HEADER.pack(*fields, crc) + table)

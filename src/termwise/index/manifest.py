@@ -28,6 +28,7 @@ from termwise.storage.manifest_json import (
     unsealed,
 )
 from termwise.storage.model_folder import kind_of
+from termwise.vectors import MOST_DIMENSIONS
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -36,7 +37,7 @@ FORMAT = "termwise-index"
 BUILD = ".termwise-build-"
 """Start of the name of the folder in which a build keeps its files until they are published."""
 
-FILE = re.compile(r"(?:(?:terms|segment|ids|texts)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)")
+FILE = re.compile(r"(?:(?:terms|segment|ids|texts|vectors)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)")
 """Names of the files of an index; see `file_name`."""
 
 BLOCK_BITS = 8
@@ -73,8 +74,8 @@ class SegmentRecord:
         Number of documents, and of postings without document biases.
     block_bits : int
         Blocks of the inverted view hold ``2**block_bits`` documents.
-    views, ids, texts : IndexFile
-        Postings in both directions; document identifiers; stored texts, or None.
+    views, ids, texts, vectors : IndexFile
+        Postings in both directions; document identifiers; stored texts, or None; vectors of the documents, or None.
     """
 
     documents: int
@@ -83,6 +84,7 @@ class SegmentRecord:
     views: IndexFile
     ids: IndexFile
     texts: IndexFile | None = None
+    vectors: IndexFile | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,22 @@ class QuantiserRecord:
 
 
 @dataclass(frozen=True)
+class VectorsRecord:
+    """Parameters of the vectors of documents and terms.
+
+    Attributes
+    ----------
+    dimensions : int
+        Number of dimensions of all vectors.
+    scale : float
+        `TermVectors.scale`.
+    """
+
+    dimensions: int
+    scale: float
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Contents and files of an index.
 
@@ -142,8 +160,8 @@ class Manifest:
         Parts of the collection, in the order of the input.
     attachments : mapping of str to IndexFile
         Files of the model or query encoder, such as a ``tokenizer.json``.
-    version : int
-        Version of the index format.
+    vectors : VectorsRecord or None
+        Parameters of the vectors, if the index has them.
     written_by : str
         Program and version that wrote the index.
     """
@@ -158,8 +176,13 @@ class Manifest:
     terms_file: IndexFile
     segments: tuple[SegmentRecord, ...]
     attachments: Mapping[str, IndexFile] = field(default_factory=dict)
-    version: int = VERSION
+    vectors: VectorsRecord | None = None
     written_by: str = ""
+
+    @property
+    def version(self) -> int:
+        """Version of the index format: the first one that can represent the contents."""
+        return 1 if self.vectors is None else VERSION
 
     def files(self) -> Iterator[IndexFile]:
         """Yield all files of the index except the manifest."""
@@ -169,11 +192,17 @@ class Manifest:
             yield segment.ids
             if segment.texts is not None:
                 yield segment.texts
+            if segment.vectors is not None:
+                yield segment.vectors
         yield from self.attachments.values()
 
     def to_bytes(self) -> bytes:
         """Serialise in canonical form with a checksum."""
-        return sealed({"format": FORMAT, **asdict(self)})
+        body = {"format": FORMAT, "version": self.version, **asdict(self)}
+        if self.vectors is None:  # the keys of version 1
+            for record in (body, *body["segments"]):
+                del record["vectors"]
+        return sealed(body)
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -293,11 +322,12 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
 
 def _manifest(body: Mapping[str, Any]) -> Manifest:
     """Build a manifest from JSON, or raise `Misfit` for a missing, unknown or invalid value."""
-    body = expect_object(body, _names(Manifest) | {"format", "checksum"}, "manifest")
-    version = expect_whole(body["version"], "version", 1, VERSION)
+    dense = expect_whole(body.get("version"), "version", 1, VERSION) > 1
+    names = _names(Manifest) | {"format", "version", "checksum"}
+    body = expect_object(body, names if dense else names - {"vectors"}, "manifest")
     if not isinstance(body["segments"], list) or not body["segments"]:
         raise Misfit("segments, at least one", body["segments"])
-    segments = tuple(_segment(value, f"segments[{i}]") for i, value in enumerate(body["segments"]))
+    segments = tuple(_segment(value, f"segments[{i}]", dense) for i, value in enumerate(body["segments"]))
     expect_objects(body, ("encoder", "attachments"))
     _check_encoder(body["encoder"])
     if not isinstance(body["background"], bool):
@@ -318,7 +348,7 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
             name: _file(value, f"attachments[{name!r}]", "attachment")
             for name, value in body["attachments"].items()
         },
-        version=version,
+        vectors=_vectors(body["vectors"]) if dense else None,
         written_by=body["written_by"],
     )
 
@@ -342,8 +372,9 @@ def _check_encoder(encoder: Mapping[str, Any]) -> None:
         expect_objects({"parameters": {}, **model}, ("parameters",), f"{where}.model.")
 
 
-def _segment(value: object, where: str) -> SegmentRecord:
-    body = expect_object(value, _names(SegmentRecord), where)
+def _segment(value: object, where: str, dense: bool) -> SegmentRecord:
+    names = _names(SegmentRecord)
+    body = expect_object(value, names if dense else names - {"vectors"}, where)
     return SegmentRecord(
         documents=expect_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS),
         postings=expect_whole(body["postings"], f"{where}.postings", 0, MAX_POSTINGS),
@@ -351,6 +382,7 @@ def _segment(value: object, where: str) -> SegmentRecord:
         views=_file(body["views"], f"{where}.views", "views"),
         ids=_file(body["ids"], f"{where}.ids", "ids"),
         texts=None if body["texts"] is None else _file(body["texts"], f"{where}.texts", "texts"),
+        vectors=_file(body["vectors"], f"{where}.vectors", "vectors") if dense else None,
     )
 
 
@@ -369,6 +401,14 @@ def _quantiser(value: object) -> QuantiserRecord:
         dropped=expect_whole(body["dropped"], "quantiser.dropped", 0),
         **numbers,
     )
+
+
+def _vectors(value: object) -> VectorsRecord:
+    body = expect_object(value, _names(VectorsRecord), "vectors")
+    scale = _real(body["scale"], "vectors.scale")
+    if scale == 0:
+        raise Misfit("a vectors.scale above 0", scale)
+    return VectorsRecord(expect_whole(body["dimensions"], "vectors.dimensions", 1, MOST_DIMENSIONS), scale)
 
 
 def _file(value: object, where: str, kind: str) -> IndexFile:

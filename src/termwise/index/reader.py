@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import CorruptIndexError, MissingFileError, UnknownIdError
+from termwise.errors import CorruptIndexError, MissingFileError, ParameterError, UnknownIdError, WeightError
 from termwise.index.container import Container, IndexFile, corrupt, map_file
+from termwise.index.document_vectors import KIND as VECTORS
+from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import Manifest, SegmentRecord
 from termwise.index.segment import Segment, concatenated_ranges
 from termwise.index.string_table import StringTable
@@ -19,6 +21,7 @@ from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.validation import check_path
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
 ATTEMPTS = 5
@@ -87,6 +90,8 @@ class Index:
         Contribution of an absent term per unit of query weight; empty if it is 0 for all terms.
     query_weights : ndarray of shape (terms,), float32
         Static query weights; empty if there are none.
+    term_vectors : TermVectors or None
+        Vectors of the terms, if the index ranks by vectors; `Segment.vectors` has those of the documents.
 
     Examples
     --------
@@ -115,6 +120,7 @@ class Index:
         self.query_weights: npt.NDArray[np.float32] = terms.array(
             "query_weights", "<f4", manifest.terms if len(weights) else 0
         )
+        self.term_vectors = self._term_vectors(terms)
         self.segments = tuple(self._segment(record) for record in manifest.segments)
         self._ids = tuple(
             StringTable(self._container(record.ids, "ids"), "ids", record.documents)
@@ -169,7 +175,28 @@ class Index:
             block_bits=record.block_bits,
             kind=self.manifest.quantiser.kind,
             background=self.manifest.background,
+            vectors=self._vectors(record),
         )
+
+    def _vectors(self, record: SegmentRecord) -> SegmentVectors | None:
+        if record.vectors is None or self.manifest.vectors is None:
+            return None
+        container = self._container(record.vectors, VECTORS)
+        return SegmentVectors(container, record.documents, self.manifest.vectors.dimensions)
+
+    def _term_vectors(self, terms: Container) -> TermVectors | None:
+        record, count = self.manifest.vectors, self.manifest.terms
+        if record is None:
+            return None
+        rows = terms.array("term_vectors.rows", "i1", count * record.dimensions)
+        shifts = terms.array("term_vectors.shifts", "u1", count)
+        try:
+            return TermVectors(
+                rows.reshape(count, record.dimensions), shifts, record.scale, self.manifest.vocabulary
+            )
+        except WeightError as error:
+            seen = f"{int(shifts.max(initial=0))}"
+            raise corrupt(terms.path, terms.offset("term_vectors.shifts"), error.facts[0][1], seen) from None
 
     def __len__(self) -> int:
         return self.manifest.documents
@@ -327,6 +354,45 @@ class Index:
         terms[indptr[biased + 1] - 1] = self.manifest.terms
         weights[indptr[biased + 1] - 1] = biases[biased]
         return TermWeights(indptr, terms, weights, self.manifest.vocabulary)
+
+    def document_vectors(self, ordinals: npt.NDArray[np.int64]) -> DocumentVectors:
+        """Return the stored vectors of several documents.
+
+        Parameters
+        ----------
+        ordinals : ndarray of shape (n,), int64
+            Positions in the input, in range, in any order.
+
+        Raises
+        ------
+        ParameterError
+            If the index has no vectors.
+        CorruptIndexError
+            If the vectors of a segment are damaged.
+        """
+        record = self.manifest.vectors
+        if record is None:
+            raise ParameterError("the index has no vectors", facts=[("index", self.path)])
+        parts = [
+            (segment.vectors, places, rows)
+            for segment, places, rows in self.by_segment(ordinals)
+            if segment.vectors is not None
+        ]
+        lengths = np.zeros(len(ordinals), dtype=np.int64)
+        for vectors, places, rows in parts:
+            lengths[places] = vectors.window_bounds(rows)[1]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        numbers = np.empty((int(indptr[-1]), record.dimensions), dtype=np.int8)
+        scales = np.empty(len(numbers), dtype=np.float32)
+        for vectors, places, rows in parts:
+            starts, counts = vectors.window_bounds(rows)
+            stored, copied = concatenated_ranges(starts, counts), concatenated_ranges(indptr[places], counts)
+            numbers[copied] = vectors.rows[stored]
+            scales[copied] = vectors.scales[stored]
+        try:
+            return DocumentVectors(indptr, numbers, scales)
+        except WeightError as error:
+            raise corrupt(parts[0][0].path, None, error.facts[0][1], "another number") from None
 
     def by_segment(
         self, ordinals: npt.NDArray[np.int64]

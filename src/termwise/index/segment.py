@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
 from termwise.index.document_order import document_order
+from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
@@ -117,7 +118,7 @@ def _write_inverted(
     impacts: npt.NDArray[np.uint8],
     bias: npt.NDArray[np.uint16],
 ) -> None:
-    if plan.reorder:
+    if plan.reorder and len(terms):
         order = document_order(
             indptr,
             terms,
@@ -192,6 +193,8 @@ class Segment:
         Length in bytes of each section of the file.
     inverted : Inverted or None
         View by term; None in a float index.
+    vectors : SegmentVectors or None
+        Vectors of the documents, if the index has them.
     """
 
     def __init__(
@@ -204,6 +207,7 @@ class Segment:
         block_bits: int,
         kind: str,
         background: bool,
+        vectors: SegmentVectors | None = None,
     ) -> None:
         exact = kind == "float32"
         self.path = container.path
@@ -218,6 +222,7 @@ class Segment:
         self.starts_at = container.offset("forward.starts")
         self.section_bytes = container.section_bytes()
         self.inverted = None if exact else Inverted(container, self, background)
+        self.vectors = vectors
 
     def row_bounds(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the first posting of each row, and its number of postings; raises `CorruptIndexError`."""

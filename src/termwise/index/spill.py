@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,14 @@ class ArraySpill:
             with self._path.open("rb") as file:
                 return np.fromfile(file, self._dtype, count, offset=first * self._dtype.itemsize)
 
-    def pieces(self) -> Iterator[npt.NDArray[np.generic]]:
-        """Yield all numbers, at most 4 MiB at a time."""
-        self._file.seek(0)
-        while data := self._file.read(1 << 22):
+    def pieces(self, first: int = 0, count: int | None = None) -> Iterator[npt.NDArray[np.generic]]:
+        """Yield `count` numbers from position `first` on, or all, at most 4 MiB at a time."""
+        size = self._dtype.itemsize
+        left = self._file.seek(0, os.SEEK_END) - first * size if count is None else count * size
+        self._file.seek(first * size)
+        while data := self._file.read(min(left, 1 << 22)):
             yield np.frombuffer(data, dtype=self._dtype)
+            left -= len(data)
 
     def close(self) -> None:
         """Close and remove the temporary file."""

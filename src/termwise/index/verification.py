@@ -21,6 +21,7 @@ from termwise.progress import Progress, no_progress
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import open_regular
 from termwise.validation import check_path
+from termwise.vectors import LEVELS
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,14 @@ def _check_structure(index: Index) -> Iterator[Damage]:
         yield Damage(manifest.terms_file.name, None, "the terms are not those of the manifest")
     if not (np.isfinite(index.floors).all() and np.isfinite(index.query_weights).all()):
         yield Damage(manifest.terms_file.name, None, "a number is not finite")
+    if index.term_vectors is not None and index.term_vectors.rows.min(initial=0) < -LEVELS:
+        yield Damage(manifest.terms_file.name, None, f"a number of a term vector is below -{LEVELS}")
     for segment in index.segments:
         what = _views_problem(segment, manifest.terms)
         if what is not None:
             yield Damage(segment.path.name, None, what)
+        if segment.vectors is not None and (what := segment.vectors.problem()) is not None:
+            yield Damage(segment.vectors.path.name, None, what)
 
 
 def _views_problem(segment: Segment, n_terms: int) -> str | None:

@@ -20,6 +20,7 @@ from termwise._version import __version__
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
+from termwise.index.document_vectors import VectorSpill
 from termwise.index.folder import check_free, claim, is_current, remove_files, writer_lock
 from termwise.index.identifiers import Identifiers
 from termwise.index.manifest import (
@@ -31,6 +32,7 @@ from termwise.index.manifest import (
     Manifest,
     QuantiserRecord,
     SegmentRecord,
+    VectorsRecord,
     json_copy,
     publish,
 )
@@ -44,6 +46,7 @@ from termwise.storage.atomic_file import remove, sync_folder, write_synced
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
 from termwise.validation import check_memory, check_threads
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
 DEFAULT_MEMORY = 2 << 30
@@ -54,8 +57,9 @@ class IndexWriter:
     """Writes an index folder.
 
     Documents and rows are added together (`add`), or separately in the same order (`add_documents`, then
-    `add_weights`, for models that need statistics of the whole collection). `commit` publishes the index by an atomic
-    rename. If the ``with`` block ends without it, an existing index is unchanged.
+    `add_weights`, for models that need statistics of the whole collection). Documents of an index that ranks by vectors
+    have vectors (`add_vectors`) instead of rows, or beside them. `commit` publishes the index by an atomic rename. If
+    the ``with`` block ends without it, an existing index is unchanged.
 
     Parameters
     ----------
@@ -129,6 +133,7 @@ class IndexWriter:
         self._identifiers = Identifiers()
         self._vocabulary: str | None = None
         self._zeros: Counter[int] = Counter()
+        self._vectors: VectorSpill | None = None
         self._published = False
         self._closed = False
         self._created: list[Path] = []
@@ -230,6 +235,22 @@ class IndexWriter:
             terms, weights = terms[~zero], weights[~zero]
         self._rows.add(indptr, terms, weights)
 
+    def add_vectors(self, vectors: DocumentVectors) -> None:
+        """Append the vectors of the next documents.
+
+        Raises
+        ------
+        WeightError
+            If the vectors have no dimensions, or another number of them than earlier ones.
+        """
+        self._check_open()
+        if self._vectors is None:
+            if not vectors.dimensions:
+                raise WeightError("vectors have at least one dimension", facts=[("vectors", len(vectors))])
+            self._vectors = VectorSpill(self.folder, vectors.dimensions)
+            self._resources.enter_context(closing(self._vectors))
+        self._vectors.add(vectors)
+
     def commit(
         self,
         vocabulary: Vocabulary,
@@ -238,6 +259,7 @@ class IndexWriter:
         floors: npt.ArrayLike | None = None,
         query_weights: npt.ArrayLike | None = None,
         attachments: Mapping[str, bytes] | None = None,
+        term_vectors: TermVectors | None = None,
     ) -> Manifest:
         """Write and publish the index.
 
@@ -254,20 +276,27 @@ class IndexWriter:
             Static query weights for the query encoder.
         attachments : mapping of str to bytes, optional
             Small files to store with the index.
+        term_vectors : TermVectors, optional
+            Query table: required for documents with vectors, refused for others.
 
         Raises
         ------
         EmptyCollectionError
             If there are no documents.
         WeightError
-            If there are not as many rows as documents, all weights are 0, or a bias or per-term number is out of range.
+            If there are not as many rows or vectors as documents, vectors of documents and of terms do not belong
+            together, all weights are 0, or a bias or per-term number is out of range.
         VocabularyMismatchError
             If the rows have another vocabulary or term numbers outside it.
         ParameterError
             If JSON cannot represent the description of the encoder.
         """
         self._check_open()
+        if self._vectors is not None and not self._rows.rows:
+            documents = len(self._identifiers)
+            self.add_weights(TermWeights(np.zeros(documents + 1, dtype=np.int64), [], [], vocabulary.id))
         self._check_complete(vocabulary)
+        self._check_vectors(vocabulary, term_vectors)
         description = json_copy(encoder)
         n_slots = len(vocabulary) + (vocabulary.background is not None)
         self._measure_weights(vocabulary)
@@ -284,8 +313,9 @@ class IndexWriter:
                 facts=[("largest bias", self._range.largest_bias), ("largest weight", self._range.largest)],
                 fixes=["use quantiser='float32'"],
             )
-        terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights)
-        ends = _segment_ends(self._rows.lengths())
+        terms_file = self._write_terms(vocabulary, n_slots, floors, query_weights, term_vectors)
+        lengths = self._rows.lengths()
+        ends = _segment_ends(lengths if self._vectors is None else lengths + self._vectors.windows())
         segments = [
             self._write_segment(first, last, vocabulary, quantiser) for first, last in pairwise([0, *ends])
         ]
@@ -302,6 +332,9 @@ class IndexWriter:
             terms_file=terms_file,
             segments=tuple(segments),
             attachments={name: self._attach(data) for name, data in sorted((attachments or {}).items())},
+            vectors=None
+            if term_vectors is None
+            else VectorsRecord(term_vectors.dimensions, term_vectors.scale),
             written_by=f"termwise {__version__}",
         )
         self._publish(manifest)
@@ -338,6 +371,38 @@ class IndexWriter:
                 facts=[
                     ("rows", short_digest(self._vocabulary or "none")),
                     ("given", short_digest(vocabulary.id)),
+                ],
+            )
+
+    def _check_vectors(self, vocabulary: Vocabulary, term_vectors: TermVectors | None) -> None:
+        if self._vectors is None and term_vectors is None:
+            return
+        if self._vectors is None or term_vectors is None:
+            raise WeightError(
+                "an index has vectors of its documents and of its terms, or neither",
+                facts=[
+                    ("documents", "no vectors" if self._vectors is None else "vectors"),
+                    ("terms", "no vectors" if term_vectors is None else "vectors"),
+                ],
+                fixes=["call `add_vectors` for all documents, and pass `term_vectors` to `commit`"],
+            )
+        documents = len(self._identifiers)
+        if self._vectors.documents != documents:
+            raise WeightError(
+                "every document needs its vectors",
+                facts=[("documents", documents), ("with vectors", self._vectors.documents)],
+            )
+        if term_vectors.dimensions != self._vectors.dimensions:
+            raise WeightError(
+                "vectors of documents and of terms have the same number of dimensions",
+                facts=[("documents", self._vectors.dimensions), ("terms", term_vectors.dimensions)],
+            )
+        if (term_vectors.vocabulary, len(term_vectors)) != (vocabulary.id, len(vocabulary)):
+            raise VocabularyMismatchError(
+                "the term vectors have another vocabulary",
+                facts=[
+                    ("term vectors", f"{len(term_vectors):,} terms  {short_digest(term_vectors.vocabulary)}"),
+                    ("given", f"{len(vocabulary):,} terms  {short_digest(vocabulary.id)}"),
                 ],
             )
 
@@ -381,7 +446,10 @@ class IndexWriter:
         texts = None
         if self._texts is not None:
             texts = self._rename("texts", self._texts.write(self.folder / "texts", first, last))
-        return SegmentRecord(last - first, postings, BLOCK_BITS, views, ids, texts)
+        vectors = None
+        if self._vectors is not None:
+            vectors = self._rename("vectors", self._vectors.write(self.folder / "vectors", first, last))
+        return SegmentRecord(last - first, postings, BLOCK_BITS, views, ids, texts, vectors)
 
     def _write_terms(
         self,
@@ -389,8 +457,10 @@ class IndexWriter:
         n_slots: int,
         floors: npt.ArrayLike | None,
         query_weights: npt.ArrayLike | None,
+        vectors: TermVectors | None,
     ) -> IndexFile:
-        with ContainerWriter(self.folder / "terms", "terms", SECTIONS + 2) as writer:
+        sections = SECTIONS + (2 if vectors is None else 4)
+        with ContainerWriter(self.folder / "terms", "terms", sections) as writer:
             write_strings(writer, "terms", [token.encode("utf-8", "surrogatepass") for token in vocabulary])
             writer.write("floors", "<f8", [_per_term(floors, n_slots, "floors", np.float64)])
             writer.write(
@@ -398,6 +468,9 @@ class IndexWriter:
                 "<f4",
                 [_per_term(query_weights, len(vocabulary), "query weights", np.float32)],
             )
+            if vectors is not None:
+                writer.write("term_vectors.rows", "i1", [vectors.rows])
+                writer.write("term_vectors.shifts", "u1", [vectors.shifts])
             return self._rename("terms", writer.finish())
 
     def _attach(self, data: bytes) -> IndexFile:
@@ -439,7 +512,7 @@ class IndexWriter:
             )
 
 
-def _segment_ends(lengths: npt.NDArray[np.int32]) -> list[int]:
+def _segment_ends(lengths: npt.NDArray[np.integer[Any]]) -> list[int]:
     """Return the ends of the segments. Each segment is as long as the format permits."""
     ends = np.cumsum(lengths, dtype=np.int64)
     cuts: list[int] = []

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,14 @@ from termwise.errors import (
 )
 from termwise.index import manifest as module
 from termwise.index.container import IndexFile, file_name
-from termwise.index.manifest import Manifest, QuantiserRecord, SegmentRecord, json_copy, publish
+from termwise.index.manifest import (
+    Manifest,
+    QuantiserRecord,
+    SegmentRecord,
+    VectorsRecord,
+    json_copy,
+    publish,
+)
 
 
 def record(kind: str, digit: str = "a", length: int = 100) -> IndexFile:
@@ -58,6 +66,13 @@ MANIFEST = Manifest(
     ),
     attachments={"tokenizer.json": record("attachment", "0", 0)},
     written_by="termwise 0",
+)
+
+
+DENSE = replace(
+    MANIFEST,
+    segments=tuple(replace(segment, vectors=record("vectors", "8")) for segment in MANIFEST.segments),
+    vectors=VectorsRecord(384, 2.0**-12),
 )
 
 
@@ -106,6 +121,28 @@ def test_all_files_are_listed() -> None:
     ]  # fmt: skip
 
 
+def test_a_manifest_with_vectors_has_its_own_version() -> None:
+    data = DENSE.to_bytes()
+    assert parse(data) == DENSE
+    assert (MANIFEST.version, DENSE.version) == (1, 2)
+    assert [file.name.split("-")[0] for file in DENSE.files()].count("vectors") == 2
+    content: dict[str, Any] = json.loads(data)
+    for place, value in [
+        ("version", 1),
+        ("vectors", None),
+        ("vectors", {"dimensions": 0, "scale": 1.0}),
+        ("vectors", {"dimensions": 4097, "scale": 1.0}),
+        ("vectors", {"dimensions": 2, "scale": 0.0}),
+        ("vectors", {"dimensions": 2, "scale": 1}),
+        ("segments", [{**content["segments"][0], "vectors": None}, content["segments"][1]]),
+        ("segments", body()["segments"]),
+    ]:
+        with pytest.raises(CorruptIndexError):
+            parse(sealed({**content, place: value}))
+    with pytest.raises(CorruptIndexError):
+        parse(sealed({**body(), "version": 2}))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -142,7 +179,7 @@ def test_tuples_are_described_as_lists() -> None:
         (b'{"format": "termwise-index", "version": 1, "x": 1e999}', CorruptIndexError),
         (b'{"format": "termwise-index", "version": true}', CorruptIndexError),
         (b'{"format": "termwise-index"}', CorruptIndexError),
-        (b'{"format": "termwise-index", "version": 2}', NewerFormatError),
+        (b'{"format": "termwise-index", "version": 3}', NewerFormatError),
         (b"{}", NotAnIndexError),
         (b"[]", NotAnIndexError),
         (b'"termwise-index"', NotAnIndexError),

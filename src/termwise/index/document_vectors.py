@@ -1,0 +1,130 @@
+"""Vectors of the documents of a segment: temporary file of a build, and mapped file of an index."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import WeightError
+from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
+from termwise.index.spill import ArraySpill
+from termwise.vectors import LEVELS, DocumentVectors
+
+KIND = "vectors"
+
+
+class VectorSpill:
+    """Temporary files for the vectors of a build; 8 bytes per document are in memory.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the files.
+    dimensions : int
+        Number of dimensions of all vectors.
+    """
+
+    def __init__(self, folder: Path, dimensions: int) -> None:
+        self.dimensions = dimensions
+        with ExitStack() as resources:
+            self._rows = resources.enter_context(closing(ArraySpill(folder / "vectors.rows", "i1")))
+            self._scales = resources.enter_context(closing(ArraySpill(folder / "vectors.scales", "<f4")))
+            self._resources = resources.pop_all()
+        self._windows: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        self.documents = 0
+
+    def add(self, vectors: DocumentVectors) -> None:
+        """Append the vectors of the next documents.
+
+        Raises
+        ------
+        WeightError
+            If they have another number of dimensions.
+        """
+        if vectors.dimensions != self.dimensions:
+            raise WeightError(
+                "all vectors of an index have the same number of dimensions",
+                facts=[("before", self.dimensions), ("now", vectors.dimensions)],
+            )
+        self._rows.add(vectors.rows)
+        self._scales.add(vectors.scales)
+        self._windows.append(np.diff(vectors.indptr))
+        self.documents += len(vectors)
+
+    def windows(self) -> npt.NDArray[np.int64]:
+        """Return the number of windows of each document."""
+        if len(self._windows) > 1:
+            self._windows = [np.concatenate(self._windows)]
+        return self._windows[0]
+
+    def write(self, path: Path, first: int, last: int) -> IndexFile:
+        """Write the container with the vectors of the documents ``first:last``."""
+        windows = self.windows()
+        before = int(windows[:first].sum())
+        starts = np.concatenate([[0], np.cumsum(windows[first:last])])
+        count = int(starts[-1])
+        with ContainerWriter(path, KIND, 3) as writer:
+            writer.write("vectors.starts", "<u4", [starts])
+            writer.write(
+                "vectors.rows", "i1", self._rows.pieces(before * self.dimensions, count * self.dimensions)
+            )
+            writer.write("vectors.scales", "<f4", self._scales.pieces(before, count))
+            return writer.finish()
+
+    def close(self) -> None:
+        """Close and remove the temporary files."""
+        self._resources.close()
+
+
+class SegmentVectors:
+    """Vectors of a segment, mapped from its file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    starts : ndarray of shape (documents + 1,), uint32
+        Start of the windows of each row.
+    rows : ndarray of shape (windows, dimensions), int8
+        Vector of each window, in units of its scale.
+    scales : ndarray of shape (windows,), float32
+        Unit of each row.
+    section_bytes : mapping of str to int
+        Length in bytes of each section of the file.
+    """
+
+    def __init__(self, container: Container, documents: int, dimensions: int) -> None:
+        self.path = container.path
+        self.starts: npt.NDArray[np.uint32] = container.array("vectors.starts", "<u4", documents + 1)
+        self.scales: npt.NDArray[np.float32] = container.array("vectors.scales", "<f4")
+        rows: npt.NDArray[Any] = container.array("vectors.rows", "i1", len(self.scales) * dimensions)
+        self.rows: npt.NDArray[np.int8] = rows.reshape(len(self.scales), dimensions)
+        self.section_bytes = container.section_bytes()
+        self._starts_at = container.offset("vectors.starts")
+
+    def window_bounds(
+        self, rows: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the first window of each row, and its number of windows; raises `CorruptIndexError`."""
+        starts, stops = self.starts[rows].astype(np.int64), self.starts[rows + 1].astype(np.int64)
+        wrong = np.flatnonzero((starts > stops) | (stops > len(self.scales)))
+        if len(wrong):
+            row = int(rows[wrong[0]])
+            seen = f"document {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
+            raise corrupt(self.path, self._starts_at + 4 * row, "windows in order", seen)
+        return starts, stops - starts
+
+    def problem(self) -> str | None:
+        """Describe the first problem of the vectors; None if there is none. Reads all of them."""
+        starts = self.starts
+        if starts[0] != 0 or starts[-1] != len(self.scales) or (starts[1:] < starts[:-1]).any():
+            return "the windows of the documents are out of order"
+        if not (np.isfinite(self.scales) & (self.scales > 0)).all():
+            return "the scale of a vector is not a finite number above 0"
+        if self.rows.size and int(self.rows.min()) < -LEVELS:
+            return f"a number of a vector is below -{LEVELS}"
+        return None
