@@ -1,4 +1,4 @@
-"""Networks of encoders: a BERT-like encoder with one of three heads that compute term weights.
+"""Networks of encoders: a BERT-like encoder with one of three heads that compute term weights, or with pooling.
 
 ==================  ======================================================  ===========================================
 network             output for a text of l pieces                           source
@@ -10,6 +10,8 @@ network             output for a text of l pieces                           sour
                                                                             and efficient passage expansion", 2021
 `SpladeDocNetwork`  max over positions of ln(1 + relu(z_j)), over the       Formal et al., "SPLADE v2", 2021: the form
                     vocabulary                                              in which only documents are encoded
+`LookupNetwork`     the mean of h_j over the pieces, or h_0, divided by     Reimers & Gurevych, "Sentence-BERT", 2019
+                    its length
 ==================  ======================================================  ===========================================
 
 The head of `TildeNetwork` is applied to one position only. If it were applied to all positions, as in a masked language
@@ -21,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +33,11 @@ from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel
 from termwise.encode.encoder_manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.train.pretrained import load_encoder, load_pretrained
+
+Pooling = Literal["mean", "cls"]
+"""How the outputs of an encoder become one vector: their mean, or the output at position 0."""
+
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
 
 class TermNetwork(nn.Module):
@@ -140,6 +147,29 @@ class SpladeDocNetwork(TermNetwork):
 NETWORKS: dict[str, type[TermNetwork]] = {
     network.kind: network for network in (TildeNetwork, TildeV2Network, SpladeDocNetwork)
 }
+"""Networks of term weights."""
+
+
+class LookupNetwork(TermNetwork):
+    """Network of one vector for a text: a dense document encoder.
+
+    Parameters
+    ----------
+    pretrained : PreTrainedModel
+        An encoder without a head.
+    pooling : {"mean", "cls"}, optional
+    """
+
+    kind = "lookup"
+
+    def __init__(self, pretrained: PreTrainedModel, pooling: Pooling = "mean") -> None:
+        super().__init__(pretrained)
+        self.pooling = pooling
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Return vectors of length 1: float32 tensor of shape (b, h)."""
+        hidden = self.hidden(input_ids, attention_mask).float()
+        return unit_vectors(hidden, attention_mask, pooling=self.pooling)
 
 
 class Teacher(nn.Module):
@@ -163,8 +193,15 @@ class Teacher(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return unit vectors of shape (b, h); their inner products are cosines."""
         hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
-        return functional.normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)
+        return unit_vectors(hidden, attention_mask)
+
+
+def unit_vectors(hidden: Tensor, attention_mask: Tensor, *, pooling: Pooling = "mean") -> Tensor:
+    """Pool outputs of shape (b, l, h) into vectors of length 1: tensor of shape (b, h)."""
+    if pooling == "cls":
+        return functional.normalize(hidden[:, 0], dim=-1)
+    mask = attention_mask.unsqueeze(-1).to(hidden.dtype)
+    return functional.normalize((hidden * mask).sum(dim=1) / mask.sum(dim=1), dim=-1)
 
 
 def network_on_base(kind: str, base: str | Path) -> TermNetwork:
@@ -194,14 +231,15 @@ def network_on_base(kind: str, base: str | Path) -> TermNetwork:
     return network
 
 
-def untrained(kind: str, config: Any) -> TermNetwork:
+def untrained(kind: str, config: Any, *, pooling: Pooling = "mean") -> TermNetwork:
     """Make a network of a kind with random weights from the transformers configuration of its encoder."""
-    if kind != TildeV2Network.kind:
+    if kind not in (TildeV2Network.kind, LookupNetwork.kind):
         return NETWORKS[kind](AutoModelForMaskedLM.from_config(config))
     try:
-        return TildeV2Network(AutoModel.from_config(config, add_pooling_layer=False))
+        encoder = AutoModel.from_config(config, add_pooling_layer=False)
     except TypeError:  # the architecture has no pooling layer
-        return TildeV2Network(AutoModel.from_config(config))
+        encoder = AutoModel.from_config(config)
+    return TildeV2Network(encoder) if kind == TildeV2Network.kind else LookupNetwork(encoder, pooling)
 
 
 def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) -> None:

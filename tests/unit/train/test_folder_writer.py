@@ -25,7 +25,7 @@ from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train.export import folder_writer as write_folder  # noqa: E402
 from termwise.train.export import onnx_export as export  # noqa: E402
 from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
-from termwise.train.networks import TildeNetwork, TildeV2Network  # noqa: E402
+from termwise.train.networks import TildeNetwork, TildeV2Network, untrained  # noqa: E402
 from termwise.vectors import TermVectors  # noqa: E402
 
 from .conftest import POSITIONS, SIZE, VOCABULARY, configuration  # noqa: E402
@@ -192,18 +192,9 @@ def test_vectors_of_other_kinds_are_refused(write, tmp_path, changes):
     assert not (tmp_path / "encoder").exists()
 
 
-class FirstVector(TildeV2Network):
-    """Network of kind lookup: the output at position 0, divided by its length."""
-
-    kind = "lookup"
-
-    def forward(self, input_ids, attention_mask):
-        return torch.nn.functional.normalize(self.hidden(input_ids, attention_mask)[:, 0], dim=-1)
-
-
 def test_a_lookup_encoder_has_a_query_table(analyzer, tmp_path):
     torch.manual_seed(5)
-    network = FirstVector(transformers.AutoModel.from_config(configuration(num_hidden_layers=1)))
+    network = untrained("lookup", configuration(num_hidden_layers=1))
     dimensions = network.config.hidden_size
     table = TermVectors.of(
         np.random.default_rng(0).normal(size=(len(VOCABULARY), dimensions)), analyzer.vocabulary.id

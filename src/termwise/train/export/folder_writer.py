@@ -41,7 +41,7 @@ from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.data.inputs import special_ids
 from termwise.train.export.onnx_export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
 from termwise.train.export.quantise import quantise
-from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, positions
+from termwise.train.networks import LookupNetwork, TermNetwork, TildeNetwork, TildeV2Network, positions
 from termwise.vectors import TermVectors
 
 GRAPHS: dict[NetworkPrecision, str] = {"float32": "model.onnx", "int8": "model.int8.onnx"}
@@ -257,7 +257,7 @@ def _check(
 
 def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float32], *, terms: int) -> None:
     """Raise `ParameterError` for a vector of another kind of encoder, or with wrong shape or values."""
-    if network.kind == "lookup" or (network.kind == TildeNetwork.kind) != (name == FLOORS):
+    if network.kind == LookupNetwork.kind or (network.kind == TildeNetwork.kind) != (name == FLOORS):
         raise ParameterError(
             "only encoders of kind tilde have floors, and only those of kinds tildev2 and splade-doc query weights",
             facts=[("kind", network.kind), ("given", name)],
@@ -270,7 +270,7 @@ def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float3
 
 def _check_table(network: TermNetwork, analyzer: WordPieceAnalyzer, table: TermVectors | None) -> None:
     """Raise `ParameterError` for a query table of another kind of encoder or vocabulary, or a missing one."""
-    if (network.kind == "lookup") != (table is not None):
+    if (network.kind == LookupNetwork.kind) != (table is not None):
         raise ParameterError(
             "encoders of kind lookup, and only these, have a query table",
             facts=[("kind", network.kind), ("query table", "none" if table is None else "given")],

@@ -33,7 +33,17 @@ from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
 from termwise.train.messages import errors_as, first_line
-from termwise.train.networks import NETWORKS, TermNetwork, TildeV2Network, check_finite, positions, untrained
+from termwise.train.networks import (
+    NETWORKS,
+    POOLINGS,
+    LookupNetwork,
+    Pooling,
+    TermNetwork,
+    TildeV2Network,
+    check_finite,
+    positions,
+    untrained,
+)
 
 OPSET = 20
 """Version of the standard operators: the first with GELU as one operator."""
@@ -45,6 +55,7 @@ INPUTS = ("input_ids", "attention_mask")
 
 _KIND = "termwise.kind"
 _CONFIG = "termwise.config"
+_POOLING = "termwise.pooling"
 _TORCH_WEIGHTS = "train from the torch weights of the network"
 _CHECK_SHAPES = ((1, 2), (3, 11), (4, 23))
 _FLOAT = onnx.TensorProto.FLOAT
@@ -62,7 +73,8 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
     -------
     onnx.ModelProto
         float32, opset 20, with variable batch and length; token types are 0 and inside. Its metadata contain the kind
-        of the network and the configuration of its encoder. An embedding that is also the decoder is one initialiser.
+        of the network, the configuration of its encoder and, for the kind lookup, the pooling. An embedding that is
+        also the decoder is one initialiser.
 
     Raises
     ------
@@ -137,7 +149,8 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
     """
     facts = {entry.key: entry.value for entry in model.metadata_props}
     kind = facts.get(_KIND)
-    if kind not in NETWORKS or _CONFIG not in facts:
+    pooling = facts.get(_POOLING, POOLINGS[0])
+    if kind not in {*NETWORKS, LookupNetwork.kind} or _CONFIG not in facts or pooling not in POOLINGS:
         raise ModelFormatError(
             "the graph has no metadata of the network",
             facts=[
@@ -154,7 +167,7 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
     ):
         settings = json.loads(facts[_CONFIG])
         config = AutoConfig.for_model(settings.pop("model_type"), **settings)
-        network = untrained(kind, config)
+        network = untrained(kind, config, pooling=cast(Pooling, pooling))
     load_weights(network, weights)
     return network.train()
 
@@ -286,7 +299,10 @@ def _tidy(model: onnx.ModelProto, network: TermNetwork) -> None:
     for local in ("_name_or_path", "transformers_version", "architectures", "dtype"):
         config.pop(local, None)
     config["model_type"] = network.config.model_type
-    onnx.helper.set_model_props(model, {_KIND: network.kind, _CONFIG: json.dumps(config, sort_keys=True)})
+    facts = {_KIND: network.kind, _CONFIG: json.dumps(config, sort_keys=True)}
+    if isinstance(network, LookupNetwork):
+        facts[_POOLING] = network.pooling
+    onnx.helper.set_model_props(model, facts)
 
 
 def _embedding(network: TermNetwork) -> nn.Parameter:

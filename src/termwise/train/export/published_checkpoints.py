@@ -47,7 +47,8 @@ from termwise.train.export.checkpoint_files import Arrays, check_finite, misfit,
 from termwise.train.export.folder_writer import FOLDER, write_encoder_folder
 from termwise.train.export.onnx_export import load_weights, network_of
 from termwise.train.export.quantise import dequantised_weights
-from termwise.train.export.sparse_encoder import MODULES, SparseEncoderFolder
+from termwise.train.export.sentence_modules import MODULES
+from termwise.train.export.sparse_encoder import SparseEncoderFolder
 from termwise.train.export.tilde_floors import sample_collection_passages, tilde_floors
 from termwise.train.messages import Say, errors_as, silent
 from termwise.train.networks import (

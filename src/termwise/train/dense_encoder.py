@@ -1,0 +1,191 @@
+"""Dense encoders that map a text to one vector: folders of sentence-transformers or transformers, and the hub.
+
+====================  =============================================================================================
+module                supported
+====================  =============================================================================================
+Transformer           any encoder that `load_encoder` loads, with a WordPiece tokenizer
+Pooling               the mean of all outputs, or the output at position 0
+Normalize, optional   always applied: the vectors of `LookupNetwork` have length 1
+====================  =============================================================================================
+
+A folder without ``modules.json`` is a transformer whose outputs are averaged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from termwise.errors import ModelFormatError
+from termwise.storage.model_folder import kind_of
+from termwise.text import WordPieceAnalyzer
+from termwise.train.base_encoder import base_analyzer
+from termwise.train.export.checkpoint_files import misfit, read_json
+from termwise.train.export.sentence_modules import (
+    MODULE_SETTINGS,
+    MODULES,
+    TRANSFORMER_SETTINGS,
+    Module,
+    listed,
+    listed_prompts,
+    read_modules,
+)
+from termwise.train.hub import hub_snapshot
+from termwise.train.messages import Say
+from termwise.train.networks import POOLINGS, LookupNetwork, Pooling, positions
+from termwise.train.pretrained import load_encoder
+
+_LENGTH = "max_seq_length"
+_POOLING = "pooling_mode"
+_OLDER_POOLING = {"cls_token": "cls", "mean_tokens": "mean"}
+"""Names of the pooling in older files, without ``pooling_mode_``."""
+
+_FIX = "name a folder of sentence-transformers whose modules are Transformer, Pooling (mean or cls) and Normalize"
+
+
+@dataclass(frozen=True)
+class DenseEncoderFolder:
+    """Modules of a dense encoder.
+
+    Attributes
+    ----------
+    transformer : Path
+        Folder of the transformer.
+    pooling : {"mean", "cls"}
+    length : int or None
+        Largest number of pieces of a text, the special ones included; None if the folder does not state it.
+    stated : bool
+        Whether the folder states the pooling; otherwise it is the mean.
+    """
+
+    transformer: Path
+    pooling: Pooling
+    length: int | None
+    stated: bool
+
+    @classmethod
+    def read(cls, folder: Path) -> DenseEncoderFolder:
+        """Read the modules of a folder.
+
+        Raises
+        ------
+        ModelFormatError
+            If the folder belongs to termwise, a file has unexpected content, or a module, its pooling or the prompts
+            of the folder are not supported; the error names the module.
+        MissingFileError
+            If the settings of a module are missing.
+        """
+        known = kind_of(folder)
+        if known is not None:
+            raise ModelFormatError(
+                f"this folder is {known.noun} of termwise, not a dense encoder",
+                facts=[("folder", folder), ("found", known.manifest)],
+                fixes=[_FIX],
+            )
+        if not (folder / MODULES).is_file():
+            return cls(folder, "mean", _length(folder), stated=False)
+        modules = read_modules(folder)
+        kinds = [module.kind for module in modules]
+        supported = ["Transformer", "Pooling", "Normalize"]
+        if kinds[:2] != supported[:2] or kinds[2:] not in ([], supported[2:]):
+            other = next((kind for kind in kinds if kind not in supported), listed(modules))
+            raise _unsupported(folder, other, "Transformer, Pooling and Normalize", listed(modules))
+        if prompts := listed_prompts(folder):
+            raise _unsupported(folder, "prompts", "none", prompts)
+        transformer = modules[0].folder
+        return cls(transformer, _pooling(folder, modules[1]), _length(transformer), stated=True)
+
+
+@dataclass(frozen=True)
+class DenseEncoder:
+    """A loaded dense encoder.
+
+    Attributes
+    ----------
+    network : LookupNetwork
+        In evaluation mode, float32.
+    analyzer : WordPieceAnalyzer
+        Its tokenizer.
+    length : int
+        Largest number of pieces of a text, the special ones included.
+    folder : Path
+        Folder that it was loaded from.
+    """
+
+    network: LookupNetwork
+    analyzer: WordPieceAnalyzer
+    length: int
+    folder: Path
+
+
+def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
+    """Load a dense encoder.
+
+    Parameters
+    ----------
+    encoder : str or Path
+        A folder of sentence-transformers or transformers, or the name of a model on the hub.
+    say : callable
+        Called with a note if the folder does not state the pooling.
+
+    Raises
+    ------
+    ModelFormatError
+        If there is no such encoder, or it cannot be used; see also `DenseEncoderFolder.read`, `load_encoder` and
+        `base_analyzer`.
+    """
+    folder = Path(encoder)
+    if not folder.is_dir():
+        folder = hub_snapshot(str(encoder), noun="encoder", fixes=(_FIX,))
+    read = DenseEncoderFolder.read(folder)
+    if not read.stated:
+        say(f"note: {encoder} has no {MODULES}, so the vector of a text is the mean of its outputs")
+    analyzer = base_analyzer(read.transformer)
+    network = LookupNetwork(load_encoder(read.transformer), read.pooling)
+    network.eval()
+    if network.config.vocab_size != len(analyzer.vocabulary):
+        raise ModelFormatError(
+            "the encoder and its tokenizer have vocabularies of different sizes",
+            facts=[
+                ("folder", read.transformer),
+                ("encoder", f"{network.config.vocab_size:,} terms"),
+                ("tokenizer", f"{len(analyzer.vocabulary):,} terms"),
+            ],
+            fixes=["put its own tokenizer.json or vocab.txt into the folder"],
+        )
+    return DenseEncoder(network, analyzer, min(read.length or positions(network), positions(network)), folder)
+
+
+def _pooling(folder: Path, module: Module) -> Pooling:
+    """Read the pooling from the settings of its module, in their present or older form."""
+    file = module.folder / MODULE_SETTINGS
+    settings = read_json(file, dict)
+    if _POOLING in settings:
+        given = settings[_POOLING]
+        modes = [str(mode) for mode in given] if isinstance(given, list) else [str(given)]
+    else:
+        prefix = f"{_POOLING}_"
+        names = [name.removeprefix(prefix) for name in settings if name.startswith(prefix)]
+        modes = [_OLDER_POOLING.get(name, name) for name in names if settings[prefix + name]]
+    if len(modes) != 1 or modes[0] not in POOLINGS:
+        expected = " or ".join(POOLINGS)
+        raise _unsupported(
+            folder, f"Pooling ({', '.join(modes) or 'none'})", f"Pooling ({expected})", str(file)
+        )
+    return modes[0]
+
+
+def _length(transformer: Path) -> int | None:
+    file = transformer / TRANSFORMER_SETTINGS
+    length = read_json(file, dict).get(_LENGTH) if file.is_file() else None
+    if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 3):
+        raise misfit(file, _LENGTH, "a whole number of at least 3", length)
+    return length
+
+
+def _unsupported(folder: Path, what: str, expected: str, seen: str) -> ModelFormatError:
+    return ModelFormatError(
+        f"termwise does not support this dense encoder: {what}",
+        facts=[("folder", folder), ("expected", expected), ("seen", seen)],
+        fixes=[_FIX],
+    )

@@ -1,0 +1,97 @@
+"""Reader of the modules of a sentence-transformers folder: ``modules.json`` and the prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from termwise.train.export.checkpoint_files import misfit, read_json
+
+MODULES = "modules.json"
+"""File that identifies the folder."""
+
+TRANSFORMER_SETTINGS = "sentence_bert_config.json"
+"""Settings of a transformer, in its folder."""
+
+MODULE_SETTINGS = "config.json"
+"""Settings of another module, in its folder."""
+
+_SETTINGS = "config_sentence_transformers.json"
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of a folder.
+
+    Attributes
+    ----------
+    kind : str
+        Name of its class, such as ``Pooling``.
+    folder : Path
+    """
+
+    kind: str
+    folder: Path
+
+
+def read_modules(folder: Path) -> list[Module]:
+    """Read the modules of a folder, in their order.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no ``modules.json``.
+    ModelFormatError
+        If it has unexpected content, or names a folder outside.
+    """
+    file = folder / MODULES
+    modules = []
+    for number, entry in enumerate(read_json(file, list)):
+        if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
+            raise misfit(file, f"[{number}].type", "the name of a class", entry)
+        path = inner_path(file, f"[{number}].path", entry.get("path"))
+        modules.append(Module(class_name(entry["type"]), folder / path))
+    return modules
+
+
+def folder_settings(folder: Path) -> dict[str, Any]:
+    """Read the settings of the whole folder; empty without their file."""
+    file = folder / _SETTINGS
+    return read_json(file, dict) if file.is_file() else {}
+
+
+def listed_prompts(folder: Path) -> str:
+    """Return the prompts that the folder sets before queries or documents; empty for none."""
+    settings = folder_settings(folder)
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise misfit(folder / _SETTINGS, "prompts", "an object", prompts)
+    used = ("query", "document", "passage", "corpus", settings.get("default_prompt_name"))
+    return ", ".join(f"{name}: {text!r}" for name, text in prompts.items() if name in used and text)
+
+
+def inner_path(file: Path, key: str, path: object) -> str:
+    """Return a path in a file if it is inside the folder of the file."""
+    text = path if isinstance(path, str) else "/"
+    inner = PurePosixPath(text)
+    if {"\\", "\0"} & set(text) or inner.is_absolute() or ".." in inner.parts or Path(text).is_absolute():
+        raise misfit(file, key, "a folder inside that of the file", path)
+    return text
+
+
+def class_name(dotted: str) -> str:
+    """Return the last part of a dotted name.
+
+    Examples
+    --------
+    >>> class_name("sentence_transformers.models.Pooling")
+    'Pooling'
+    """
+    return dotted.rpartition(".")[2]
+
+
+def listed(modules: Sequence[Module]) -> str:
+    """Return the names of modules for a message."""
+    return ", ".join(module.kind for module in modules) or "none"
