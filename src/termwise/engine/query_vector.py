@@ -13,10 +13,14 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index import Index
 from termwise.kernels.retrieval import MAX_SCORE
+from termwise.vectors import LEVELS, TermVectors
 from termwise.weights import TermWeights
 
 QUERY_LEVELS = 4095
 """Upper bound for query weights that are rounded to integers."""
+
+MAX_DENSE_SUM = 1 << 53
+"""Products of vectors are below it, so that they are exact as float64."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class QueryVector:
         Score that every document gets: the weighted floors of the terms.
     bound : int
         Upper bound for a sum.
+    vector : ndarray of shape (dimensions,), int64, or None
+        For an index with vectors, the weighted sum of the rows of the terms; see `TermVectors.combine`.
     """
 
     terms: npt.NDArray[np.int32]
@@ -48,6 +54,7 @@ class QueryVector:
     unit: float
     constant: float
     bound: int
+    vector: npt.NDArray[np.int64] | None = None
 
     @property
     def exact(self) -> bool:
@@ -60,7 +67,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
 
     Whole-number weights are not changed. Others are rounded to multiples of a power of two such that the largest weight
     of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is the sum
-    of the others, has the same unit.
+    of the others, has the same unit. An index with vectors drops terms that have none, like unknown words.
 
     Parameters
     ----------
@@ -101,6 +108,8 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         raise VocabularyMismatchError(
             "a query term lies outside the vocabulary", facts=[("term", int(terms[-1])), ("terms", slots)]
         )
+    if index.term_vectors is not None:
+        return _dense_query(index.term_vectors, terms, real)
     exact = manifest.quantiser.kind == "float32"
     biased = bool(manifest.background and len(terms) and int(terms[-1]) == manifest.terms)
     scale = 1.0 if exact else _query_scale(real, biased=biased, bias_bits=manifest.quantiser.bias_bits)
@@ -119,12 +128,36 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
             weights = weights << manifest.quantiser.bias_bits
         bound = int(weights.sum()) * 255 + int(background) * 65535
         if bound >= MAX_SCORE:
-            raise ParameterError(
-                "the query weights are too large for exact sums",
-                facts=[("largest possible sum", bound), ("limit", MAX_SCORE)],
-                fixes=["scale the query weights down; only their ratios matter for the ranking"],
-            )
+            raise _too_large(bound, MAX_SCORE)
     return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)
+
+
+def _dense_query(
+    table: TermVectors, terms: npt.NDArray[np.int32], real: npt.NDArray[np.float64]
+) -> QueryVector:
+    """Prepare query weights above 0 for an index with vectors."""
+    kept = terms < len(table)  # a background term has no vector
+    kept[kept] = table.rows[terms[kept]].any(axis=1)
+    terms, real = terms[kept], real[kept]
+    scale = _query_scale(real, biased=False, bias_bits=0)
+    units = np.maximum(1, np.rint(real / scale))
+    largest = float(units @ np.ldexp(1.0, table.shifts[terms].astype(np.int64))) * LEVELS**2
+    if largest >= MAX_DENSE_SUM:  # so the numbers of the vector fit
+        raise _too_large(largest, MAX_DENSE_SUM)
+    weights = units.astype(np.int64)
+    vector = table.combine(terms, weights)
+    bound = int(np.abs(vector).sum()) * LEVELS
+    if bound >= MAX_DENSE_SUM:
+        raise _too_large(bound, MAX_DENSE_SUM)
+    return QueryVector(terms, weights, 0, scale, table.scale * scale, 0.0, bound, vector)
+
+
+def _too_large(sum: float, limit: int) -> ParameterError:
+    return ParameterError(
+        "the query weights are too large for exact sums",
+        facts=[("largest possible sum", sum), ("limit", limit)],
+        fixes=["scale the query weights down; only their ratios matter for the ranking"],
+    )
 
 
 def _query_scale(weights: npt.NDArray[np.float64], *, biased: bool, bias_bits: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors
 from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
@@ -26,6 +27,8 @@ RankedOrdinals = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
     """Return the `k` best documents that share a term with the query, fewer if fewer match; ties by input position.
+
+    In an index with vectors, all documents with a vector match a query with a term that has a vector.
 
     Parameters
     ----------
@@ -50,8 +53,7 @@ def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
     for first, segment in zip(index.firsts, index.segments, strict=True):
-        search = _search_rows if segment.inverted is None else _search_blocks
-        rows, segment_sums = search(segment, query, min(k, segment.documents))
+        rows, segment_sums = _search(segment, query, min(k, segment.documents))
         ordinals.append(rows + first)
         sums.append(segment_sums)
     merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
@@ -117,6 +119,14 @@ def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -
     return ordinals
 
 
+def _search(segment: Segment, query: QueryVector, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Return the `k` best rows of a segment, best first, and their sums."""
+    if segment.vectors is not None:
+        return best_by_vectors(segment.vectors, query, k)
+    search = _search_rows if segment.inverted is None else _search_blocks
+    return search(segment, query, k)
+
+
 def _search_blocks(
     segment: Segment, query: QueryVector, k: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -146,6 +156,8 @@ def _search_rows(
 def _score_rows(
     segment: Segment, query: QueryVector, rows: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    if segment.vectors is not None:
+        return score_by_vectors(segment.vectors, query, rows)
     number = np.float64 if query.exact else np.int64
     sums, matched, status = score_rows(
         segment.starts, segment.terms, segment.impacts, segment.bias, rows,

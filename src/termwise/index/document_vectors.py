@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,11 @@ class SegmentVectors:
         self.rows: npt.NDArray[np.int8] = rows.reshape(len(self.scales), dimensions)
         self.section_bytes = container.section_bytes()
         self._starts_at = container.offset("vectors.starts")
+
+    @cached_property
+    def largest_scale(self) -> float:
+        """Largest scale, 0 without windows."""
+        return float(self.scales.max(initial=0))
 
     def window_bounds(
         self, rows: npt.NDArray[np.int64]

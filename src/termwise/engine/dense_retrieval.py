@@ -1,0 +1,215 @@
+"""Retrieval and scoring by vectors: exact products of a query vector and the windows of documents.
+
+The query is a vector *Q* of integers, the weighted sum of the rows of its terms. Its product with a window is a whole
+number, so a score does not depend on the order of additions, on the processor, on the number of threads, or on the
+digits that the kernel takes *Q* in.
+
+Retrieval reads all vectors. If *Q* does not fit into 16 bits, this pass rounds it to 16 bits. Rounding changes no
+product by more than 128 times the sum of the absolute changes, so the `k` best documents are among those whose rounded
+score is at most twice this bound below the `k`-th best one. Only these are scored exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.query_vector import QueryVector
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.index.document_vectors import SegmentVectors
+from termwise.index.segment import concatenated_ranges
+from termwise.kernels.dense_retrieval import LARGEST_SUM, score, top_k
+from termwise.vectors import LEVELS
+
+FEW = 8
+"""Rounding pays if at most one document in this many is scored exactly afterwards."""
+
+_LARGEST = LEVELS + 1
+"""Bound for a stored number; a damaged file may hold -128."""
+
+Scores = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Query vector in the form of the kernel: rows of digits, times a power of two.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (places, dimensions), int16
+        Number *j* is the sum over the places *p* of ``rows[p, j] << (bits * p)``, times `factor`.
+    bits : int
+        Distance of the places.
+    factor : float
+        Power of two.
+    """
+
+    rows: npt.NDArray[np.int16]
+    bits: int
+    factor: float
+
+    @classmethod
+    def of(cls, vector: npt.NDArray[np.int64]) -> Digits:
+        """Split a vector into digits.
+
+        Examples
+        --------
+        >>> Digits.of(np.array([3 << 20, -1 << 20])).rows.tolist()
+        [[3, -1]]
+        >>> Digits.of(np.array([3 << 20, -1])).rows.tolist()
+        [[0, -1], [48, 0]]
+        """
+        common = int(np.bitwise_or.reduce(vector))
+        shift = max(0, (common & -common).bit_length() - 1)
+        left = vector >> shift
+        bits = min(16, (LARGEST_SUM // (_LARGEST * len(vector))).bit_length())
+        if _is_digit(left):
+            return cls(left[None].astype(np.int16), bits, 2.0**shift)
+        half, rows = 1 << (bits - 1), []
+        while left.any():
+            rows.append(((left + half) & (2 * half - 1)) - half)
+            left = (left - rows[-1]) >> bits
+        return cls(np.array(rows, dtype=np.int16), bits, 2.0**shift)
+
+    @classmethod
+    def rounded(cls, vector: npt.NDArray[np.int64]) -> tuple[Digits, float]:
+        """Round a vector to one digit; return also a bound for the change of a product, in units of `factor`.
+
+        Examples
+        --------
+        >>> digits, error = Digits.rounded(np.array([(1 << 15) + 1, 0]))
+        >>> digits.rows.tolist(), digits.factor, error
+        ([[16385, 0]], 2.0, 64.0)
+        """
+        shift = max(0, int(np.abs(vector).max()).bit_length() - 15)
+        while not _is_digit(near := (vector + (1 << shift >> 1)) >> shift):
+            shift += 1
+        error = int(np.abs(vector - (near << shift)).sum()) * _LARGEST
+        return cls(near[None].astype(np.int16), 16, 2.0**shift), error / 2.0**shift
+
+
+def _is_digit(vector: npt.NDArray[np.int64]) -> bool:
+    """Return whether the kernel can take a vector as one row of digits."""
+    low, high = np.iinfo(np.int16).min, np.iinfo(np.int16).max
+    within = bool(low <= vector.min() and vector.max() <= high)
+    return within and int(np.abs(vector).sum()) * _LARGEST <= LARGEST_SUM
+
+
+def all_scores(index: Index, query: QueryVector) -> Scores:
+    """Return the scores of all documents of an index with vectors, exactly those of `first_stage`.
+
+    Parameters
+    ----------
+    index : Index
+    query : QueryVector
+        Query prepared for the index.
+
+    Returns
+    -------
+    ndarray of shape (documents,), float64
+        -inf for documents that are no results: those without a window; all for a query without a known term.
+    """
+    vectors = _vector_of(query)
+    if not len(query.terms):
+        return np.full(len(index), -np.inf)
+    digits = Digits.of(vectors)
+    parts = [_score_all(segment.vectors, digits) for segment in index.segments if segment.vectors is not None]
+    return np.concatenate(parts) * query.unit
+
+
+def best_by_vectors(vectors: SegmentVectors, query: QueryVector, k: int) -> tuple[Rows, Scores]:
+    """Return the `k` best rows of a segment, best first, and their scores in units of `QueryVector.unit`."""
+    if not len(query.terms):
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    documents = len(vectors.starts) - 1
+    exact = Digits.of(_vector_of(query))
+    if len(exact.rows) > 1 and k <= documents // FEW:
+        digits, error = Digits.rounded(_vector_of(query))
+        rough = _score_all(vectors, digits)
+        best = top_k(rough, k)
+        if len(best) == k:
+            # One unit more covers the rounding of the products with the scales.
+            margin = 2 * (error + 1) * digits.factor * vectors.largest_scale
+            rows = np.flatnonzero(rough >= rough[best[-1]] - margin)
+        else:
+            rows = np.sort(best)
+        if len(rows) <= documents // FEW:
+            scores = _score_some(vectors, exact, rows)
+            best = top_k(scores, k)
+            return rows[best], scores[best]
+    scores = _score_all(vectors, exact)
+    best = top_k(scores, k)
+    return best, scores[best]
+
+
+def score_by_vectors(
+    vectors: SegmentVectors, query: QueryVector, rows: Rows
+) -> tuple[Scores, npt.NDArray[np.bool_]]:
+    """Return the scores of rows of a segment in units of `QueryVector.unit`, and whether each is a result.
+
+    Rows that are no results have the score 0.
+    """
+    if not len(query.terms):
+        return np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
+    scores = _score_some(vectors, Digits.of(_vector_of(query)), rows)
+    matched = scores > -np.inf
+    return np.where(matched, scores, 0.0), matched
+
+
+def term_sums(index: Index, query: QueryVector, ordinal: int) -> tuple[npt.NDArray[np.int64], float]:
+    """Return the product of the vector of each query term and the best window of a document, and its scale.
+
+    Parameters
+    ----------
+    index : Index
+    query : QueryVector
+        Query prepared for the index.
+    ordinal : int
+        Position of the document.
+
+    Returns
+    -------
+    products : ndarray of shape (terms,), int64
+        In units of the scales of terms and window; 0 for a document without windows.
+    scale : float
+        Unit of the window.
+    """
+    table = index.term_vectors
+    windows = index.document_vectors(np.array([ordinal]))
+    if table is None or not len(query.terms) or not len(windows.rows):
+        return np.zeros(len(query.terms), dtype=np.int64), 1.0
+    rows, scales = windows.rows.astype(np.int64), windows.scales.astype(np.float64)
+    best = int(np.argmax((rows @ _vector_of(query)) * scales))
+    products = table.rows[query.terms].astype(np.int64) @ rows[best]
+    return products << table.shifts[query.terms].astype(np.int64), float(scales[best])
+
+
+def _vector_of(query: QueryVector) -> npt.NDArray[np.int64]:
+    assert query.vector is not None, "a query of an index with vectors has a vector"
+    return query.vector
+
+
+def _score_all(vectors: SegmentVectors, digits: Digits) -> Scores:
+    """Return the scores of all rows, -inf without windows."""
+    scores = np.empty(len(vectors.starts) - 1)
+    score(vectors.starts, vectors.rows, vectors.scales, digits.rows, digits.bits, scores)
+    return scores * digits.factor if digits.factor != 1 else scores
+
+
+def _score_some(vectors: SegmentVectors, digits: Digits, rows: Rows) -> Scores:
+    """Return the scores of distinct rows, -inf without windows."""
+    firsts, counts = vectors.window_bounds(rows)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    if starts[-1] > len(vectors.scales):
+        raise corrupt(vectors.path, None, f"{len(vectors.scales)} windows", f"{starts[-1]} or more")
+    windows = concatenated_ranges(firsts, counts)
+    scores = np.empty(len(rows))
+    arrays = (starts.astype(np.uint32), vectors.rows[windows], vectors.scales[windows])
+    for array in arrays:
+        array.setflags(write=False)  # the kernel is compiled for read-only arrays
+    score(*arrays, digits.rows, digits.bits, scores)
+    return scores * digits.factor
