@@ -160,7 +160,7 @@ def score_by_vectors(
     return np.where(matched, scores, 0.0), matched
 
 
-def term_sums(index: Index, query: QueryVector, ordinal: int) -> tuple[npt.NDArray[np.int64], float]:
+def term_products(index: Index, query: QueryVector, ordinal: int) -> tuple[npt.NDArray[np.int64], float]:
     """Return the product of the vector of each query term and the best window of a document, and its scale.
 
     Parameters

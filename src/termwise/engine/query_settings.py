@@ -13,6 +13,8 @@ cost time and add noise. The settings are static, need no network, and apply to 
                it), as search engines choose terms for "more like this". If the query is a document of the index, terms
                that no other document contains are skipped.
 =============  =======================================================================================================
+
+The last three need document frequencies, which an index that ranks by vectors does not have.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from termwise.text import Analyzer
 from termwise.weights import TermWeights
 
 _K3 = 8.0
+_BY_FREQUENCY = ("idf_power", "min_df", "max_terms")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,8 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
     Raises
     ------
     ParameterError
-        If `settings` change counts and the query weighting of the index is not ``counts``.
+        If `settings` change counts and the query weighting of the index is not ``counts``, or need document frequencies
+        and the index ranks by vectors.
     """
     if settings == QuerySettings():
         return encoder
@@ -97,6 +101,13 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
             "the query weighting of this index does not use counts",
             facts=[("index", index.path), ("weighting", weighting), ("counts", settings.counts)],
             fixes=["omit the setting counts"],
+        )
+    needing = [name for name in _BY_FREQUENCY if getattr(settings, name)]
+    if index.term_vectors is not None and needing:
+        raise ParameterError(
+            "an index that ranks by vectors has no document frequencies",
+            facts=[("index", index.path), *((name, getattr(settings, name)) for name in needing)],
+            fixes=[f"omit {' and '.join(needing)}"],
         )
     return WeighedQueryEncoder(encoder, index, settings)
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from termwise.engine.dense_retrieval import term_products
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, first_stage, score_documents
@@ -29,12 +30,7 @@ def explain(
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
     query_spans = _token_spans(encoder.analyzer.analyze(query))
-    unknown = [
-        span
-        for token, spans in query_spans.items()
-        if index.vocabulary.number(token) is None
-        for span in spans
-    ]
+    unknown = [span for token, spans in query_spans.items() if not _is_known(index, token) for span in spans]
     ranked = None if competitors is None else _ranked(index, vector, exclude)
     explanations = []
     for doc_id, ordinal in zip(doc_ids, ordinals, strict=True):
@@ -60,6 +56,12 @@ def explain(
     return explanations
 
 
+def _is_known(index: Index, token: str) -> bool:
+    """Return whether a token of a query can contribute to a score."""
+    number, table = index.vocabulary.number(token), index.term_vectors
+    return number is not None and (table is None or bool(table.rows[number].any()))
+
+
 def _contributions(
     index: Index,
     encoder: QueryEncoder,
@@ -68,9 +70,11 @@ def _contributions(
     query_spans: Mapping[str, tuple[Span, ...]],
     text: str | None,
 ) -> tuple[Contribution, ...]:
+    spans = {} if text is None else _token_spans(encoder.analyzer.analyze(text))
+    if index.term_vectors is not None:
+        return _vector_contributions(index, vector, ordinal, query_spans, None if text is None else spans)
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
-    spans = {} if text is None else _token_spans(encoder.analyzer.analyze(text))
     always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
@@ -109,8 +113,40 @@ def _contributions(
                 score=vector.background * bias * vector.unit,
             )
         )
-    contributions.sort(key=lambda contribution: -contribution.score)
-    return tuple(contributions)
+    return _largest_first(contributions)
+
+
+def _vector_contributions(
+    index: Index,
+    vector: QueryVector,
+    ordinal: int,
+    query_spans: Mapping[str, tuple[Span, ...]],
+    spans: Mapping[str, tuple[Span, ...]] | None,
+) -> tuple[Contribution, ...]:
+    """Return the contributions to a score by vectors; `spans` is None without a stored text."""
+    products, scale = term_products(index, vector, ordinal)
+    contributions = []
+    for term, units, product in zip(
+        vector.terms.tolist(), vector.weights.tolist(), products.tolist(), strict=True
+    ):
+        token = index.vocabulary.token(term)
+        origin: Origin = "unknown" if spans is None else "exact" if token in spans else "vector"
+        contributions.append(
+            Contribution(
+                term=token,
+                origin="absent" if product == 0 else origin,
+                query_weight=units * vector.query_scale,
+                weight=product * scale * (vector.unit / vector.query_scale),
+                score=units * product * scale * vector.unit,
+                query_spans=query_spans.get(token, ()),
+                spans=() if spans is None else spans.get(token, ()),
+            )
+        )
+    return _largest_first(contributions)
+
+
+def _largest_first(contributions: list[Contribution]) -> tuple[Contribution, ...]:
+    return tuple(sorted(contributions, key=lambda contribution: -contribution.score))
 
 
 def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from termwise.explain.attribution import SourceWord, Span
 
-Origin = Literal["exact", "expansion", "translation", "background", "absent", "unknown"]
+Origin = Literal["exact", "expansion", "translation", "vector", "background", "absent", "unknown"]
 """Origin of a contribution: an exact match, an expansion of the document by a model, a translation of other words, the
-document bias, a term that is absent from the document, or unknown because the text is not stored."""
+product of the vectors of a word and of a text without it, the document bias, a term that is absent from the document,
+or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Contribution:
     query_weight : float
         Weight of the term in the query.
     weight : float
-        Weight of the term in the document, 0 if absent.
+        Weight of the term in the document, 0 if absent; negative if its vector points away from that of the document.
     score : float
         Their product.
     query_spans : tuple of (int, int)
@@ -80,7 +81,7 @@ class Explanation:
     competitors : tuple of Competitor
         Documents with neighbouring ranks.
     results : int or None
-        Number of documents that share a term with the query and are not excluded; None if the rank was not computed.
+        Number of documents that match the query and are not excluded; None if the rank was not computed.
     example : str or None
         Identifier of the document that is the query, in a query by example.
     """

@@ -41,7 +41,10 @@ _TITLE = 80
 
 @dataclass(frozen=True)
 class _Term:
-    """One contribution, formatted; `position` counts from 1, `hue` 0 is the neutral colour."""
+    """One contribution, formatted; `position` counts from 1, `hue` 0 is the neutral colour.
+
+    `left` and `width` are those of its bar; `left` is empty if no contribution is negative.
+    """
 
     position: int
     hue: int
@@ -52,6 +55,7 @@ class _Term:
     product: str
     score: str
     share: str
+    left: str
     width: str
     occurrences: int | None
     made: tuple[tuple[str, str], ...]
@@ -158,7 +162,10 @@ def explanation_html(explanation: Explanation) -> str:
         example_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
         pieces=wording.in_pieces(explanation),
-        exact=all(part.origin in ("exact", "absent", "background") for part in explanation.contributions),
+        exact=all(
+            part.origin in ("exact", "absent", "background", "vector") for part in explanation.contributions
+        ),
+        vectors=any(part.origin == "vector" or part.score < 0 for part in explanation.contributions),
     )
 
 
@@ -172,12 +179,13 @@ def _terms(
     decimals = wording.decimals_of(explanation)
     weight_decimals = wording.decimals_for(contributions[position].weight for position in positions)
     scores = [contributions[position].score for position in positions]
-    whole, longest = sum(max(0.0, score) for score in scores), max(scores, default=0.0)
+    whole = sum(map(abs, scores))
+    highest, lowest = max([0.0, *scores]), min([0.0, *scores])
     sources = {source.position: source for source in wording.translation_sources(explanation)}
     terms = []
     for position in positions:
         part, made = contributions[position], sources.get(position)
-        without_count = explanation.text is None or part.origin in ("background", "translation")
+        without_count = explanation.text is None or part.origin in ("background", "translation", "vector")
         terms.append(
             _Term(
                 position=position + 1,
@@ -189,7 +197,8 @@ def _terms(
                 product=f"{wording.factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
-                width=css_number(100 * part.score / longest if longest > 0 else 0.0),
+                left=css_number(100 * (min(0.0, part.score) - lowest) / (highest - lowest)) if lowest else "",
+                width=css_number(100 * abs(part.score) / (highest - lowest) if highest > lowest else 0.0),
                 occurrences=None if without_count else len(part.spans),
                 made=()
                 if made is None
@@ -214,6 +223,7 @@ def _total(
         "score": _typeset(explanation.score, decimals),
         "constant": None if constant == 0 else _typeset(constant, decimals),
         "rounding": _typeset(lacking, decimals) if lacking else None,
+        "negative": [term.full_name for term, score in zip(terms, scores, strict=True) if score < 0],
         "rest": _typeset(sum(scores[listed:]), decimals),
         "decimals": decimals,
     }
@@ -346,4 +356,4 @@ def _typeset(value: float, decimals: int, *, signed: bool = False) -> str:
 
 
 def _percent(part: float, whole: float) -> str:
-    return wording.percent(part / whole if whole > 0 else 0.0)
+    return wording.percent(part / whole if whole > 0 else 0.0).replace("-", "−")

@@ -126,7 +126,7 @@ class _ExplanationView:
             if position is None:
                 if title != "constant" or value != 0:
                     style = "dim" if title == "rounding" else ""
-                    share = None if title in ("constant", "rounding") else max(0.0, value)
+                    share = None if title in ("constant", "rounding") else value
                     rows.append(_Row(Text(title), wording.number(value, decimals), share=share, style=style))
                 continue
             part = contributions[position]
@@ -137,7 +137,7 @@ class _ExplanationView:
                 _Row(
                     name,
                     wording.number(value, decimals),
-                    share=max(0.0, value),
+                    share=value,
                     colour=colours[position],
                     origin="not known" if part.origin == "unknown" else part.origin,
                     product=f"{wording.factor(part.query_weight)} × {wording.number(part.weight, weight_decimals)}",
@@ -289,12 +289,23 @@ def _table(rows: Sequence[_Row], columns: int) -> Table:
 
 
 def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) -> Text:
-    """Draw a part as a horizontal bar with its percentage; the largest part has the full width."""
-    if part is None or not sum(parts) > 0:
+    """Draw a part as a horizontal bar with its percentage; the largest part has the full width.
+
+    With negative parts the bars have a common zero, and those of negative parts go to the left of it.
+    """
+    whole = sum(map(abs, parts))
+    if part is None or not whole > 0:
         return Text()
-    halves = round(2 * width * part / max(parts))
-    drawn = ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(width)
-    return Text.assemble((drawn, colour), f" {wording.percent(part / sum(parts)):>4}")
+    highest, lowest = max(0.0, *parts), min(0.0, *parts)
+    left = 0 if lowest == 0 else max(1, round((width - 1) * lowest / (lowest - highest)))
+    right = width - left - (lowest < 0)
+    most, room = (highest, right) if part >= 0 else (lowest, left)
+    halves = round(2 * room * part / most) if most else 0
+    if part >= 0:
+        drawn = " " * left + "│" * (lowest < 0) + ("━" * (halves // 2) + "╸" * (halves % 2)).ljust(right)
+    else:
+        drawn = ("╺" * (halves % 2) + "━" * (halves // 2)).rjust(left) + "│" + " " * right
+    return Text.assemble((drawn, colour), f" {wording.percent(part / whole):>4}")
 
 
 def _query(explanation: Explanation, width: int, plain: bool) -> Text:

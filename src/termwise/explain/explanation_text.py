@@ -28,11 +28,15 @@ ORIGINS = {
     "exact": "the word itself",
     "expansion": "added by the model, not in the text",
     "translation": "translated from other words of the text",
+    "vector": "not in the text, compared by vectors",
     "background": "the document itself, for any query",
     "absent": "adds nothing to this document",
     "unknown": "the word itself, or added by the model",
 }
 """Descriptions of the origins of contributions."""
+
+NEGATIVE = "lower the score, because the text is unlike texts about them"
+"""Description of words with a negative weight."""
 
 UNKNOWN = 1 << 30
 """Position instead of a contribution, for query tokens without one."""
@@ -299,7 +303,7 @@ def added_by_model(explanation: Explanation) -> frozenset[int]:
     return frozenset(
         position
         for position, part in enumerate(explanation.contributions)
-        if part.score > 0 and part.origin in ("expansion", "translation")
+        if part.score > 0 and part.origin in ("expansion", "translation", "vector")
     )
 
 
@@ -366,9 +370,11 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.614), percent(0.0001), percent(0)
-    ('61%', '<1%', '0%')
+    >>> percent(0.614), percent(0.0001), percent(0), percent(-0.2), percent(-0.0001)
+    ('61%', '<1%', '0%', '-20%', '>-1%')
     """
+    if -0.005 < share < 0:
+        return ">-1%"
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
@@ -413,7 +419,7 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
 
 
 def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
-    """Return remarks on the words of the query that add nothing, and on words that the model added to the document.
+    """Return remarks on query words that add nothing or lower the score, and on words that the model added.
 
     A word of the text can have the weight 0, and stop words and punctuation are not part of the query. Reasons without
     words are left out.
@@ -428,15 +434,19 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     added: list[Contribution] = []
     absent: list[Contribution] = []
     weightless: list[Contribution] = []
+    negative: list[Contribution] = []
     for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
         if part.score == 0 and part.origin != "background":
             (weightless if part.spans else absent).append(part)
+        elif part.score < 0 and part.origin != "background":
+            negative.append(part)
         elif part.origin == "expansion":
             added.append(part)
     unknown = [query[start:end] for start, end in explanation.unknown]
     stored = explanation.text is not None
     words_by_reason = {
         ORIGINS["expansion"]: _named(added, explanation),
+        NEGATIVE: _named(negative, explanation),
         "not in this document" if stored else "of no weight in this document": _named(absent, explanation),
         "in this document, but of no weight": _named(weightless, explanation),
         "not in the index": unknown,

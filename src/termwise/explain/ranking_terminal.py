@@ -105,8 +105,11 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
         parts.append((f"{len(named) - terms:,} more", others, ""))
     written: list[Text] = []
     for name, score, colour in parts:
-        sign = Text("+ " if written else "", "dim")
-        written.append(Text.assemble(sign, (f"{name} ", colour), number(score, decimals)))
+        amount = number(score, decimals)
+        sign = "- " if written and amount[0] == "-" else "+ " if written else ""
+        written.append(
+            Text.assemble((sign, "dim"), (f"{name} ", colour), amount[1:] if sign == "- " else amount)
+        )
     total = number(explanation.score, decimals)
     if not written:
         return [Text(total)]

@@ -80,8 +80,8 @@ def fuse_indexes(
     Raises
     ------
     ParameterError
-        If there are fewer than two indexes, one is given twice or would be replaced, the weights are not one finite
-        number per index, or the query weights differ.
+        If there are fewer than two indexes, one is given twice or would be replaced, one ranks by vectors, the weights
+        are not one finite number per index, or the query weights differ.
     UnknownIdError
         If an index lacks a document of another one.
     VocabularyMismatchError
@@ -108,6 +108,7 @@ def fuse_indexes(
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
     _check_folders([index.path for index in opened], Path(path))
+    _check_postings(opened)
     spec, weighting = _common_analyzer(opened), _common_weighting(opened)
     weighted = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
     parts = _Parts.of([index for index, _ in weighted], [share for _, share in weighted])
@@ -399,6 +400,16 @@ def _check_indexes(indexes: Sequence[str | Path | Index]) -> None:
         raise ParameterError(
             "there is nothing to fuse", facts=[("indexes", len(indexes))], fixes=["give two indexes or more"]
         )
+
+
+def _check_postings(opened: Sequence[Index]) -> None:
+    for index in opened:
+        if index.term_vectors is not None:
+            raise ParameterError(
+                "an index that ranks by vectors cannot be added to another one",
+                facts=[("index", index.path)],
+                fixes=["fuse runs"],
+            )
 
 
 def _check_folders(indexes: Sequence[Path], path: Path) -> None:

@@ -183,7 +183,7 @@ def test_the_parts_of_a_sum_add_up_to_the_rounded_score():
 
 
 def test_every_origin_has_words():
-    assert set(ORIGINS) == {"exact", "expansion", "translation", "background", "absent", "unknown"}
+    assert set(ORIGINS) == {"exact", "expansion", "translation", "vector", "background", "absent", "unknown"}
 
 
 # --- pieces of words --------------------------------------------------------------------------------------------
