@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from termwise.explain import Explanation
     from termwise.indexing import build_index
     from termwise.records import Document, Qrel, Query, Ranking, Run
-    from termwise.search import Searcher
+    from termwise.search import MixtureSearcher, Searcher
 
 _MODULES = {
     "Document": "records",
@@ -92,17 +92,17 @@ __all__ = [
 ]
 
 
-def open(path: str | Path) -> Searcher:
-    """Open an index folder for searching.
+def open(path: str | Path) -> Searcher | MixtureSearcher:
+    """Open the folder of an index or of a mixture for searching.
 
     Parameters
     ----------
     path : str or Path
-        Folder of the index.
+        Folder of the index or mixture.
 
     Returns
     -------
-    Searcher
+    Searcher or MixtureSearcher
 
     Raises
     ------
@@ -117,9 +117,9 @@ def open(path: str | Path) -> Searcher:
     ...     termwise.open(folder).rank("merging lists").doc_ids
     ('a',)
     """
-    from termwise.search import Searcher
+    from termwise.search import open_searcher
 
-    return Searcher.open(path)
+    return open_searcher(path)
 
 
 def __getattr__(name: str) -> Any:

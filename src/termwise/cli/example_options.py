@@ -14,8 +14,7 @@ from termwise.storage.safe_read import read_regular
 
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
-    from termwise.search import Searcher
-    from termwise.search.by_example import Example
+    from termwise.search.by_example import AnySearcher, Example
 
 MAX_QUERY_FILE = 100_000_000
 """Largest size of a query file, in bytes."""
@@ -50,7 +49,7 @@ def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
 
 
 def example_of(
-    searcher: Searcher, doc_ids: Sequence[str] | None, files: Sequence[Path] | None
+    searcher: AnySearcher, doc_ids: Sequence[str] | None, files: Sequence[Path] | None
 ) -> Example | None:
     """Return the query document of ``--like`` or ``--like-file``; None if neither is given.
 

@@ -14,7 +14,7 @@ from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, 
 from termwise.errors import UnknownIdError, UsageError
 
 if TYPE_CHECKING:
-    from termwise.search import Searcher
+    from termwise.search.by_example import AnySearcher
 
 
 def command(
@@ -39,7 +39,7 @@ def command(
 
     termwise explain DIR --like OTHER_ID DOC_ID
     """
-    from termwise.search import Searcher
+    from termwise.search import open_searcher
 
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
@@ -55,7 +55,7 @@ def command(
                 f"termwise explain {quote(str(folder))} --like OTHER_ID DOC_ID",
             ],
         )
-    searcher = Searcher.open(folder, query=query_settings(weigh))
+    searcher = open_searcher(folder, query=query_settings(weigh))
     example = example_of(searcher, like, like_file)
     if example is not None:
         (explanation,) = example.explain(searcher, [query], competitors=competitors)
@@ -75,9 +75,9 @@ def command(
         stdout().print(explanation_renderable(explanation, full=full))
 
 
-def _refuse_swapped(searcher: Searcher, query: str, doc_id: str) -> None:
+def _refuse_swapped(searcher: AnySearcher, query: str, doc_id: str) -> None:
     if searcher.index.find(doc_id) is None and searcher.index.find(query) is not None:
-        folder = searcher.index.path
+        folder = searcher.path
         raise UnknownIdError(
             "the index holds no such document",
             facts=[("doc_id", doc_id), ("index", folder)],

@@ -1,4 +1,4 @@
-"""``termwise fuse-indexes``: fuse indexes of the same documents into one index."""
+"""``termwise fuse-indexes``: fuse indexes of the same documents into one index, or into a mixture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from termwise.cli.fusion_options import (
     note_weight_names,
     one_or_each,
 )
-from termwise.cli.index_notes import report_index
+from termwise.cli.index_notes import report_index, report_mixture
 from termwise.cli.options import (
     JsonFlag,
     Memory,
@@ -34,15 +34,20 @@ from termwise.storage.safe_read import is_file
 
 
 def command(
-    folders: Annotated[list[Path], argument("DIR", "Folders of indexes of the same documents, two or more.")],
-    out: Annotated[Path, option("--out DIR", "Folder of the new index.")],
+    folders: Annotated[
+        list[Path],
+        argument(
+            "DIR", "Folders of indexes of the same documents, two or more, or of a mixture for its parts."
+        ),
+    ],
+    out: Annotated[Path, option("--out DIR", "Folder of the new index or mixture.")],
     alpha: Alpha = None,
     weights: Weights = None,
     normalise: Annotated[
         list[str] | None,
         option(
             "--normalise NORMALISATION",
-            "With --alpha: raw, one for all indexes or one for each.  [default: raw]",
+            "With --alpha: raw, which writes one index, or z, which writes a mixture.  [default: raw]",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -57,20 +62,26 @@ def command(
     memory: Memory = "2GB",
     as_json: JsonFlag = False,
 ) -> None:
-    """Fuse indexes of the same documents into one index.
+    """Fuse indexes into one index, or into a mixture.
 
-    The scores of the new index are the fused scores.
+    Raw scores are added term by term in one index, whose scores are the fused scores; the indexes need the same
+    analyzer. z-scores are added at search time: the mixture is a folder with all indexes, which need the same documents
+    and nothing else.
 
     For example:
 
     termwise fuse-indexes bm25.tw model1.tw --alpha 0.7 --out both.tw
 
+    termwise fuse-indexes bm25.tw tilde.tw --alpha 0.3 --normalise z --out both.tw
+
     termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw
     """
-    from termwise.fusion import Fusion, fuse_indexes, index_weights
+    from termwise.fusion import Fusion, fuse_indexes, index_weights, mix_indexes
     from termwise.fusion.interpolation import shares_of
+    from termwise.fusion.weights_file import check_order
     from termwise.index import Index
 
+    folders = [part for folder in folders for part in _parts(folder)]
     check_count(folders, "indexes")
     files = [folder for folder in folders if is_file(folder)]
     if files:
@@ -92,10 +103,18 @@ def command(
         check_alpha_count(folders, "indexes")
         fusion = Fusion(names, shares_of(alpha), missing="drop", scaling=one_or_each(normalise or ["raw"]))
     indexes = [Index.open(folder) for folder in folders]
+    begin = time.perf_counter()
+    if set(fusion.scaling) == {"z"}:
+        refuse_options({"--float": float_weights}, "to a mixture, which keeps the indexes as they are")
+        check_order(fusion, names)
+        if weights is not None:
+            note_weight_names(weights, fusion, names)
+        mixture = mix_indexes(indexes, fusion.weights, out, overwrite=overwrite)
+        report_mixture(out, mixture, time.perf_counter() - begin, as_json)
+        return
     shares = index_weights(fusion, indexes)
     if weights is not None:
-        note_weight_names(weights, fusion, [index.path.name.removesuffix(".tw") for index in indexes])
-    begin = time.perf_counter()
+        note_weight_names(weights, fusion, names)
     with progress_bar() as progress:
         searcher = fuse_indexes(
             indexes,
@@ -108,3 +127,12 @@ def command(
             progress=progress,
         )
     report_index(out, searcher.index.manifest, time.perf_counter() - begin, as_json)
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Return the folders of the indexes of a mixture, or the folder itself."""
+    from termwise.search.mixture_folder import MixtureManifest, is_mixture
+
+    if not is_mixture(folder):
+        return [folder]
+    return [folder / part.folder for part in MixtureManifest.read(folder).parts]

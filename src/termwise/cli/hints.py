@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterator
+from itertools import takewhile
 
 _COMMANDS = {
     "Searcher.open": "search DIR --queries FILE --output RUN",
@@ -14,8 +15,10 @@ _COMMANDS = {
     "fuse": "fuse RUN RUN --output FILE",
     "fuse_indexes": "fuse-indexes DIR DIR --out DIR",
     "learn": "learn-weights RUN RUN --qrels FILE --output FILE",
+    "mix_indexes": "fuse-indexes DIR DIR --alpha 0.5 --normalise z --out DIR",
     "probe_rankers": "probe RANKER --out DIR",
     "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --output FILE",
+    "open_searcher": 'search DIR "your question"',
     "open_table": "table DIR WORD",
     "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
@@ -75,15 +78,17 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
     >>> spell("convert_checkpoint(my-tilde, floors_from=COLLECTION)")
     'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
+    >>> spell("mix_indexes(one.tw, other.tw)")
+    'termwise fuse-indexes one.tw other.tw --alpha 0.5 --normalise z --out DIR'
     >>> print(spell("fail_if='typos<-0.3'"), spell("out=my index"))
     --fail-if 'typos<-0.3' --out 'my index'
     """
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
         command = _COMMANDS[call[1]]
-        positional = re.split(r",\s*", call[2])[0]
-        if positional and "=" not in positional:  # replaces the first placeholder of the command
-            command = re.sub(r"\b[A-Z]{2,}\b", lambda _: _quoted(positional), command, count=1)
+        given = takewhile(lambda value: value and "=" not in value, re.split(r",\s*", call[2]))
+        # Positional arguments replace the first placeholders of the command.
+        command = re.sub(r"\b[A-Z]{2,}\b", lambda found: _quoted(next(given, found[0])), command)
         options = []
         for option in _options(call[2]):
             name = option.partition(" ")[0]

@@ -13,6 +13,7 @@ from termwise.cli.index_notes import (
     note_finished_blocks,
     note_ignored_vectors,
     report_index,
+    report_mixture,
     resumable_work,
 )
 from termwise.cli.options import (
@@ -31,6 +32,7 @@ from termwise.cli.options import (
     model_settings,
     network_precision,
     option,
+    refuse_options,
 )
 from termwise.cli.terminal import progress_bar
 from termwise.cli.translation_options import TunedSettings, with_tuned
@@ -52,7 +54,7 @@ def command(
         option(
             "--model NAME|DIR",
             "bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2 or splade-doc, or the folder of an "
-            "encoder or a translation table.",
+            "encoder or a translation table; best for the recommended mixture.",
         ),
     ] = "bm25",
     settings: Settings = None,
@@ -105,11 +107,40 @@ def command(
     termwise index python:stdlib --model bm25 --out python.tw --store-text
 
     termwise index docs.jsonl --model tildev2 --out docs.tw
+
+    termwise index docs.jsonl --model best --out docs.tw --store-text
     """
     from termwise.indexing import build_index, chosen_model, default_encoding
+    from termwise.indexing.recipes import BEST
     from termwise.models import Model1, NetworkModel, VectorModel
 
     given = model_settings(settings or ())
+    names, numbers = field_names(fields), network_precision(precision)
+    providers = None if provider is None else (provider,)
+    begin = time.perf_counter()
+    if model == BEST:
+        fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
+        refuse_options(fixed, "to a mixture, whose parts have fixed settings")
+        documents = collection_with_header_note(collection, names)
+        note_ignored_vectors(collection)
+        with resumable_work(encoding), progress_bar() as progress:
+            mixture = build_index(
+                documents,
+                out,
+                model="best",
+                fields=names,
+                store_text=store_text,
+                reorder=reorder,
+                overwrite=overwrite,
+                threads=threads or available_processors(),
+                memory=memory_size(memory),
+                encoding=encoding,
+                precision=numbers,
+                providers=providers,
+                progress=progress,
+            )
+        report_mixture(out, mixture, time.perf_counter() - begin, as_json)
+        return
     chosen = chosen_model(model, given)
     if tuned is not None:
         if not isinstance(chosen, Model1):
@@ -119,8 +150,6 @@ def command(
                 fixes=["--model model1, or the folder of a table", "omit --settings"],
             )
         chosen = chosen_model(model, with_tuned(tuned, given, chosen.table))
-    names, numbers = field_names(fields), network_precision(precision)
-    providers = None if provider is None else (provider,)
     work = None
     if isinstance(chosen, NetworkModel):
         work = default_encoding(out) if encoding is None else encoding

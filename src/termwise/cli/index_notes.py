@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from termwise.collection.file_collections import Header
     from termwise.index import Manifest
     from termwise.models import NetworkModel
+    from termwise.search import MixtureSearcher
 
 
 def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -> None:
@@ -39,6 +40,25 @@ def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -
     print_text(
         f"{out}: {counted(manifest.documents, 'document')}, {counted(manifest.terms, 'term')}, "
         f"{counted(manifest.postings, 'posting')}, {human_bytes(size)}, {seconds:.1f} s"
+    )
+    note(f'next: termwise search {quote(str(out))} "your question" --explain')
+
+
+def report_mixture(out: Path, mixture: MixtureSearcher, seconds: float, as_json: bool) -> None:
+    """Print parts, size and build time of a new mixture, as text or as JSON."""
+    sizes = [sum(file.length for file in part.searcher.index.manifest.files()) for part in mixture.parts]
+    if as_json:
+        parts = [
+            {"name": part.name, "weight": part.weight, "index": str(part.searcher.index.path), "bytes": size}
+            for part, size in zip(mixture.parts, sizes, strict=True)
+        ]
+        print_json(
+            {"mixture": str(out), "documents": len(mixture), "parts": parts, "seconds": round(seconds, 3)}
+        )
+        return
+    shares = " + ".join(f"{part.weight:.4g} {part.name}" for part in mixture.parts)
+    print_text(
+        f"{out}: {counted(len(mixture), 'document')}, {shares}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 

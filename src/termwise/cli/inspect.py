@@ -1,33 +1,58 @@
-"""``termwise inspect``: contents of an index."""
+"""``termwise inspect``: contents of an index or a mixture."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import human_bytes, print_json, stdout
 from termwise.display.safe_text import legible_line
 
+if TYPE_CHECKING:
+    from termwise.search import MixtureSearcher
+
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Show the model, analyzer, sizes and quantiser of an index."""
+    """Show model, analyzer and sizes of an index or a mixture."""
     from rich.table import Table
 
     from termwise.index import Index
+    from termwise.search import MixtureSearcher
+    from termwise.search.mixture_folder import is_mixture
 
-    index = Index.open(folder)
-    facts = _facts(index)
+    if is_mixture(folder):
+        facts = _mixture_facts(MixtureSearcher.open(folder))
+        rows = [("mixture", facts["mixture"]), ("documents", f"{facts['documents']:,}")]
+        rows += [("candidates", f"the first {facts['depth']:,} of each part"), ("normalisation", "z")]
+        for part in facts["parts"]:
+            rows += [("", ""), ("part", f"{part['weight']:g} × {part['name']}"), *_rows(part)]
+    else:
+        facts = _facts(Index.open(folder))
+        rows = _rows(facts)
     if as_json:
         print_json(facts)
         return
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    for label, value in _rows(facts):
+    for label, value in rows:
         table.add_row(label, legible_line(value))
     stdout().print(table)
+
+
+def _mixture_facts(mixture: MixtureSearcher) -> dict[str, Any]:
+    return {
+        "mixture": str(mixture.path),
+        "documents": len(mixture),
+        "depth": mixture.depth,
+        "normalisation": "z",
+        "parts": [
+            {"name": part.name, "weight": part.weight, **_facts(part.searcher.index)}
+            for part in mixture.parts
+        ],
+    }
 
 
 def _facts(index: Any) -> dict[str, Any]:

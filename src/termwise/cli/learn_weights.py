@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from termwise.cli.fusion_options import (
@@ -18,19 +19,25 @@ from termwise.cli.fusion_options import (
     note_left_out,
     query_scales,
 )
-from termwise.cli.judged import read_runs
+from termwise.cli.judged import load_queries, read_runs
 from termwise.cli.options import JsonFlag, argument, option, refuse_options
 from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
+from termwise.errors import UsageError
 from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion
+    from termwise.records import Run
 
 
 def command(
     runs: Annotated[
         list[Path],
-        argument("RUN", "Run files of the judged queries, two or more, in the order of the weights."),
+        argument(
+            "RUN",
+            "Run files of the judged queries, two or more, in the order of the weights; or the folder of a mixture, "
+            "with --queries.",
+        ),
     ],
     qrels: Annotated[str, option("--qrels FILE", "Judgments to learn from, or ir_datasets:ID.")],
     method: Annotated[
@@ -66,21 +73,35 @@ def command(
 ) -> None:
     """Learn the weights of a fusion on judged queries.
 
-    Example: termwise learn-weights bm25.trec tilde.trec --qrels dev.qrels --missing minimum --output weights.json
+    For example:
+
+    termwise learn-weights bm25.trec tilde.trec --qrels dev.qrels --missing minimum --output weights.json
+
+    termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --output weights.json
     """
     from termwise.collection import read_qrels
     from termwise.fusion import learn
+    from termwise.search.mixture_folder import is_mixture
 
-    check_count(runs, "runs")
-    check_missing_given(missing)
-    method = method or ("sweep" if len(runs) == 2 else "ascent")
+    if len(runs) == 1 and is_mixture(runs[0]):
+        given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
+        refuse_options(given, "to a mixture, which scores all its candidates with z-scores")
+        if queries is None:
+            raise UsageError("the weights of a mixture need the queries", fixes=["add --queries FILE"])
+        refuse_overwriting([output], [*runs, qrels, queries])
+        loaded = _part_runs(runs[0], queries)
+        missing, documents, queries = "minimum", "union", None
+    else:
+        check_count(runs, "runs")
+        check_missing_given(missing)
+        refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
+        loaded = read_runs(runs)
+        check_common_queries(loaded)
+    method = method or ("sweep" if len(loaded) == 2 else "ascent")
     if method != "ascent":
         refuse_options(
             {"--seed": seed, "--starts": starts}, f"to --method {method}, which uses no random numbers"
         )
-    refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
-    loaded = read_runs(runs)
-    check_common_queries(loaded)
     scales = query_scales(normalise or [], queries, index or [])
     judgments = read_qrels(qrels)
     with progress_bar() as progress:
@@ -104,6 +125,18 @@ def command(
         print_text(learned_text(fusion))
     if output is not None:
         note(f"{output}: written")
+        if is_mixture(runs[0]):
+            note(
+                f"next: termwise fuse-indexes {quote(str(runs[0]))} --weights {quote(str(output))} --out DIR"
+            )
+
+
+def _part_runs(folder: Path, queries: str) -> list[Run]:
+    """Return the scores of the parts of a mixture."""
+    from termwise.search import MixtureSearcher
+
+    with progress_bar() as progress:
+        return MixtureSearcher.open(folder).part_runs(load_queries(queries), progress=progress)
 
 
 def learned_text(fusion: Fusion) -> str:

@@ -35,7 +35,7 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
 
 
-IndexFolder = Annotated[Path, argument("DIR", "Folder of the index.")]
+IndexFolder = Annotated[Path, argument("DIR", "Folder of the index or mixture.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 Threads = Annotated[
     int | None,

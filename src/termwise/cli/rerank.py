@@ -110,9 +110,9 @@ def _index_ranker(
             "--set and --settings need --table; the settings of an index are fixed when it is built",
             fixes=["add --table model1, or the folder of a table", "omit them"],
         )
-    from termwise.search import Searcher
+    from termwise.search import open_searcher
 
-    return partial(Searcher.open(folder).rank_many, threads=threads or available_processors())
+    return partial(open_searcher(folder).rank_many, threads=threads or available_processors())
 
 
 def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
@@ -121,8 +121,10 @@ def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
     from termwise.rankers import ScorerContext, open_scorer
     from termwise.scorers.candidate_ranker import TextReranker
     from termwise.scorers.model_scorers import stored_texts
+    from termwise.search import MixtureSearcher
+    from termwise.search.mixture_folder import is_mixture
 
-    index = Index.open(folder)
+    index = MixtureSearcher.open(folder).index if is_mixture(folder) else Index.open(folder)
     context = ScorerContext(stored_texts(index), threads=available_processors())
     return TextReranker(index, open_scorer(scorer, context)).rank_many
 

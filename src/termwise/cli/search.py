@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
     from termwise.index.reader import MappedVocabulary
     from termwise.records import Exclusion, Query, Ranking
-    from termwise.search import Searcher
-    from termwise.search.by_example import Example
+    from termwise.search.by_example import AnySearcher, Example
 
 _MAX_SPELLING_TERMS = 1_000_000
 """Largest vocabulary that is searched for similar spellings."""
@@ -94,7 +93,7 @@ def command(
     threads: Threads = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Search an index.
+    """Search an index or a mixture.
 
     For example:
 
@@ -148,14 +147,14 @@ def command(
         )
 
 
-def _opened(folder: Path, settings: QuerySettings) -> Searcher:
-    from termwise.search import Searcher
+def _opened(folder: Path, settings: QuerySettings) -> AnySearcher:
+    from termwise.search import open_searcher
 
-    return Searcher.open(folder, query=settings)
+    return open_searcher(folder, query=settings)
 
 
 def _answer(
-    searcher: Searcher, query: str, example: Example | None, k: int, *, explain: bool, as_json: bool
+    searcher: AnySearcher, query: str, example: Example | None, k: int, *, explain: bool, as_json: bool
 ) -> None:
     """Rank one query, or one query document, and print the results."""
 
@@ -201,7 +200,7 @@ def _note_file(folder: Path, query: str) -> None:
             )
 
 
-def _note_excluded(searcher: Searcher, queries: Sequence[Query], exclude: Exclusion) -> None:
+def _note_excluded(searcher: AnySearcher, queries: Sequence[Query], exclude: Exclusion) -> None:
     """Report how many documents are excluded, and from how many queries."""
     from termwise.records import ExcludedDocuments
 
@@ -216,11 +215,14 @@ def _note_excluded(searcher: Searcher, queries: Sequence[Query], exclude: Exclus
     note(f"excluded: {counted(sum(counts), 'document')}, {where}")
 
 
-def _empty_result_lines(searcher: Searcher, query: str, example: Example | None) -> list[str]:
+def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | None) -> list[str]:
     """Return the reason for an empty result, and suggestions."""
     from termwise.engine.query_encoder import query_encoder_of
     from termwise.explain.word_boundaries import word_around
+    from termwise.search import MixtureSearcher
 
+    if isinstance(searcher, MixtureSearcher):
+        searcher = searcher.parts[0].searcher  # no part has results; the words of the first are named
     text = query if example is None else example.text
     if (
         len(searcher.encode(text).row(0)[0])
@@ -271,7 +273,7 @@ def _similar_terms(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[
 
 
 def _answer_file(
-    searcher: Searcher,
+    searcher: AnySearcher,
     queries: str,
     output: Path,
     k: int,

@@ -1,4 +1,4 @@
-"""``termwise verify``: check an index against its checksums."""
+"""``termwise verify``: check an index or a mixture against its checksums."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from termwise.errors import CheckFailedError
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Check every byte of an index against its checksums."""
+    """Check an index or a mixture against its checksums."""
     from termwise.index import verify
+    from termwise.search.mixture import verify_mixture
+    from termwise.search.mixture_folder import is_mixture
 
     with progress_bar() as progress:
-        damages = verify(folder, progress=progress)
+        damages = (verify_mixture if is_mixture(folder) else verify)(folder, progress=progress)
     if as_json:
         print_json({"index": str(folder), "intact": not damages, "damages": [asdict(d) for d in damages]})
     elif not damages:

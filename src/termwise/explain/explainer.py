@@ -25,16 +25,20 @@ def explain(
     *,
     competitors: int | None = None,
     exclude: Collection[str] = (),
+    texts: Sequence[str | None] | None = None,
 ) -> list[Explanation]:
-    """Explain the scores of documents for one query; see `Searcher.explain_many`."""
+    """Explain the scores of documents for one query; see `Searcher.explain_many`.
+
+    `texts` are the texts of the documents, for an index that does not store them.
+    """
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
     query_spans = _token_spans(encoder.analyzer.analyze(query))
     unknown = [span for token, spans in query_spans.items() if not _is_known(index, token) for span in spans]
     ranked = None if competitors is None else _ranked(index, vector, exclude)
     explanations = []
-    for doc_id, ordinal in zip(doc_ids, ordinals, strict=True):
-        text = index.text(ordinal)
+    for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
+        text = index.text(ordinal) if texts is None else texts[position]
         count = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
             (None, (), None) if ranked is None else _rank_and_neighbours(index, ranked, ordinal, count)

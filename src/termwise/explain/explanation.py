@@ -28,7 +28,7 @@ class Contribution:
     weight : float
         Weight of the term in the document, 0 if absent; negative if its vector points away from that of the document.
     score : float
-        Their product.
+        Their product; in a mixture, times the scale of its part.
     query_spans : tuple of (int, int)
         Positions of the term in the query.
     spans : tuple of (int, int)
@@ -36,6 +36,8 @@ class Contribution:
     sources : tuple of SourceWord
         For translations, if the text is stored: the words of the document that the weight comes from, largest share
         first.
+    part : str
+        Name of its part in a mixture; empty otherwise.
     """
 
     term: str
@@ -46,6 +48,46 @@ class Contribution:
     query_spans: tuple[Span, ...] = ()
     spans: tuple[Span, ...] = ()
     sources: tuple[SourceWord, ...] = ()
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class MixturePart:
+    """One index of a mixture, with its scale for one query.
+
+    The part adds ``weight * (score - mean) / deviation`` to the score of the mixture.
+
+    Attributes
+    ----------
+    name : str
+        Name of the part.
+    weight : float
+        Weight of its normalised scores.
+    score : float
+        Score of the document in the index of the part.
+    mean, deviation : float
+        Mean and standard deviation of its scores over the candidates of the query; the deviation is 1 if all are
+        equal.
+    constant : float
+        Part of `score` that all documents have for this query.
+    """
+
+    name: str
+    weight: float
+    score: float
+    mean: float
+    deviation: float
+    constant: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """Factor of its contributions: ``weight / deviation``."""
+        return self.weight / self.deviation
+
+    @property
+    def shift(self) -> float:
+        """What the part adds to the score of every document: ``(constant - mean) * scale``."""
+        return (self.constant - self.mean) * self.scale
 
 
 @dataclass(frozen=True)
@@ -61,6 +103,8 @@ class Competitor:
 class Explanation:
     """A score as an exact sum: ``score = constant + sum of contributions``.
 
+    The score of a mixture is such a sum over the terms of all its parts, up to the rounding of floating-point numbers.
+
     Attributes
     ----------
     query, doc_id : str
@@ -70,20 +114,24 @@ class Explanation:
     constant : float
         Part of the score that all documents have for this query.
     contributions : tuple of Contribution
-        One per query term in the index, and one for a document bias; largest first.
+        One per query term in the index, and one for a document bias; largest first. In a mixture, those of the first
+        part, then those of the second, and so on.
     unknown : tuple of (int, int)
         Positions of query tokens that are not in the index.
     text : str or None
         Stored text of the document.
     rank : int or None
         Rank among all documents that are not excluded, from 1; None if it was not computed or the document is not a
-        result.
+        result. In a mixture: among the candidates.
     competitors : tuple of Competitor
         Documents with neighbouring ranks.
     results : int or None
         Number of documents that match the query and are not excluded; None if the rank was not computed.
+        In a mixture: number of candidates.
     example : str or None
         Identifier of the document that is the query, in a query by example.
+    parts : tuple of MixturePart
+        Parts of a mixture; empty for one index.
     """
 
     query: str
@@ -97,6 +145,7 @@ class Explanation:
     competitors: tuple[Competitor, ...] = ()
     results: int | None = None
     example: str | None = None
+    parts: tuple[MixturePart, ...] = ()
 
     def to_html(self) -> str:
         """Return the explanation as one self-contained HTML page."""
@@ -113,5 +162,9 @@ class Explanation:
         return f'<iframe title="Explanation of a score" srcdoc="{page}" style="{style}"></iframe>'
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON-like data."""
-        return asdict(self)
+        """Return the explanation as JSON-like data; `parts` and the `part` of a contribution for mixtures only."""
+        data = asdict(self)
+        if not self.parts:
+            for each in (data, *data["contributions"]):
+                del each["parts" if each is data else "part"]
+        return data

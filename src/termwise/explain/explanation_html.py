@@ -52,6 +52,7 @@ class _Term:
     stem: str
     full_name: str
     origin: str
+    part: str
     product: str
     score: str
     share: str
@@ -194,7 +195,8 @@ def _terms(
                 stem=wording.stem(part, query),
                 full_name=wording.full_name(part, query),
                 origin=wording.ORIGINS[part.origin],
-                product=f"{wording.factor(part.query_weight)} × {_typeset(part.weight, weight_decimals)}",
+                part=legible_line(part.part),
+                product=wording.product(part, explanation, weight_decimals).replace("-", "−"),
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
                 left=css_number(100 * (min(0.0, part.score) - lowest) / (highest - lowest)) if lowest else "",
@@ -216,12 +218,23 @@ def _total(
     """Return bar, formula and last rows of the table of the score."""
     constant, decimals = explanation.constant, wording.decimals_of(explanation)
     scores = [explanation.contributions[position].score for position in positions]
-    lacking = wording.rounding([constant, *scores], explanation.score, decimals)
+    constants = [part.shift for part in explanation.parts] or [constant]
+    lacking = wording.rounding([*constants, *scores], explanation.score, decimals)
     return {
+        "parts": [
+            {
+                "name": legible_line(part.name),
+                "line": wording.part_line(part),
+                "title": wording.shift_name(part),
+                "product": wording.shift_product(part),
+                "shift": _typeset(part.shift, decimals),
+            }
+            for part in explanation.parts
+        ],
         "segments": list(_segments(scores, terms, decimals)),
         "formula": list(_formula(explanation, positions, terms, decimals)),
         "score": _typeset(explanation.score, decimals),
-        "constant": None if constant == 0 else _typeset(constant, decimals),
+        "constant": None if constant == 0 or explanation.parts else _typeset(constant, decimals),
         "rounding": _typeset(lacking, decimals) if lacking else None,
         "negative": [term.full_name for term, score in zip(terms, scores, strict=True) if score < 0],
         "rest": _typeset(sum(scores[listed:]), decimals),

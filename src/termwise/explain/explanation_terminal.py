@@ -89,7 +89,8 @@ class _ExplanationView:
         plain = is_plain(console)
         parts = self._head(columns, plain)
         if self.explanation.constant != 0 or wording.contributing(self.explanation):
-            parts += [Text(), indented(_table(self._rows(), columns - 2))]
+            factors = "query × doc × scale" if self.explanation.parts else "query × doc"
+            parts += [Text(), indented(_table(self._rows(), columns - 2, factors))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(indented, notes)]
         if sources := list(self._translation_sources()):
@@ -110,7 +111,16 @@ class _ExplanationView:
             query = Text("query ") + _query(explanation, 3 * columns, plain)
         else:
             query = Text(f"like {legible_line(explanation.example)}", overflow="fold")
-        return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), score, query]
+        lines: list[ConsoleRenderable] = []
+        if explanation.parts:
+            table = Table.grid(padding=(0, 2, 0, 0))
+            table.add_column(overflow="fold")
+            table.add_column(overflow="fold")
+            for part in explanation.parts:
+                table.add_row(Text(legible_line(part.name), "bold"), wording.part_line(part))
+            heading = Text("weight × (score − mean) / deviation of the candidates", "dim")
+            lines = [Text(), Text("parts", "bold"), indented(heading), indented(table)]
+        return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), score, query, *lines]
 
     def _rows(self) -> list[_Row]:
         """Return the rows of the sum: parts, rounding difference, and score."""
@@ -122,7 +132,19 @@ class _ExplanationView:
         weight_decimals = wording.decimals_for(contributions[position].weight for position in positions)
         rows = []
         most = len(positions) if self.full else TERMS
+        shifts = {wording.shift_name(part): part for part in explanation.parts}
         for title, value, position in wording.summands(explanation, positions, most, decimals):
+            if position is None and title in shifts:
+                rows.append(_Row(Text(legible_line(shifts[title].name), "bold"), ""))
+                rows.append(
+                    _Row(
+                        Text(title),
+                        wording.number(value, decimals),
+                        product=wording.shift_product(shifts[title]),
+                        style="dim",
+                    )
+                )
+                continue
             if position is None:
                 if title != "constant" or value != 0:
                     style = "dim" if title == "rounding" else ""
@@ -140,7 +162,7 @@ class _ExplanationView:
                     share=value,
                     colour=colours[position],
                     origin="not known" if part.origin == "unknown" else part.origin,
-                    product=f"{wording.factor(part.query_weight)} × {wording.number(part.weight, weight_decimals)}",
+                    product=wording.product(part, explanation, weight_decimals),
                     occurrences=f"{len(part.spans):,}×" if part.spans else "–",
                 )
             )
@@ -248,14 +270,14 @@ class _Row:
     style: str = ""
 
 
-def _table(rows: Sequence[_Row], columns: int) -> Table:
+def _table(rows: Sequence[_Row], columns: int, factors: str) -> Table:
     """Return the table of the sum; in a narrow terminal it has fewer columns and shorter names, but all numbers."""
     score_width = max(len(row.score) for row in rows)
     heading = "contribution" if columns >= _NARROW else "adds"
     score_width = max(score_width, len(heading))
     name_width = min(_LONGEST_NAME, max(row.name.cell_len for row in rows))
     room = columns - score_width - 2 - min(name_width, _SHORTEST_NAME)
-    titles = {"product": "query × doc", "occurrences": "in text", "origin": "origin"}
+    titles = {"product": factors, "occurrences": "in text", "origin": "origin"}
     kept = set()
     for key, title in titles.items():
         needed = 2 + max(len(title), *(len(getattr(row, key)) for row in rows))

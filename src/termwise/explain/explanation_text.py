@@ -22,7 +22,7 @@ from termwise.explain.snippets import Mark
 from termwise.explain.word_boundaries import whole_words, word_around
 
 if TYPE_CHECKING:
-    from termwise.explain.explanation import Contribution, Explanation
+    from termwise.explain.explanation import Contribution, Explanation, MixturePart
 
 ORIGINS = {
     "exact": "the word itself",
@@ -160,6 +160,8 @@ def rank_text(explanation: Explanation) -> str:
         return f"rank {explanation.rank:,}{of}"
     if explanation.example == explanation.doc_id:
         return "the query itself, which is not a result"
+    if explanation.parts and explanation.results is not None:
+        return f"not among the candidates of this query ({explanation.results:,})"
     if any(part.score != 0 and part.origin != "background" for part in explanation.contributions):
         return ""
     return "not a result: the document shares no term with the query"
@@ -178,6 +180,8 @@ def summands(
 ) -> Iterator[tuple[str, float, int | None]]:
     """Yield the parts of the score as a sum: the constant, terms, the sum of the other terms, and the rounding.
 
+    In a mixture, each part has a constant (see `shift_name`), which comes before its terms.
+
     Parameters
     ----------
     explanation : Explanation
@@ -193,17 +197,91 @@ def summands(
     tuple of (str, float, int or None)
         Name, value, and position of the contribution, or None for the other parts.
     """
-    scores = [explanation.contributions[position].score for position in positions]
-    values = [explanation.constant, *scores[:most]]
-    yield "constant", explanation.constant, None
-    for position in positions[:most]:
-        part = explanation.contributions[position]
-        yield full_name(part, explanation.query), part.score, position
-    if len(positions) > most:
-        values.append(sum(scores[most:]))
-        yield f"{len(positions) - most:,} more terms", values[-1], None
+    contributions = explanation.contributions
+    listed = largest(explanation, positions, most)
+    values = [explanation.constant] if not explanation.parts else [part.shift for part in explanation.parts]
+    if not explanation.parts:
+        yield "constant", explanation.constant, None
+        for position in listed:
+            yield (
+                full_name(contributions[position], explanation.query),
+                contributions[position].score,
+                position,
+            )
+    for part in explanation.parts:
+        yield shift_name(part), part.shift, None
+        for position in listed:
+            if contributions[position].part == part.name:
+                name = f"{full_name(contributions[position], explanation.query)} ({legible_line(part.name)})"
+                yield name, contributions[position].score, position
+    values += [contributions[position].score for position in listed]
+    if others := [contributions[position].score for position in positions if position not in listed]:
+        values.append(sum(others))
+        yield f"{len(others):,} more terms", values[-1], None
     if lacking := rounding(values, explanation.score, decimals):
         yield "rounding", lacking, None
+
+
+def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
+    """Return the positions of the largest contributions, at most `most`, in the given order.
+
+    In a mixture, these are the contributions with the largest absolute value in any part.
+    """
+    if len(positions) <= most or not explanation.parts:
+        return list(positions[:most])
+    scores = explanation.contributions
+    kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])
+    return [position for position in positions if position in kept]
+
+
+def shift_name(part: MixturePart) -> str:
+    """Return the name of what a part of a mixture adds to the score of every document.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import MixturePart
+    >>> shift_name(MixturePart("bm25", 0.3, 5.0, 4.0, 2.0))
+    'mean of bm25'
+    """
+    return f"mean of {legible_line(part.name)}"
+
+
+def part_line(part: MixturePart) -> str:
+    """Write the share of a part of a mixture in the score as a formula.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import MixturePart
+    >>> part_line(MixturePart("bm25", 0.3, 5.0, 4.0, 2.0))
+    '0.3 × (5.0000 − 4.0000) / 2.0000 = 0.1500'
+    """
+    decimals = max(4, decimals_for([part.score, part.mean, part.deviation]))
+    score, mean, deviation = (
+        number(value, decimals).replace("-", "−") for value in (part.score, part.mean, part.deviation)
+    )
+    total = number((part.score - part.mean) * part.scale, 4).replace("-", "−")
+    return f"{part.weight:g} × ({score} − {mean}) / {deviation} = {total}"
+
+
+def shift_product(part: MixturePart) -> str:
+    """Write the factors of what a part of a mixture adds to the score of every document.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import MixturePart
+    >>> shift_product(MixturePart("bm25", 0.3, 5.0, 4.0, 2.0))
+    '−4 × 0.1500'
+    """
+    difference = part.constant - part.mean
+    sign = "−" if difference < 0 else ""
+    return f"{sign}{factor(abs(difference))} × {factor(part.scale)}"
+
+
+def product(part: Contribution, explanation: Explanation, decimals: int) -> str:
+    """Write the factors of a contribution: query weight, document weight and, in a mixture, the scale of the part."""
+    scale = next((each.scale for each in explanation.parts if each.name == part.part), None)
+    factors = [factor(part.query_weight), number(part.weight, decimals)]
+    return " × ".join(factors if scale is None else [*factors, factor(scale)])
 
 
 def label(part: Contribution, query: str, *, words: int = 2) -> str:
@@ -314,7 +392,7 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
     -------
     list of (str, float, int)
         Name, score, and position of the largest contribution. The name is the word, with its contributing pieces if
-        other pieces contribute nothing.
+        other pieces contribute nothing. In a mixture, the contributions of a word in all parts are added up.
 
     Examples
     --------
@@ -330,12 +408,14 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
     for position in contributing(explanation):
         words = _words(parts[position], query)
         is_piece = len(words) == 1 and _is_piece(parts[position], query)
-        groups.setdefault(words[0].casefold() if is_piece else position, []).append(position)
+        together = is_piece or (words and explanation.parts)
+        groups.setdefault(words[0].casefold() if together else position, []).append(position)
     sums = []
     for positions in groups.values():
         group = [parts[position] for position in positions]
         name = label(group[0], query, words=1)
-        if _is_piece(group[0], query) and _incomplete_words(group, pieces, query):
+        incomplete = not explanation.parts and _incomplete_words(group, pieces, query)
+        if incomplete and _is_piece(group[0], query):
             name += f" ({legible_line(' '.join(part.term for part in group))})"
         sums.append((name, sum(part.score for part in group), positions[0]))
     return sorted(sums, key=lambda part: -part[1])
@@ -399,6 +479,7 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
 
     With `positions` of all contributions of a short query, a term has the same colour in the explanations of all
     documents. If there are more terms than colours, the largest contributions get colours. A document bias has none.
+    In a mixture, a word has the same colour in all parts.
 
     Parameters
     ----------
@@ -412,10 +493,17 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
         Position to number of the colour, from 0 to `HUES` - 1.
     """
     parts = explanation.contributions
-    chosen = [position for position in sorted(positions) if parts[position].origin != "background"][:HUES]
+    coloured = [position for position in sorted(positions) if parts[position].origin != "background"]
+    groups: dict[object, list[int]] = {}
+    for position in coloured:
+        words = tuple(map(str.casefold, _words(parts[position], explanation.query)))
+        groups.setdefault(words if words and explanation.parts else position, []).append(position)
     end = ((len(explanation.query), 0),)
-    chosen.sort(key=lambda position: (parts[position].query_spans or end, parts[position].term))
-    return {position: hue for hue, position in enumerate(chosen)}
+    chosen = sorted(
+        list(groups.values())[:HUES],
+        key=lambda group: (parts[group[0]].query_spans or end, parts[group[0]].term),
+    )
+    return {position: hue for hue, group in enumerate(chosen) for position in group}
 
 
 def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
@@ -435,12 +523,26 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     absent: list[Contribution] = []
     weightless: list[Contribution] = []
     negative: list[Contribution] = []
+    adding = {
+        word
+        for part in explanation.contributions
+        if explanation.parts and part.score != 0
+        for word in _words_around(part.query_spans, query)
+    }
+    in_text = {
+        word
+        for part in explanation.contributions
+        if explanation.parts and part.spans
+        for word in _words_around(part.query_spans, query)
+    }
     for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
         if part.score == 0 and part.origin != "background":
+            if adding & _words_around(part.query_spans, query):
+                continue  # another part of a mixture has a weight for the word
             (weightless if part.spans else absent).append(part)
         elif part.score < 0 and part.origin != "background":
             negative.append(part)
-        elif part.origin == "expansion":
+        elif part.origin == "expansion" and not in_text & _words_around(part.query_spans, query):
             added.append(part)
     unknown = [query[start:end] for start, end in explanation.unknown]
     stored = explanation.text is not None

@@ -3,6 +3,7 @@
 from termwise.fusion.index_weights import index_weights
 from termwise.fusion.indexes import fuse_indexes
 from termwise.fusion.interpolation import fuse, interpolate
+from termwise.fusion.mixture import mix_indexes
 from termwise.fusion.objective import objective_of
 from termwise.fusion.oracle import Oracle, oracle
 from termwise.fusion.reciprocal_rank import reciprocal_rank_fusion
@@ -27,6 +28,7 @@ __all__ = [
     "index_weights",
     "interpolate",
     "learn",
+    "mix_indexes",
     "objective_of",
     "oracle",
     "reciprocal_rank_fusion",

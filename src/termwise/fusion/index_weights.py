@@ -61,8 +61,8 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
       run            bm25
       normalisation  z
       why            its mean and deviation are those of the results of each query
-      fix            choose weights for `scaling='raw'`, or learn them for `scaling='global'`
-          or         fuse runs
+      fix            normalise at search time: `mix_indexes()`
+          or         choose weights for `scaling='raw'`, or learn them for `scaling='global'`
     """
     counting = [number for number, weight in enumerate(fusion.weights) if weight != 0]
     lengths = all(fusion.scaling[number] == "query-length" for number in counting)
@@ -77,8 +77,8 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
                 "an index cannot hold this normalisation",
                 facts=[("run", fusion.runs[number]), ("normalisation", scaling), ("why", _WHY[scaling])],
                 fixes=[
+                    "normalise at search time: `mix_indexes()`" if scaling == "z" else "fuse runs",
                     "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
-                    "fuse runs",
                 ],
             )
     check_order(fusion, [index.path.name.removesuffix(".tw") for index in indexes])

@@ -103,11 +103,11 @@ def fuse_indexes(
     ...     bool(abs(fused.rank("merging", k=1).scores[0] - (0.5 * one + 2.0 * other)) < 1e-6)
     True
     """
-    _check_indexes(indexes)
+    check_indexes(indexes)
     check_path("path", path)
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
-    _check_folders([index.path for index in opened], Path(path))
+    check_folders([index.path for index in opened], Path(path))
     _check_postings(opened)
     spec, weighting = _common_analyzer(opened), _common_weighting(opened)
     weighted = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
@@ -180,7 +180,7 @@ class _Parts:
             new = known[index.manifest.vocabulary]
             if index.manifest.background:
                 if len(new) < len(vocabulary):
-                    raise _missing_terms(index, len(vocabulary))
+                    raise _missing_terms(indexes, index, len(vocabulary))
                 new = np.append(new, np.int32(len(vocabulary)))
             numbers.append(new)
         return cls(indexes, weights, vocabulary, numbers)
@@ -210,7 +210,10 @@ class _Parts:
                         ("in another", float(common[term])),
                         ("such terms", len(conflicts)),
                     ],
-                    fixes=["build them with the same query weights", "fuse runs"],
+                    fixes=[
+                        _mixing(self.indexes[0], self.indexes[1]),
+                        "build them with the same query weights",
+                    ],
                 )
             common[terms] = index.query_weights
         return common
@@ -349,9 +352,9 @@ def _common_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
                     ("reason", "a query has one sequence of tokens"),
                 ],
                 fixes=[
+                    _mixing(indexes[0], index),
                     *_rebuilding("first", indexes[0], spec),
                     *_rebuilding("other", index, first),
-                    "fuse runs, which allow any indexes",
                 ],
             )
     return first
@@ -367,6 +370,11 @@ def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[str]:
     return [f"rebuild the {which}: `build_index(model='{name}', analyzer='{analyzer.name}{file}')`"]
 
 
+def _mixing(first: Index, other: Index) -> str:
+    """Return how to rank with two indexes whose weights cannot be added term by term."""
+    return f"add their scores at search time instead: `mix_indexes({first.path}, {other.path})`"
+
+
 def _common_weighting(indexes: Sequence[Index]) -> str:
     first, *others = (query_weighting_of(index) for index in indexes)
     for index, weighting in zip(indexes[1:], others, strict=True):
@@ -374,12 +382,12 @@ def _common_weighting(indexes: Sequence[Index]) -> str:
             raise ParameterError(
                 "the indexes have different query weightings, so their scores cannot be added",
                 facts=[("index", f"{indexes[0].path}  {first}"), ("other", f"{index.path}  {weighting}")],
-                fixes=["fuse runs, which allow any indexes"],
+                fixes=[_mixing(indexes[0], index)],
             )
     return str(first)
 
 
-def _missing_terms(index: Index, terms: int) -> VocabularyMismatchError:
+def _missing_terms(indexes: Sequence[Index], index: Index, terms: int) -> VocabularyMismatchError:
     return VocabularyMismatchError(
         "an index with a document bias must have all terms of the others",
         facts=[
@@ -387,11 +395,14 @@ def _missing_terms(index: Index, terms: int) -> VocabularyMismatchError:
             ("all", f"{terms:,} terms"),
             ("reason", "the bias is multiplied by the number of known query terms, which would increase"),
         ],
-        fixes=["use an analyzer with a fixed vocabulary, such as wordpiece", "fuse runs"],
+        fixes=[
+            _mixing(indexes[0], indexes[1]),
+            "use an analyzer with a fixed vocabulary, such as wordpiece",
+        ],
     )
 
 
-def _check_indexes(indexes: Sequence[str | Path | Index]) -> None:
+def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
     """Raise `ParameterError` for anything but two or more indexes."""
     usable = isinstance(indexes, Sequence) and not isinstance(indexes, str)
     usable = usable and all(isinstance(index, str | Path | Index) for index in indexes)
@@ -408,11 +419,11 @@ def _check_postings(opened: Sequence[Index]) -> None:
             raise ParameterError(
                 "an index that ranks by vectors cannot be added to another one",
                 facts=[("index", index.path)],
-                fixes=["fuse runs"],
+                fixes=[_mixing(opened[0], opened[1])],
             )
 
 
-def _check_folders(indexes: Sequence[Path], path: Path) -> None:
+def check_folders(indexes: Sequence[Path], path: Path) -> None:
     """Raise `ParameterError` for an index given twice, and for a new folder inside or around an old one."""
     real = [Path(os.path.realpath(index)) for index in indexes]
     for number, index in enumerate(real):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder
@@ -16,13 +16,16 @@ from termwise.index import IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.context import BuildContext, check_arguments, open_documents, refuse_arguments
 from termwise.indexing.count_rows import build_counts
+from termwise.indexing.mixture import Source, build_mixture
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
+from termwise.indexing.recipes import RECIPES, RecipePart
 from termwise.indexing.vector_rows import build_vectors, open_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
 from termwise.models import CountModel, Model, NetworkModel, VectorModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
+from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.validation import check, check_path
@@ -33,6 +36,25 @@ VECTORS_ANALYZER = "whitespace"
 """Default analyzer of queries for the model ``vectors``, whose tokens may be any strings."""
 
 
+@overload
+def build_index(  # type: ignore[overload-overlap]
+    collection: str | Path | Collection | Iterable[Document],
+    path: str | Path,
+    *,
+    model: Literal["best"],
+    fields: tuple[str, ...] | None = None,
+    store_text: bool = False,
+    reorder: bool = True,
+    overwrite: bool = False,
+    threads: int = 1,
+    memory: int = DEFAULT_MEMORY,
+    encoder: DocumentEncoder | None = None,
+    encoding: str | Path | None = None,
+    precision: NetworkPrecision | None = None,
+    providers: Sequence[str] | None = None,
+    progress: Progress = no_progress,
+) -> MixtureSearcher: ...
+@overload
 def build_index(
     collection: str | Path | Collection | Iterable[Document],
     path: str | Path,
@@ -52,7 +74,27 @@ def build_index(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
-) -> Searcher:
+) -> Searcher: ...
+def build_index(
+    collection: str | Path | Collection | Iterable[Document],
+    path: str | Path,
+    *,
+    model: str | Path | Model = "bm25",
+    settings: Mapping[str, str] | None = None,
+    analyzer: str | Analyzer | None = None,
+    fields: tuple[str, ...] | None = None,
+    store_text: bool = False,
+    quantiser: Literal["uint8", "float32"] | None = None,
+    reorder: bool = True,
+    overwrite: bool = False,
+    threads: int = 1,
+    memory: int = DEFAULT_MEMORY,
+    encoder: DocumentEncoder | None = None,
+    encoding: str | Path | None = None,
+    precision: NetworkPrecision | None = None,
+    providers: Sequence[str] | None = None,
+    progress: Progress = no_progress,
+) -> Searcher | MixtureSearcher:
     """Index a collection and open the index for searching.
 
     Parameters
@@ -64,7 +106,7 @@ def build_index(
         Folder of the index.
     model : str, Path or Model, optional
         A model, the name of one (`model_names`), or the folder of an encoder (a trained network) or of a translation
-        table.
+        table. ``"best"`` builds the recommended mixture: the indexes of several models side by side in one folder.
     settings : mapping of str to str, optional
         Parameters of a model given by name or folder, as strings.
     analyzer : str or Analyzer, optional
@@ -95,8 +137,8 @@ def build_index(
 
     Returns
     -------
-    Searcher
-        The new index, opened.
+    Searcher or MixtureSearcher
+        The new index, opened; a `MixtureSearcher` for ``model="best"``.
 
     Raises
     ------
@@ -127,6 +169,50 @@ def build_index(
         check_path("encoding", encoding)
         check_apart(Path(path), Path(encoding))
         check_outside_indexes(Path(encoding))
+    recipe = RECIPES.get(model) if isinstance(model, str) else None
+    if recipe is not None:
+        given = {"settings": settings or None, "analyzer": analyzer, "quantiser": quantiser}
+        if refused := [name for name, value in given.items() if value is not None]:
+            raise ParameterError(
+                "the parts of a mixture have fixed settings",
+                facts=[("model", model), ("given", ", ".join(refused))],
+                fixes=[
+                    f"omit {' and '.join(refused)}",
+                    "build the indexes one by one, and mix them: `mix_indexes()`",
+                ],
+            )
+
+        def build_part(
+            part: RecipePart, source: Source, folder: Path, first: bool, progress: Progress
+        ) -> None:
+            made = chosen_model(part.model, part.settings)
+            network = isinstance(made, NetworkModel)
+            build_index(
+                source,
+                folder,
+                model=made,
+                fields=fields,
+                store_text=store_text and first,
+                reorder=reorder,
+                overwrite=True,
+                threads=threads,
+                memory=memory,
+                encoder=encoder if network else None,
+                encoding=encoding if network else None,
+                precision=precision if network else None,
+                providers=providers if network else None,
+                progress=progress,
+            )
+
+        return build_mixture(
+            recipe,
+            collection,
+            Path(path),
+            fields=fields,
+            overwrite=overwrite,
+            progress=progress,
+            build_part=build_part,
+        )
     chosen = chosen_model(model, settings or {})
     add_rows: Callable[[BuildContext], object]
     if isinstance(chosen, NetworkModel):

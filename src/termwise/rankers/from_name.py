@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any, cast
 
 from termwise.display.safe_text import error_text
@@ -32,6 +33,7 @@ from termwise.scorers.http import HttpScorer, is_address
 from termwise.scorers.model_scorers import index_scorer, model_scorer
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.token_statistics import Background
+from termwise.search.mixture_folder import MixtureManifest
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import is_file, path_exists
 
@@ -245,6 +247,19 @@ def _open_index(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
     return index_scorer(index, background=background, name=spec.name, threads=context.threads)
 
 
+def _open_mixture(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+    parts = MixtureManifest.read(Path(spec.target)).parts
+    names = [f"{part.name}={quote(str(Path(spec.target) / part.folder))}" for part in parts]
+    if len(parts) == 2 and all(part.weight > 0 for part in parts):
+        share = parts[0].weight / (parts[0].weight + parts[1].weight)
+        names.append(f"{'+'.join(part.name for part in parts)},alpha={share:g}")
+    raise UsageError(
+        "a mixture scores the candidates of a query, and no text by itself",
+        facts=[("mixture", spec.target)],
+        fixes=[f"name its parts: {' '.join(names)}"],
+    )
+
+
 def _open_boosted(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     from termwise.yardsticks.gradient_boosting_folder import open_gradient_boosting
 
@@ -360,6 +375,7 @@ PREFIXES: Mapping[str, Opener] = {
 """Kinds of scorers by the prefix of their target; the opener gets the target without it."""
 
 FOLDERS: Mapping[str, Opener] = {
+    "mixture.json": _open_mixture,
     "manifest.json": _open_index,
     "encoder.json": _open_model,
     "translation.json": _open_model,

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from termwise.search.by_example import Example
+from termwise.search.mixture import MixtureSearcher, Part, open_searcher
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
     QueryLikelihoods,
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Example",
+    "MixtureSearcher",
+    "Part",
     "QueryDocumentLikelihood",
     "QueryLikelihoods",
     "Searcher",
     "StoredQueryVectors",
     "TimedRun",
     "TranslationScorer",
+    "open_searcher",
 ]
 
 

@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
-from termwise.records import ExcludedDocuments, Ranking
+from termwise.records import Ranking
+from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
+
+AnySearcher = Searcher | MixtureSearcher
+"""Searcher of an index or of a mixture."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Example:
             )
 
     @classmethod
-    def of(cls, searcher: Searcher, doc_id: str) -> Example:
+    def of(cls, searcher: AnySearcher, doc_id: str) -> Example:
         """Return a document of an index as an example.
 
         Raises
@@ -47,7 +51,7 @@ class Example:
         """
         return cls(doc_id, searcher.query_of(doc_id).text, doc_id)
 
-    def rank(self, searcher: Searcher, *, k: int) -> tuple[Ranking, tuple[str, ...]]:
+    def rank(self, searcher: AnySearcher, *, k: int) -> tuple[Ranking, tuple[str, ...]]:
         """Rank the documents for this example.
 
         If the index keeps texts, documents with the same text, apart from white space, are excluded as well: a text
@@ -62,30 +66,31 @@ class Example:
         """
         if self.doc_id is not None:
             return searcher.rank_like(self.doc_id, k=k), ()
-        row, depth = searcher.encode(self.text), k
+        depth = k
         while True:
-            ranking = searcher.rank(row, k=depth)
+            ranking = searcher.rank(self.text, k=depth)
             duplicates = self._duplicates(searcher, ranking.doc_ids)
             if len(ranking) < depth or len(ranking) - len(duplicates) >= k:
-                return ExcludedDocuments.of({"": set(duplicates)}).remove_from(ranking).top(k), duplicates
+                return searcher.rank(self.text, k=k, exclude=duplicates), duplicates
             depth *= 2
 
     def explain(
-        self, searcher: Searcher, doc_ids: Sequence[str], *, competitors: int | None = None
+        self, searcher: AnySearcher, doc_ids: Sequence[str], *, competitors: int | None = None
     ) -> list[Explanation]:
         """Explain the scores of documents for this example; see `Searcher.explain_many`."""
         exclude: tuple[str, ...] = ()
         if self.doc_id is not None:
             searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)
-        elif competitors is not None:
+        elif competitors is not None or isinstance(searcher, MixtureSearcher):
             matching = searcher.rank(self.text, k=max(1, len(searcher.index))).doc_ids
             exclude = tuple(
                 doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in doc_ids
             )
+        # Excluded documents do not change the scores of an index, but the scale of the parts of a mixture.
         explanations = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
         return [replace(explanation, example=self.name) for explanation in explanations]
 
-    def _duplicates(self, searcher: Searcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
+    def _duplicates(self, searcher: AnySearcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the documents with the same words in the same order."""
         words = self.text.split()
         texts = searcher.index.texts(searcher.index.find_many(doc_ids))

@@ -82,6 +82,11 @@ class Searcher:
         """Open an index folder for searching; see `Index.open` for the errors."""
         return cls(Index.open(path), query=query)
 
+    @property
+    def path(self) -> Path:
+        """Folder of the index."""
+        return self.index.path
+
     def encode(self, query: str) -> TermWeights:
         """Return the row of query weights for a text."""
         return self.encoder.encode_query(query)
@@ -186,7 +191,7 @@ class Searcher:
         """
         query_id = query.query_id if isinstance(query, Query) else ""
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        return self._rank_row(row, checked_k(k), candidates, query_id, _excluded(query_id, exclude))
+        return self._rank_row(row, checked_k(k), candidates, query_id, excluded_documents(query_id, exclude))
 
     def rank_many(
         self,
@@ -227,17 +232,7 @@ class Searcher:
         """
         checked_k(k)
         check_threads(threads)
-        excluded = ExcludedDocuments.of(exclude)
-        checked: list[Query] = []
-        for query in queries:
-            if not isinstance(query, Query):
-                raise ParameterError(
-                    "each query needs an identifier",
-                    facts=[("given", f"{type(query).__name__}: {query!r}")],
-                    fixes=["`termwise.Query('q1', 'the question')`"],
-                )
-            if candidates is None or query.query_id in candidates:
-                checked.append(query)
+        checked, excluded = checked_queries(queries, candidates, exclude)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
@@ -294,7 +289,7 @@ class Searcher:
                 "competitors is the number of documents to name, 0 or more",
                 facts=[("competitors", competitors)],
             )
-        excluded = _excluded("", exclude).for_query("")
+        excluded = excluded_documents("", exclude).for_query("")
         return explain(
             self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=excluded
         )
@@ -320,5 +315,24 @@ class Searcher:
         return excluded.remove_from(ranking).top(k) if excluded_ids else ranking
 
 
-def _excluded(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:
+def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:
+    """Return the documents that are excluded for one query."""
     return ExcludedDocuments.of({query_id: given if isinstance(given, str) else frozenset(given)})
+
+
+def checked_queries(
+    queries: Iterable[Query], candidates: Run | None, exclude: Exclusion
+) -> tuple[list[Query], ExcludedDocuments]:
+    """Return the queries to rank, those of the run if candidates are given, and the excluded documents."""
+    excluded = ExcludedDocuments.of(exclude)
+    checked: list[Query] = []
+    for query in queries:
+        if not isinstance(query, Query):
+            raise ParameterError(
+                "each query needs an identifier",
+                facts=[("given", f"{type(query).__name__}: {query!r}")],
+                fixes=["`termwise.Query('q1', 'the question')`"],
+            )
+        if candidates is None or query.query_id in candidates:
+            checked.append(query)
+    return checked, excluded

@@ -49,6 +49,10 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "scorer.json": ("a scorer", ("`read_scorer_folder('{folder}')`",)),
     "encoding.json": ("an encoding of a collection", ("`build_index(model=MODEL, encoding='{folder}')`",)),
+    "mixture.json": (
+        "a mixture of indexes",
+        ("name the index of one part, a folder in {folder}", "`open_searcher('{folder}')`"),
+    ),
     "gradient-boosting.json": ("a ranker of boosted trees", ("`probe_rankers('{folder}')`",)),
 }
 """Noun for the contents of a folder, and calls that take it, by name of the manifest."""

@@ -314,6 +314,10 @@ def test_learned_weights_go_into_an_index(folders, capsys):
         assert json.loads(capsys.readouterr().out)["documents"] == 3
     assert run(["learn-weights", "bm25.run", "jm.run", *learning]) == 0
     capsys.readouterr()
+    assert run([*PAIR, "--weights", "w.json", "--out", "mixture.tw"]) == 0
+    assert (folders / "mixture.tw" / "mixture.json").is_file()  # z-scores are added at search time
+    assert run(["learn-weights", "bm25.run", "jm.run", *learning, "--normalise", "minmax"]) == 0
+    capsys.readouterr()
     assert run([*PAIR, "--weights", "w.json", "--out", "other.tw"]) == 2
     assert "those of the results of each query" in capsys.readouterr().err
     assert not (folders / "other.tw").exists()
@@ -329,7 +333,7 @@ def test_learned_weights_go_into_an_index(folders, capsys):
         ([*PAIR, "bm25.tw", *RAW, "--out", "o"], "first of two indexes"),
         ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "the file states it"),
         (
-            [*PAIR, "--alpha", "0.5", "--normalise", "z", "--out", "o"],
+            [*PAIR, "--alpha", "0.5", "--normalise", "minmax", "--out", "o"],
             "an index cannot hold this normalisation",
         ),
         ([*PAIR, "--alpha", "2", "--normalise", "raw", "--out", "o"], "0 to 1"),

@@ -255,11 +255,13 @@ def test_other_analyzers(build, tmp_path):
         fuse_indexes([build("one"), build("two", analyzer="english")], [1, 1], tmp_path / "fused.tw")
     facts = dict(caught.value.facts)
     assert [facts[name].split("  ")[1] for name in ("index", "other")] == ["whitespace", "english"]
-    assert caught.value.fixes == (
+    mixing, *rebuilding = caught.value.fixes
+    folders = ", ".join(facts[name].split("  ")[0] for name in ("index", "other"))
+    assert mixing == f"add their scores at search time instead: `mix_indexes({folders})`"
+    assert rebuilding == [
         "rebuild the first: `build_index(model='bm25', analyzer='english')`",
         "rebuild the other: `build_index(model='bm25', analyzer='whitespace')`",
-        "fuse runs, which allow any indexes",
-    )
+    ]
 
 
 def test_an_index_of_a_network_cannot_be_rebuilt_with_another_analyzer(build):

@@ -1,0 +1,113 @@
+"""Mixture of existing indexes: a folder that ranks with all of them.
+
+`fuse_indexes` adds indexes term by term, which needs the same analyzer, the same query weights and a normalisation
+that is the same for all queries. A mixture adds normalised scores at search time and needs none of these. The
+documents have to be the same, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from termwise.fusion.indexes import check_folders, check_indexes
+from termwise.fusion.interpolation import checked_weights
+from termwise.index import Index
+from termwise.indexing.mixture_writer import MixtureWriter, copy_index
+from termwise.search.mixture import MixtureSearcher, Part
+from termwise.search.mixture_folder import DEPTH
+from termwise.search.searcher import Searcher
+from termwise.validation import check, check_path
+
+
+def mix_indexes(
+    indexes: Sequence[str | Path | Index],
+    weights: Sequence[float],
+    path: str | Path,
+    *,
+    names: Sequence[str] | None = None,
+    depth: int = DEPTH,
+    overwrite: bool = False,
+) -> MixtureSearcher:
+    """Write a mixture of existing indexes, whose normalised scores are added at search time.
+
+    Parameters
+    ----------
+    indexes : sequence of str, Path or Index
+        Two or more different indexes with the same documents in the same order. On the same disk, the mixture shares
+        their files; otherwise they are copied.
+    weights : sequence of float
+        One per index, for z-scores; an index with the weight 0 is left out. A negative weight reverses the scores.
+    path : str or Path
+        Folder of the mixture.
+    names : sequence of str, optional
+        Distinct names of the parts; by default those of the folders, without ``.tw``.
+    depth : int, optional
+        Number of results that each part contributes to the candidates.
+    overwrite : bool, optional
+        Replace an existing mixture.
+
+    Returns
+    -------
+    MixtureSearcher
+        The mixture, opened.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, an index is given twice, or the documents differ.
+    IndexExistsError, ForeignFolderError, IndexLockedError
+        If the folder cannot be used.
+    TermwiseError
+        Errors of opening the indexes; an existing mixture is left unchanged.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> documents = [termwise.Document("a", "merge sorted lists"), termwise.Document("b", "shuffle a list")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parts = [f"{folder}/bm25.tw", f"{folder}/jm.tw"]
+    ...     for part in parts:
+    ...         _ = termwise.build_index(documents, part, model=part[len(folder) + 1 : -3])
+    ...     mixture = mix_indexes(parts, [0.3, 0.7], f"{folder}/mixture.tw")
+    ...     [part.name for part in mixture.parts], mixture.rank("merging", k=1).doc_ids
+    (['bm25', 'jm'], ('a',))
+    """
+    check_indexes(indexes)
+    check_path("path", path)
+    opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
+    check_folders([index.path for index in opened], Path(path))
+    shares = checked_weights(weights, len(opened))
+    if names is None:
+        names = distinct_names([index.path for index in opened])
+    check("names", names, len(names) == len(opened), "one name for each index")
+    chosen = [each for each in zip(names, opened, shares, strict=True) if each[2] != 0]
+    # Before anything is copied, the constructor checks names, weights, depth and documents.
+    mixture = MixtureSearcher(
+        [Part(name, Searcher(index), share) for name, index, share in chosen], depth=depth
+    )
+    with MixtureWriter(Path(path), overwrite=overwrite) as writer:
+        for name, index, _ in chosen:
+            copy_index(index, writer.part(name))
+        return writer.commit(
+            [part.name for part in mixture.parts], [part.weight for part in mixture.parts], mixture.depth
+        )
+
+
+def distinct_names(folders: Sequence[Path]) -> list[str]:
+    """Return the names of folders without ``.tw``; a name that occurs again gets a number.
+
+    Examples
+    --------
+    >>> distinct_names([Path("one/docs.tw"), Path("two/docs.tw")])
+    ['docs', 'docs-2']
+    """
+    names: list[str] = []
+    for folder in folders:
+        stem = folder.resolve().name.removesuffix(".tw") or "part"
+        number, name = 1, stem
+        while name in names:
+            number += 1
+            name = f"{stem}-{number}"
+        names.append(name)
+    return names

@@ -1,0 +1,200 @@
+"""Folder of a mixture during a build: its lock, the folders of new parts, and atomic publication.
+
+New parts are built in folders that the published mixture does not use. `MixtureWriter.commit` replaces
+``mixture.json`` in one step, and then removes the folders of old parts. An open mixture keeps its mapped files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+
+from termwise.errors import (
+    CorruptIndexError,
+    ForeignFolderError,
+    IndexExistsError,
+    IndexFormatError,
+    StorageError,
+)
+from termwise.index import Index
+from termwise.index.container import storage_errors
+from termwise.index.folder import LOCK, writer_lock
+from termwise.index.manifest import BUILD, publish
+from termwise.index.manifest import NAME as INDEX
+from termwise.indexing.work_folder import default_encoding
+from termwise.search.mixture import MixtureSearcher
+from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture, manifest_digest
+from termwise.storage.atomic_file import TEMPORARY, sync_folder
+from termwise.storage.ownership import check_names, missing_folders, remove_empty
+
+_UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
+_LONGEST = 100
+
+
+class MixtureWriter:
+    """Builds or replaces the folder of a mixture; a context manager.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the mixture.
+    overwrite : bool
+        Replace an existing mixture.
+
+    Raises
+    ------
+    IndexExistsError
+        If there is a mixture and `overwrite` is False.
+    ForeignFolderError
+        If the path is a file, or the folder holds other files.
+    IndexLockedError
+        If another process builds the mixture.
+    StorageError
+        If the folder cannot be created or read.
+    """
+
+    def __init__(self, path: Path, *, overwrite: bool) -> None:
+        self.path = path
+        self._new: list[Path] = []
+        self._published = False
+        with ExitStack() as resources:
+            created = self._claimed(overwrite)
+            resources.callback(lambda: None if self._published else remove_empty(created))
+            resources.enter_context(writer_lock(path))
+            self._check_free(overwrite)
+            resources.callback(self._remove_unpublished)
+            self._resources = resources.pop_all()
+
+    def __enter__(self) -> MixtureWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._resources.close()
+
+    def part(self, name: str) -> Path:
+        """Return the folder for the index of a new part, named like the part unless that folder is in use."""
+        stem = _UNUSUAL.sub("_", name)[:_LONGEST]
+        used = {*self._published_folders(), *(folder.name for folder in self._new)}
+        number = 1
+        while (folder := stem if number == 1 else f"{stem}-{number}") in used:
+            number += 1
+        self._new.append(self.path / folder)
+        return self._new[-1]
+
+    def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> MixtureSearcher:
+        """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the parts hold different documents; nothing is published then.
+        """
+        records = tuple(
+            PartRecord(name, folder.name, float(weight), manifest_digest(Index.open(folder)))
+            for name, weight, folder in zip(names, weights, self._new, strict=True)
+        )
+        manifest = MixtureManifest(records, depth)
+        MixtureSearcher.of(self.path, manifest)  # checks that the parts hold the same documents
+        manifest.write(self.path)
+        self._published = True
+        for manifest_file in self.path.glob(f"*/{INDEX}"):
+            if manifest_file.parent not in self._new:
+                shutil.rmtree(manifest_file.parent, ignore_errors=True)
+        return MixtureSearcher.open(self.path)
+
+    def _claimed(self, overwrite: bool) -> list[Path]:
+        """Create the folder if it is missing, or check that a build may use it; return the created folders."""
+        with storage_errors(self.path):
+            if not self.path.exists():
+                missing = missing_folders(self.path)
+                self.path.mkdir(parents=True, exist_ok=True)
+                return missing
+        if not self.path.is_dir():
+            raise ForeignFolderError(
+                "the output path is a file, but a mixture is a folder",
+                facts=[("path", self.path)],
+                fixes=["choose another path"],
+            )
+        self._check_free(overwrite)
+        return []
+
+    def _check_free(self, overwrite: bool) -> None:
+        try:
+            names = sorted(entry.name for entry in self.path.iterdir())
+        except OSError as error:
+            raise StorageError(
+                "the output folder cannot be read", facts=[("path", self.path), ("reason", error.strerror)]
+            ) from error
+        check_names(self.path, names, self._belongs, "a mixture")
+        if is_mixture(self.path) and not overwrite:
+            raise IndexExistsError(
+                "the folder already holds a mixture",
+                facts=[("folder", self.path)],
+                fixes=["replace it with `overwrite=True`"],
+            )
+
+    def _belongs(self, name: str) -> bool:
+        """Return whether a file or folder belongs to a mixture, or to an unfinished build of one."""
+        path = self.path / name
+        if name in (NAME, LOCK) or (name.startswith(f".{NAME}.") and TEMPORARY.fullmatch(name)):
+            return True
+        if not path.is_dir() or path.is_symlink():
+            return False
+        names = os.listdir(path)
+        unfinished = not names or any(each.startswith(BUILD) or each == LOCK for each in names)
+        encoding = default_encoding(self.path / "part").name.removeprefix("part")
+        return INDEX in names or unfinished or name.endswith(encoding)
+
+    def _published_folders(self) -> list[str]:
+        """Return the folders of the parts of the published mixture, which a damaged description does not name."""
+        if not is_mixture(self.path):
+            return []
+        try:
+            return [part.folder for part in MixtureManifest.read(self.path).parts]
+        except IndexFormatError:
+            return []
+
+    def _remove_unpublished(self) -> None:
+        if not self._published:
+            for folder in self._new:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def copy_index(index: Index, folder: Path) -> None:
+    """Copy an open index into a folder; on the same disk, the copy shares the files, which never change.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the index was replaced since it was opened.
+    StorageError
+        If the files cannot be written.
+    """
+    with storage_errors(folder):
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir()
+        for file in index.manifest.files():
+            target = folder / file.name
+            if target.exists():  # two attachments with the same content
+                continue
+            try:
+                with suppress(OSError):
+                    os.link(index.path / file.name, target)
+                if not target.exists():
+                    shutil.copyfile(index.path / file.name, target)
+            except FileNotFoundError:
+                raise CorruptIndexError(
+                    "the index was replaced while it was copied",
+                    facts=[("index", index.path), ("missing", file.name)],
+                    fixes=["run it again"],
+                ) from None
+        sync_folder(folder)
+    publish(folder, index.manifest)

@@ -1,0 +1,53 @@
+"""Recipes of mixtures: the models whose indexes are built side by side, their weights, and the depth.
+
+The weights were chosen on the development queries of the collections in docs/results.md, and are frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from termwise.search.mixture_folder import DEPTH
+
+
+@dataclass(frozen=True)
+class RecipePart:
+    """One part of a recipe.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model, which is also the name of the part.
+    weight : float
+        Weight of its normalised scores.
+    settings : mapping of str to str
+        Parameters of the model.
+    """
+
+    model: str
+    weight: float
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Parts of a mixture.
+
+    Attributes
+    ----------
+    parts : tuple of RecipePart
+        The first one stores the texts.
+    depth : int
+        Number of results that each part contributes to the candidates.
+    """
+
+    parts: tuple[RecipePart, ...]
+    depth: int = DEPTH
+
+
+BEST = "best"
+"""Name of the recommended mixture, in place of the name of a model."""
+
+RECIPES = {BEST: Recipe((RecipePart("bm25", 0.3), RecipePart("lookup", 0.7)))}
+"""Recipes by name."""

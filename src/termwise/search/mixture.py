@@ -1,0 +1,642 @@
+"""Mixture: several indexes of the same documents, ranked together by one weighted sum.
+
+For a query, each part finds its first `depth` documents. These are the candidates; every part scores every candidate.
+The scores of each part are normalised over the candidates, and the normalised scores are added:
+
+    score(q, d) = sum over parts i of  weight_i * (score_i(q, d) - mean_i) / deviation_i
+
+Mean and population standard deviation are those of the scores of the part over the candidates. If all candidates have
+the same score in a part, for example because it knows no word of the query, the deviation is taken as 1, and the part
+adds 0.
+
+The score of a document does not depend on the number of results. Documents with equal scores are in the order of the
+input.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.query_settings import QuerySettings
+from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.retrieval import candidate_ordinals, first_stage, score_documents
+from termwise.errors import (
+    CorruptIndexError,
+    IndexFormatError,
+    MissingFileError,
+    ParameterError,
+)
+from termwise.explain.explainer import explain
+from termwise.explain.explanation import Competitor, Explanation, MixturePart
+from termwise.index import Damage, Index, verify
+from termwise.index.reader import ATTEMPTS
+from termwise.progress import Progress, no_progress
+from termwise.records import Exclusion, Query, Ranking, Run
+from termwise.search.candidates import rank_candidates
+from termwise.search.mixture_folder import (
+    DEPTH,
+    MAX_DEPTH,
+    MAX_PARTS,
+    MAX_WEIGHT,
+    REBUILD,
+    MixtureManifest,
+    is_mixture,
+    is_part_name,
+    manifest_digest,
+)
+from termwise.search.searcher import Searcher, checked_queries, excluded_documents
+from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
+from termwise.validation import check_path, check_threads, is_finite_number, is_integer
+
+BATCH = 1 << 14
+"""Documents per batch when identifiers are compared."""
+
+Ordinals = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """One part of a mixture.
+
+    Attributes
+    ----------
+    name : str
+        Name in explanations.
+    searcher : Searcher
+        Its open index.
+    weight : float
+        Weight of its normalised scores; a negative weight reverses them.
+    """
+
+    name: str
+    searcher: Searcher
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Candidates of a query, with their scores.
+
+    Attributes
+    ----------
+    vectors : list of QueryVector
+        Query of each part.
+    ordinals : ndarray of shape (n,), int64
+        Input positions, ascending.
+    means, deviations : list of float
+        Of the scores of each part over the candidates; the deviation is 1 if all are equal.
+    scores : ndarray of shape (n,), float64
+        Scores of the mixture.
+    """
+
+    vectors: list[QueryVector]
+    ordinals: Ordinals
+    means: list[float]
+    deviations: list[float]
+    scores: Floats
+
+    def best(self, k: int) -> tuple[Ordinals, Floats]:
+        """Return the `k` best candidates, ties in the order of the input."""
+        scores = self.scores
+        if k < len(scores):
+            least = np.partition(scores, len(scores) - k)[len(scores) - k]
+            kept = np.flatnonzero(scores >= least)
+            order = kept[np.argsort(-scores[kept], kind="stable")[:k]]
+        else:
+            order = np.argsort(-scores, kind="stable")
+        return self.ordinals[order], scores[order]
+
+
+@final
+class MixtureSearcher:
+    """Ranks documents with several indexes of the same collection. Stateless, like a `Searcher`.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        One or more, with distinct names, over indexes with the same documents in the same order.
+    depth : int, optional
+        Number of results that each part contributes to the candidates.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    depth : int
+    path : Path or None
+        Folder of the mixture; None if it was made from open indexes.
+    index : Index
+        For identifiers and texts of the documents: the index of the first part that stores texts, or else of the
+        first part.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, or the parts hold different documents.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> documents = [termwise.Document("a", "merge two lists"), termwise.Document("b", "shuffle a list")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bm25, jm = (
+    ...         termwise.build_index(documents, f"{folder}/{model}", model=model) for model in ("bm25", "jm")
+    ...     )
+    ...     mixture = MixtureSearcher([Part("bm25", bm25, 0.3), Part("jm", jm, 0.7)])
+    ...     mixture.rank("merging lists").doc_ids
+    ('a', 'b')
+    """
+
+    def __init__(self, parts: Sequence[Part], *, depth: int = DEPTH) -> None:
+        self.parts = _checked_parts(parts)
+        if not is_integer(depth) or not 1 <= depth <= MAX_DEPTH:
+            raise ParameterError(
+                "depth is the number of results of each part",
+                facts=[("depth", depth), ("expected", f"a whole number from 1 to {MAX_DEPTH:,}")],
+            )
+        self.depth = int(depth)
+        self.path: Path | None = None
+        indexes = [part.searcher.index for part in self.parts]
+        self.index = next((index for index in indexes if index.stores_text), indexes[0])
+        for part in self.parts[1:]:
+            difference = different_documents(indexes[0], part.searcher.index)
+            if difference is not None:
+                raise ParameterError(
+                    "the parts of a mixture hold different documents, or in another order",
+                    facts=[("part", self.parts[0].name), ("other", part.name), *difference],
+                    fixes=["build both from the same collection, in the same order", "fuse runs"],
+                )
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.index)
+
+    def __repr__(self) -> str:
+        parts = " + ".join(f"{part.weight:g} {part.name}" for part in self.parts)
+        return f"MixtureSearcher({str(self.path)!r}, {len(self):,} documents, {parts})"
+
+    @classmethod
+    def open(cls, path: str | Path, *, query: QuerySettings = QuerySettings()) -> MixtureSearcher:  # noqa: B008
+        """Open the folder of a mixture.
+
+        Parameters
+        ----------
+        path : str or Path
+            Folder with ``mixture.json``.
+        query : QuerySettings, optional
+            Weighting of query terms in every part; see `Searcher`.
+
+        Raises
+        ------
+        MissingFileError
+            If the folder, or the folder of a part, does not exist.
+        NotAnIndexError, NewerFormatError, CorruptIndexError
+            If ``mixture.json`` or a part is damaged or of another kind, if a part has changed since the mixture was
+            built, or if the parts hold different documents.
+        """
+        check_path("the mixture", path)
+        folder = Path(path)
+        before: MixtureManifest | None = None
+        for _ in range(ATTEMPTS):
+            manifest = MixtureManifest.read(folder)
+            try:
+                return cls.of(folder, manifest, query=query)
+            except (MissingFileError, IndexFormatError) as error:
+                # A build may have replaced the parts since the description was read; see `Index.open`.
+                if manifest == before:
+                    raise
+                before, failure = manifest, error
+        raise failure
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        manifest: MixtureManifest,
+        *,
+        query: QuerySettings = QuerySettings(),  # noqa: B008
+    ) -> MixtureSearcher:
+        """Open the parts that a description names; see `open`."""
+        parts = []
+        for record in manifest.parts:
+            index = Index.open(folder / record.folder)
+            if manifest_digest(index) != record.sha256:
+                raise CorruptIndexError(
+                    "a part of the mixture has changed since the mixture was built",
+                    facts=[("mixture", folder), ("part", record.name), ("index", index.path)],
+                    fixes=[REBUILD],
+                )
+            parts.append(Part(record.name, Searcher(index, query=query), record.weight))
+        try:
+            mixture = cls(parts, depth=manifest.depth)
+        except ParameterError as error:
+            raise CorruptIndexError(
+                error.message, facts=[("mixture", folder), *error.facts], fixes=[REBUILD]
+            ) from None
+        mixture.path = folder
+        return mixture
+
+    def query_of(self, doc_id: str) -> Query:
+        """Return a query with the text and identifier of a document; see `Searcher.query_of`."""
+        part = next(part for part in self.parts if part.searcher.index is self.index)
+        return part.searcher.query_of(doc_id)
+
+    def for_example(self, doc_id: str) -> MixtureSearcher:
+        """Return a searcher for the text of a document as query; see `Searcher.for_example`."""
+        return self._with_parts([replace(p, searcher=p.searcher.for_example(doc_id)) for p in self.parts])
+
+    def rank_like(self, doc_id: str, *, k: int = 10) -> Ranking:
+        """Rank the other documents for the text of one document; see `Searcher.rank_like`."""
+        query = self.query_of(doc_id)
+        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id)
+
+    def rank(
+        self,
+        query: str | Query,
+        *,
+        k: int = 10,
+        candidates: Sequence[str] | None = None,
+        exclude: str | Collection[str] = (),
+    ) -> Ranking:
+        """Rank the documents for one query.
+
+        Parameters
+        ----------
+        query : str or Query
+            Text, or text with an identifier.
+        k : int, optional
+            Number of results, 1 or more. There are at most as many as candidates.
+        candidates : sequence of str, optional
+            Score and order only these documents. All of them are ranked, and ties keep the given order. Their scores
+            are those that they have without this argument.
+        exclude : str or collection of str, optional
+            Documents to leave out of the candidates and results. Unknown identifiers are ignored.
+
+        Returns
+        -------
+        Ranking
+            At most `k` documents. ``rank(k=10)`` is the beginning of ``rank(k=100)``.
+
+        Raises
+        ------
+        ParameterError
+            If `k` is not a whole number of 1 or more.
+        UnknownIdError, DuplicateIdError
+            If a candidate is not in the index, or occurs twice.
+        """
+        checked_k(k)
+        query_id = query.query_id if isinstance(query, Query) else ""
+        excluded = excluded_documents(query_id, exclude).for_query(query_id)
+        return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded)
+
+    def rank_many(
+        self,
+        queries: Iterable[Query],
+        *,
+        k: int = 1000,
+        threads: int = 1,
+        candidates: Run | None = None,
+        exclude: Exclusion = None,
+        name: str = "termwise",
+        progress: Progress = no_progress,
+    ) -> TimedRun:
+        """Rank the documents for many queries; see `Searcher.rank_many`."""
+        checked_k(k)
+        check_threads(threads)
+        checked, excluded = checked_queries(queries, candidates, exclude)
+
+        def rank(query: Query) -> TimedRanking:
+            doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
+            begin = time.perf_counter()
+            vectors = self._encoded(query.text)
+            middle = time.perf_counter()
+            ranking = self._rank(vectors, k, doc_ids, query.query_id, excluded.for_query(query.query_id))
+            return ranking, middle - begin, time.perf_counter() - middle
+
+        return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
+
+    def part_runs(
+        self, queries: Iterable[Query], *, exclude: Exclusion = None, progress: Progress = no_progress
+    ) -> list[Run]:
+        """Return the scores of all candidates in each part, to learn the weights of the mixture.
+
+        Parameters
+        ----------
+        queries : iterable of Query
+            With distinct identifiers.
+        exclude, progress
+            See `Searcher.rank_many`.
+
+        Returns
+        -------
+        list of Run
+            One per part, named as the part; all have the same documents, for `termwise.fusion.learn`.
+        """
+        checked, excluded = checked_queries(queries, None, exclude)
+        rankings: list[list[Ranking]] = [[] for _ in self.parts]
+        for number, query in enumerate(checked):
+            vectors = self._encoded(query.text)
+            found = self._candidates(vectors, excluded.for_query(query.query_id))
+            doc_ids = self.index.doc_ids(found.ordinals)
+            for ranked, part, vector in zip(rankings, self.parts, vectors, strict=True):
+                scores = score_documents(part.searcher.index, vector, found.ordinals)[0]
+                ranked.append(rank_candidates(doc_ids, scores, query.query_id))
+            progress("search", number + 1, len(checked))
+        return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
+
+    def explain(
+        self,
+        query: str | Query,
+        doc_id: str,
+        *,
+        competitors: int | None = None,
+        exclude: str | Collection[str] = (),
+    ) -> Explanation:
+        """Explain the score of a document for a query as a sum over the terms of all parts.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+        doc_id : str
+            A document of the mixture.
+        competitors : int, optional
+            Number of candidates above and below it to name, together with the rank of the document.
+        exclude : str or collection of str, optional
+            Documents to leave out of the candidates; see `rank`.
+
+        Raises
+        ------
+        UnknownIdError
+            If there is no such document.
+        """
+        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude)[0]
+
+    def explain_many(
+        self,
+        query: str | Query,
+        doc_ids: Sequence[str],
+        *,
+        competitors: int | None = None,
+        exclude: str | Collection[str] = (),
+    ) -> list[Explanation]:
+        """Explain the scores of several documents for one query; see `explain`."""
+        if isinstance(doc_ids, str):
+            raise ParameterError("doc_ids is a list of identifiers, not a string", facts=[("given", doc_ids)])
+        if competitors is not None and (not is_integer(competitors) or competitors < 0):
+            raise ParameterError(
+                "competitors is the number of documents to name, 0 or more",
+                facts=[("competitors", competitors)],
+            )
+        text = query_text(query)
+        ordinals = np.array([self.index.ordinal(doc_id) for doc_id in doc_ids], dtype=np.int64)
+        excluded = excluded_documents("", exclude).for_query("")
+        found = self._candidates(self._encoded(text), excluded)
+        texts = self.index.texts(ordinals)
+        by_part = [
+            explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts=texts)
+            for part in self.parts
+        ]
+        scores = self._scores(found, ordinals)
+        ranked = None if competitors is None else found.best(max(1, len(found.ordinals)))
+        return [
+            self._mixed(
+                [of_part[position] for of_part in by_part],
+                found,
+                float(scores[position]),
+                None
+                if ranked is None
+                else self._neighbours(ranked, int(ordinals[position]), competitors or 0),
+            )
+            for position in range(len(doc_ids))
+        ]
+
+    def _with_parts(self, parts: Sequence[Part]) -> MixtureSearcher:
+        """Return a mixture of other searchers over the same indexes, without comparing their documents again."""
+        mixture = object.__new__(MixtureSearcher)
+        mixture.parts, mixture.depth, mixture.path = tuple(parts), self.depth, self.path
+        mixture.index = self.index
+        return mixture
+
+    def _encoded(self, text: str) -> list[QueryVector]:
+        """Return the query of each part."""
+        searchers = (part.searcher for part in self.parts)
+        return [query_vector(searcher.index, searcher.encode(text)) for searcher in searchers]
+
+    def _rank(
+        self,
+        vectors: list[QueryVector],
+        k: int,
+        candidates: Sequence[str] | None,
+        query_id: str,
+        excluded: frozenset[str],
+    ) -> Ranking:
+        found = self._candidates(vectors, excluded)
+        if candidates is None:
+            ordinals, scores = found.best(k)
+            return Ranking(self.index.doc_ids(ordinals), scores, query_id)
+        ordinals = candidate_ordinals(self.index, candidates, query_id)
+        ranking = rank_candidates(candidates, self._scores(found, ordinals), query_id)
+        return excluded_documents(query_id, excluded).remove_from(ranking).top(k)
+
+    def _candidates(self, vectors: list[QueryVector], excluded: frozenset[str]) -> _Candidates:
+        """Find the candidates of a query and score them."""
+        left_out = np.sort(self.index.find_many(sorted(excluded))) if excluded else None
+        depth = min(len(self.index), self.depth + len(excluded))
+        firsts = []
+        for part, vector in zip(self.parts, vectors, strict=True):
+            ordinals, _ = first_stage(part.searcher.index, vector, depth)
+            if left_out is not None:
+                ordinals = ordinals[~np.isin(ordinals, left_out)]
+            firsts.append(ordinals[: self.depth])
+        union = np.sort(np.concatenate(firsts))
+        distinct = np.ones(len(union), dtype=np.bool_)
+        np.not_equal(union[1:], union[:-1], out=distinct[1:])
+        union = union[distinct]
+        found = _Candidates(vectors, union, [], [], np.zeros(len(union)))
+        for part, vector in zip(self.parts, vectors, strict=True):
+            scores = score_documents(part.searcher.index, vector, union)[0]
+            mean, deviation = _moments(scores)
+            found.means.append(mean)
+            found.deviations.append(deviation)
+            found.scores[:] += part.weight / deviation * (scores - mean)
+        return found
+
+    def _scores(self, found: _Candidates, ordinals: Ordinals) -> Floats:
+        """Return the scores of any documents, normalised over the candidates."""
+        total = np.zeros(len(ordinals))
+        each = zip(self.parts, found.vectors, found.means, found.deviations, strict=True)
+        for part, vector, mean, deviation in each:
+            scores = score_documents(part.searcher.index, vector, ordinals)[0]
+            total += part.weight / deviation * (scores - mean)
+        return total
+
+    def _mixed(
+        self,
+        explanations: Sequence[Explanation],
+        found: _Candidates,
+        score: float,
+        neighbours: tuple[int | None, tuple[Competitor, ...], int] | None,
+    ) -> Explanation:
+        """Join the explanations of a document in each part."""
+        parts = tuple(
+            MixturePart(part.name, part.weight, explained.score, mean, deviation, explained.constant)
+            for part, explained, mean, deviation in zip(
+                self.parts, explanations, found.means, found.deviations, strict=True
+            )
+        )
+        contributions = tuple(
+            replace(contribution, score=contribution.score * part.scale, part=part.name)
+            for part, explained in zip(parts, explanations, strict=True)
+            for contribution in sorted(explained.contributions, key=lambda each: -each.score * part.scale)
+        )
+        known = [span for contribution in contributions for span in contribution.query_spans]
+        unknown = {span for explained in explanations for span in explained.unknown}
+        rank, competitors, results = (None, (), None) if neighbours is None else neighbours
+        return Explanation(
+            query=explanations[0].query,
+            doc_id=explanations[0].doc_id,
+            score=score,
+            constant=sum(part.shift for part in parts),
+            contributions=contributions,
+            unknown=tuple(
+                sorted(
+                    (start, end)
+                    for start, end in unknown
+                    if not any(first < end and start < last for first, last in known)
+                )
+            ),
+            text=explanations[0].text,
+            rank=rank,
+            competitors=competitors,
+            results=results,
+            parts=parts,
+        )
+
+    def _neighbours(
+        self, ranked: tuple[Ordinals, Floats], ordinal: int, count: int
+    ) -> tuple[int | None, tuple[Competitor, ...], int]:
+        """Return the rank of a document among the candidates, its neighbours, and the number of candidates."""
+        ordinals, scores = ranked
+        matches = np.flatnonzero(ordinals == ordinal)
+        if not len(matches):
+            return None, (), len(ordinals)
+        position = int(matches[0])
+        around = range(max(0, position - count), min(len(ordinals), position + count + 1))
+        competitors = tuple(
+            Competitor(i + 1, self.index.doc_id(int(ordinals[i])), float(scores[i]))
+            for i in around
+            if i != position
+        )
+        return position + 1, competitors, len(ordinals)
+
+
+def open_searcher(
+    path: str | Path,
+    *,
+    query: QuerySettings = QuerySettings(),  # noqa: B008
+) -> Searcher | MixtureSearcher:
+    """Open the folder of an index or of a mixture for searching.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of an index, or with ``mixture.json``.
+    query : QuerySettings, optional
+        Weighting of query terms; see `Searcher`.
+
+    Raises
+    ------
+    TermwiseError
+        See `Index.open` and `MixtureSearcher.open`.
+    """
+    check_path("the index", path)
+    return MixtureSearcher.open(path, query=query) if is_mixture(path) else Searcher.open(path, query=query)
+
+
+def verify_mixture(path: str | Path, *, progress: Progress = no_progress) -> list[Damage]:
+    """Check the indexes of a mixture; see `termwise.index.verify`. The files of a damage begin with the folder.
+
+    Raises
+    ------
+    DataError
+        If ``mixture.json`` or the manifest of an index is missing, foreign or damaged, a part has changed since the
+        mixture was built, or the parts hold different documents.
+    """
+    check_path("the mixture", path)
+    folder = Path(path)
+    damages = [
+        replace(damage, file=f"{part.folder}/{damage.file}")
+        for part in MixtureManifest.read(folder).parts
+        for damage in verify(folder / part.folder, progress=progress)
+    ]
+    if not damages:
+        MixtureSearcher.open(folder)
+    return damages
+
+
+def different_documents(one: Index, other: Index) -> list[tuple[str, object]] | None:
+    """Return the first difference between the documents of two indexes, as facts; None if there is none.
+
+    Segments with equal documents have equal files of identifiers, so usually only checksums are compared.
+    """
+    if len(one) != len(other):
+        return [("documents", f"{len(one):,} and {len(other):,}")]
+    if [segment.ids.sha256 for segment in one.manifest.segments] == [
+        segment.ids.sha256 for segment in other.manifest.segments
+    ]:
+        return None
+    for first in range(0, len(one), BATCH):
+        ordinals = np.arange(first, min(first + BATCH, len(one)), dtype=np.int64)
+        pairs = zip(one.doc_ids(ordinals), other.doc_ids(ordinals), strict=True)
+        for position, (expected, seen) in enumerate(pairs, first):
+            if expected != seen:
+                return [("position", position + 1), ("doc_ids", f"{expected} and {seen}")]
+    return None
+
+
+def _moments(scores: Floats) -> tuple[float, float]:
+    """Return the mean of scores and their deviation, which is 1 if all are equal or there are none."""
+    if len(scores) == 0:
+        return 0.0, 1.0
+    if scores.min() == scores.max():
+        return float(scores[0]), 1.0
+    return float(scores.mean()), float(scores.std()) or 1.0
+
+
+def _checked_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    checked = tuple(parts)
+    if not 0 < len(checked) <= MAX_PARTS or not all(isinstance(part, Part) for part in checked):
+        raise ParameterError(
+            f"a mixture has 1 to {MAX_PARTS} parts",
+            facts=[("given", ", ".join(type(part).__name__ for part in checked) or "none")],
+            fixes=["pass `[Part('bm25', searcher, 0.3), ...]`"],
+        )
+    names = [part.name for part in checked]
+    if not all(map(is_part_name, names)) or len(set(names)) < len(names):
+        raise ParameterError(
+            "the parts of a mixture have distinct names of 1 to 128 characters", facts=[("names", names)]
+        )
+    for part in checked:
+        if not isinstance(part.searcher, Searcher):
+            raise ParameterError(
+                "a part of a mixture needs a searcher",
+                facts=[("part", part.name), ("given", type(part.searcher).__name__)],
+                fixes=["`Searcher.open(path)`"],
+            )
+        if not is_finite_number(part.weight) or abs(part.weight) > MAX_WEIGHT:
+            raise ParameterError(
+                "the weight of a part is a finite number",
+                facts=[("part", part.name), ("weight", part.weight)],
+            )
+    if not any(part.weight for part in checked):
+        raise ParameterError("the weights of a mixture are not all 0", facts=[("parts", names)])
+    return checked

@@ -1,0 +1,186 @@
+"""Folder of a mixture: indexes of the same documents, and ``mixture.json`` with their weights.
+
+::
+
+    mixture.json     a JSON object with a checksum (see `termwise.storage.manifest_json`)
+    bm25/            an ordinary index for each part
+    lookup/
+
+``mixture.json`` is written last and replaced in one atomic step, so a mixture is complete or absent::
+
+    format, version, checksum    "termwise-mixture", 1, and the checksum of the rest
+    parts                        per part: name, folder, weight, and the SHA-256 of the manifest of its index
+    depth                        number of results that each part contributes to the candidates
+    normalisation                "z"
+    written_by                   program and version
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from termwise._version import __version__
+from termwise.errors import CorruptIndexError, MissingFileError, NewerFormatError, NotAnIndexError
+from termwise.index import Index
+from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.manifest_json import (
+    Misfit,
+    expect_choice,
+    expect_digest,
+    expect_file_name,
+    expect_number,
+    expect_object,
+    expect_text,
+    expect_whole,
+    sealed,
+    unsealed,
+)
+from termwise.storage.safe_read import is_file, read_regular
+
+NAME = "mixture.json"
+FORMAT = "termwise-mixture"
+VERSION = 1
+
+DEPTH = 1000
+"""Default number of results that each part contributes to the candidates."""
+
+MAX_DEPTH = 1 << 24
+"""Largest number of results of a part."""
+
+MAX_PARTS = 32
+"""Largest number of parts."""
+
+MAX_WEIGHT = 1e9
+"""Largest absolute value of a weight."""
+
+MAX_FILE = 1 << 20
+"""Largest size of the file in bytes."""
+
+REBUILD = "build the mixture again"
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,128}")
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """One part of a mixture.
+
+    Attributes
+    ----------
+    name : str
+        Name in explanations.
+    folder : str
+        Name of the folder of its index, beside ``mixture.json``.
+    weight : float
+        Weight of its normalised scores.
+    sha256 : str
+        SHA-256 of the manifest of the index.
+    """
+
+    name: str
+    folder: str
+    weight: float
+    sha256: str
+
+
+@dataclass(frozen=True)
+class MixtureManifest:
+    """Contents of ``mixture.json``; see the module."""
+
+    parts: tuple[PartRecord, ...]
+    depth: int = DEPTH
+    normalisation: str = "z"
+    written_by: str = f"termwise {__version__}"
+
+    def write(self, folder: Path) -> None:
+        """Write or replace the file atomically."""
+        write_bytes_whole(folder / NAME, sealed({"format": FORMAT, "version": VERSION, **asdict(self)}))
+
+    @classmethod
+    def read(cls, folder: Path) -> MixtureManifest:
+        """Read the file.
+
+        Raises
+        ------
+        MissingFileError
+            If it cannot be read.
+        NotAnIndexError, NewerFormatError, CorruptIndexError
+            If it is of another kind, was written by a later version, or is damaged.
+        """
+        path = folder / NAME
+        try:
+            body = unsealed(
+                read_regular(path, MAX_FILE),
+                FORMAT,
+                VERSION,
+                foreign=lambda: NotAnIndexError(
+                    "this file does not describe a mixture of indexes",
+                    facts=[("file", path), ("expected", f'"format": "{FORMAT}"')],
+                ),
+                later=lambda version: NewerFormatError(
+                    "this mixture was written by a later version of termwise",
+                    facts=[("file", path), ("format", version), ("known here", VERSION)],
+                    fixes=["install a newer version of termwise"],
+                ),
+            )
+            return _manifest(body)
+        except Misfit as misfit:
+            raise CorruptIndexError(
+                "the description of the mixture is damaged",
+                facts=[("file", path), ("expected", misfit.expected), ("seen", str(misfit.seen)[:200])],
+                fixes=[REBUILD],
+            ) from None
+        except OSError as error:
+            raise MissingFileError.of("the mixture cannot be read", path, error) from error
+
+
+def is_mixture(path: str | Path) -> bool:
+    """Return whether a folder holds a mixture."""
+    return is_file(Path(path) / NAME)
+
+
+def manifest_digest(index: Index) -> str:
+    """Return the SHA-256 of the manifest of an index, which changes with every build."""
+    return hashlib.sha256(index.manifest.to_bytes()).hexdigest()
+
+
+def is_part_name(name: object) -> bool:
+    """Return whether a value can be the name of a part: 1 to 128 printable characters."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _manifest(body: Mapping[str, Any]) -> MixtureManifest:
+    names = {"format", "version", "checksum", "parts", "depth", "normalisation", "written_by"}
+    body = expect_object(body, names, "an object")
+    expect_whole(body["version"], "version", 1, VERSION)
+    if not isinstance(body["parts"], list) or not 0 < len(body["parts"]) <= MAX_PARTS:
+        raise Misfit(f"parts, from 1 to {MAX_PARTS}", type(body["parts"]).__name__)
+    parts = tuple(_part(value, f"parts[{number}]") for number, value in enumerate(body["parts"]))
+    for field in ("name", "folder"):
+        if len({getattr(part, field) for part in parts}) < len(parts):
+            raise Misfit(f"parts with distinct values of {field}", "one that occurs twice")
+    if not any(part.weight for part in parts):
+        raise Misfit("a weight other than 0", "weights of 0 only")
+    return MixtureManifest(
+        parts,
+        depth=expect_whole(body["depth"], "depth", 1, MAX_DEPTH),
+        normalisation=expect_choice(body["normalisation"], "normalisation", ("z",)),
+        written_by=expect_text(body["written_by"], "written_by"),
+    )
+
+
+def _part(value: object, where: str) -> PartRecord:
+    body = expect_object(value, {"name", "folder", "weight", "sha256"}, where)
+    if not is_part_name(body["name"]):
+        raise Misfit(f"{where}.name as a name", str(body["name"])[:80])
+    return PartRecord(
+        name=body["name"],
+        folder=expect_file_name(body["folder"]),
+        weight=expect_number(body["weight"], f"{where}.weight", -MAX_WEIGHT, MAX_WEIGHT),
+        sha256=expect_digest(body["sha256"], f"{where}.sha256"),
+    )

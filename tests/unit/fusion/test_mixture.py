@@ -1,0 +1,161 @@
+"""Mixtures of existing indexes, written to a folder."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from termwise import Document, Searcher, build_index
+from termwise.errors import (
+    CorruptIndexError,
+    ForeignFolderError,
+    IndexExistsError,
+    IndexLockedError,
+    ParameterError,
+)
+from termwise.fusion import mix_indexes
+from termwise.fusion import mixture as module
+from termwise.index import Index
+from termwise.index.folder import writer_lock
+from termwise.indexing import mixture_writer
+from termwise.search import MixtureSearcher
+
+DOCUMENTS = [
+    Document("a", "merge sorted lists"),
+    Document("b", "shuffle a list"),
+    Document("c", "sort cards"),
+]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    for model in ("bm25", "jm", "dirichlet"):
+        build_index(DOCUMENTS, tmp_path / f"{model}.tw", model=model)
+    return [tmp_path / f"{model}.tw" for model in ("bm25", "jm", "dirichlet")]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_files_are_shared(tmp_path, parts):
+    mixture = mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    assert names(tmp_path / "m") == ["bm25", "jm", "mixture.json"]
+    for file in Index.open(parts[0]).manifest.files():
+        assert os.path.samefile(parts[0] / file.name, tmp_path / "m" / "bm25" / file.name)
+    ranking = mixture.rank("merge lists")
+    for part in parts:
+        build_index(DOCUMENTS[:1], part, model="ml", overwrite=True)  # the mixture keeps its files
+    assert MixtureSearcher.open(tmp_path / "m").rank("merge lists") == ranking
+
+
+def test_files_are_copied_where_links_are_not_possible(tmp_path, parts, monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    monkeypatch.setattr(mixture_writer.os, "link", refuse)
+    mixture = mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    file = next(Index.open(parts[0]).manifest.files())
+    assert not os.path.samefile(parts[0] / file.name, tmp_path / "m" / "bm25" / file.name)
+    assert len(mixture.rank("merge")) == 1
+
+
+def test_a_weight_of_zero_leaves_an_index_out(tmp_path, parts):
+    mixture = mix_indexes(
+        parts, [1.0, 0.0, -0.5], tmp_path / "m", names=["one", "two", "a name: three"], depth=7
+    )
+    assert [(part.name, part.weight) for part in mixture.parts] == [("one", 1.0), ("a name: three", -0.5)]
+    assert mixture.depth == 7
+    assert names(tmp_path / "m") == ["a_name__three", "mixture.json", "one"]
+
+
+def test_overwriting_keeps_an_open_mixture(tmp_path, parts):
+    old = mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    ranking = old.rank("sort lists")
+    with pytest.raises(IndexExistsError, match="already holds a mixture"):
+        mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    mix_indexes(parts[:2], [0.9, 0.1], tmp_path / "m", overwrite=True)
+    assert names(tmp_path / "m") == ["bm25-2", "jm-2", "mixture.json"]
+    assert old.rank("sort lists") == ranking
+    mix_indexes(parts[1:], [0.9, 0.1], tmp_path / "m", overwrite=True)
+    assert names(tmp_path / "m") == ["dirichlet", "jm", "mixture.json"]
+    (tmp_path / "m" / "mixture.json").write_text("{")
+    with pytest.raises(CorruptIndexError):
+        MixtureSearcher.open(tmp_path / "m")
+    mix_indexes(parts[1:], [0.9, 0.1], tmp_path / "m", overwrite=True)  # a damaged mixture may be overwritten
+    assert len(MixtureSearcher.open(tmp_path / "m")) == 3
+
+
+def test_a_failed_build_changes_nothing(tmp_path, parts, monkeypatch):
+    other = build_index(DOCUMENTS[::-1], tmp_path / "other", model="bm25")
+    with pytest.raises(ParameterError, match="different documents"):
+        mix_indexes([parts[0], other.index], [0.5, 0.5], tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+    mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    before = (tmp_path / "m" / "mixture.json").read_bytes()
+
+    def fail(*_):
+        raise RuntimeError
+
+    monkeypatch.setattr(module, "copy_index", fail)
+    with pytest.raises(RuntimeError):
+        mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True)
+    assert (tmp_path / "m" / "mixture.json").read_bytes() == before
+    assert names(tmp_path / "m") == ["bm25", "jm", "mixture.json"]
+    with pytest.raises(RuntimeError):
+        mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "new" / "m")
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_index_that_is_replaced_while_it_is_copied(tmp_path, parts):
+    opened = [Index.open(part) for part in parts[:2]]
+    build_index(DOCUMENTS, parts[1], model="ml", overwrite=True)
+    with pytest.raises(CorruptIndexError, match="replaced while"):
+        mix_indexes(opened, [0.5, 0.5], tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_folders_that_cannot_be_used(tmp_path, parts):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ForeignFolderError, match="is a file"):
+        mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "file")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("")
+    with pytest.raises(ForeignFolderError, match=r"do not belong to a mixture"):
+        mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "full", overwrite=True)
+    with pytest.raises(ForeignFolderError, match=r"do not belong to a mixture"):
+        mix_indexes(parts[:2], [0.5, 0.5], parts[2], overwrite=True)  # an index is no mixture
+    mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m")
+    with pytest.raises(ForeignFolderError, match="do not belong to an index"):
+        build_index(DOCUMENTS, tmp_path / "m", overwrite=True)
+    with writer_lock(tmp_path / "m"), pytest.raises(IndexLockedError):
+        mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weights": [1.0]}, "weights are one per run"),
+        ({"weights": [0.0, 0.0]}, "not all 0"),
+        ({"weights": [1.0, float("inf")]}, "finite"),
+        ({"names": ["one"]}, "names"),
+        ({"names": ["one", "one"]}, "distinct names"),
+        ({"depth": 0}, "depth"),
+        ({"path": 3}, "path"),
+    ],
+)
+def test_arguments(tmp_path, parts, arguments, message):
+    given = {"weights": [0.5, 0.5], "path": tmp_path / "m", **arguments}
+    with pytest.raises(ParameterError, match=message):
+        mix_indexes(parts[:2], **given)
+    assert not (tmp_path / "m").exists()
+
+
+def test_indexes_are_different_and_outside_of_the_mixture(tmp_path, parts):
+    for indexes, message in [(parts[:1], "nothing to fuse"), ([parts[0], parts[0]], "given twice")]:
+        with pytest.raises(ParameterError, match=message):
+            mix_indexes(indexes, [0.5] * len(indexes), tmp_path / "m")
+    with pytest.raises(ParameterError, match="overlaps"):
+        mix_indexes(parts[:2], [0.5, 0.5], parts[0] / "m")
+    assert Searcher.open(parts[0])

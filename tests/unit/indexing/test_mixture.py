@@ -1,0 +1,88 @@
+"""`build_index` with a recipe: the indexes of several models side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from termwise import Document, build_index
+from termwise.errors import IndexExistsError, ParameterError, UnknownNameError
+from termwise.indexing import default_encoding, recipes
+from termwise.indexing.recipes import BEST, RECIPES, Recipe, RecipePart
+from termwise.models import model_names
+from termwise.search import MixtureSearcher
+
+DOCUMENTS = [Document(f"d{n}", f"merge list {n}") for n in range(5)]
+
+
+@pytest.fixture(autouse=True)
+def counts_only(monkeypatch):
+    """Replace the recipe by one of two count models."""
+    parts = (RecipePart("bm25", 0.25), RecipePart("jm", 0.75, {"lambda": "0.5"}))
+    monkeypatch.setitem(recipes.RECIPES, BEST, Recipe(parts, depth=3))
+
+
+def test_the_name_of_a_recipe_is_no_model():
+    assert not set(RECIPES) & set(model_names())
+
+
+def test_parts_side_by_side(tmp_path):
+    stages = []
+    mixture = build_index(
+        iter(DOCUMENTS),  # is read once for each part
+        tmp_path / "m",
+        model="best",
+        store_text=True,
+        progress=lambda stage, done, total: stages.append(stage),
+    )
+    assert isinstance(mixture, MixtureSearcher)
+    assert [(part.name, part.weight) for part in mixture.parts] == [("bm25", 0.25), ("jm", 0.75)]
+    assert mixture.depth == 3
+    assert [part.searcher.index.stores_text for part in mixture.parts] == [True, False]
+    assert mixture.parts[1].searcher.index.manifest.encoder["model"]["parameters"]["lambda"] == 0.5
+    assert {stage.partition(": ")[0] for stage in stages} == {"bm25", "jm"}
+    assert MixtureSearcher.open(tmp_path / "m").rank("merge 3").doc_ids[0] == "d3"
+
+
+def test_rebuilding(tmp_path):
+    build_index(DOCUMENTS, tmp_path / "m", model="best")
+    with pytest.raises(IndexExistsError):
+        build_index(DOCUMENTS, tmp_path / "m", model="best")
+    again = build_index(DOCUMENTS[:3], tmp_path / "m", model="best", overwrite=True)
+    assert len(again) == 3
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["bm25-2", "jm-2", "mixture.json"]
+
+
+def test_an_interrupted_build_is_built_again(tmp_path, monkeypatch):
+    bad = Recipe((RecipePart("bm25", 0.5), RecipePart("no-such-model", 0.5)))
+    with monkeypatch.context() as patch:
+        patch.setitem(recipes.RECIPES, BEST, bad)
+        with pytest.raises(UnknownNameError):
+            build_index(DOCUMENTS, tmp_path / "m", model="best")
+    assert not (tmp_path / "m").exists()
+    build_index(DOCUMENTS[:2], tmp_path / "m" / "bm25")  # what a killed build leaves
+    default_encoding(tmp_path / "m" / "jm").mkdir()
+    assert len(build_index(DOCUMENTS, tmp_path / "m", model="best")) == 5
+
+
+def test_a_pipe_is_read_into_memory(tmp_path):
+    import os
+    import threading
+
+    os.mkfifo(tmp_path / "docs.jsonl")
+    lines = "".join(f'{{"_id": "{document.doc_id}", "text": "{document.text}"}}\n' for document in DOCUMENTS)
+    writer = threading.Thread(target=lambda: (tmp_path / "docs.jsonl").write_text(lines))
+    writer.start()
+    mixture = build_index(tmp_path / "docs.jsonl", tmp_path / "m", model="best")
+    writer.join()
+    assert len(mixture) == 5
+    assert np.isfinite(mixture.rank("merge 3").scores).all()
+
+
+@pytest.mark.parametrize(
+    "argument", [{"settings": {"k1": "1"}}, {"analyzer": "english"}, {"quantiser": "float32"}]
+)
+def test_settings_are_fixed(tmp_path, argument):
+    with pytest.raises(ParameterError, match="fixed settings"):
+        build_index(DOCUMENTS, tmp_path / "m", model="best", **argument)
+    assert not (tmp_path / "m").exists()
