@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 NETWORKS = ("torch", "transformers", "onnxruntime", "tensorflow", "sentence_transformers", "spacy")
 
 PROGRAM = textwrap.dedent(
@@ -38,6 +40,23 @@ def build(folder):
     build_index([Document("a", "merge two lists"), Document("b", "shuffle cards")], folder, store_text=True)
 
 
+def build_with_vectors(folder):
+    from termwise.engine.query_encoder import encoder_description
+    from termwise.index import IndexWriter
+    from termwise.text import Vocabulary, make_analyzer
+    from termwise.vectors import DocumentVectors, TermVectors
+
+    vocabulary, analyzer = Vocabulary(["merge", "lists", "cards"]), make_analyzer("whitespace")
+    description = encoder_description(
+        model="lookup", parameters={}, analyzer=analyzer.spec, weighting="counts", exact=False
+    )
+    with IndexWriter(folder, store_text=True) as writer:
+        writer.add_documents(["a", "b"], ["merge two lists", "shuffle cards"])
+        writer.add_vectors(DocumentVectors([0, 1, 2], [[100, 3], [-4, 100]], [0.5, 0.5]))
+        table = TermVectors([[7, 0], [5, 1], [0, 9]], [0, 0, 0], 1.0, vocabulary.id)
+        writer.commit(vocabulary, encoder=description, term_vectors=table)
+
+
 def run(folder, *, refuse):
     program = PROGRAM.format(networks=NETWORKS, refuse=refuse)
     done = subprocess.run(
@@ -46,12 +65,14 @@ def run(folder, *, refuse):
     assert done.stdout == "searched\n", done.stderr
 
 
-def test_nothing_neural_is_loaded(tmp_path):
+@pytest.mark.parametrize("build", [build, build_with_vectors])
+def test_nothing_neural_is_loaded(tmp_path, build):
     build(tmp_path / "index")
     run(tmp_path / "index", refuse=False)
 
 
-def test_nothing_neural_need_be_installed(tmp_path):
+@pytest.mark.parametrize("build", [build, build_with_vectors])
+def test_nothing_neural_need_be_installed(tmp_path, build):
     build(tmp_path / "index")
     run(tmp_path / "index", refuse=True)
 

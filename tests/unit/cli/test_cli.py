@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numba import config
 
@@ -19,6 +20,7 @@ from termwise.cli.main import run
 from termwise.index import IndexWriter
 from termwise.kernels.jit import compiled
 from termwise.text import Vocabulary
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
 DOCUMENTS = [
@@ -525,6 +527,25 @@ def test_explain_in_three_forms(index, capsys):
     page = (index.parent / "e.html").read_text()
     assert "<html" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_inspect_shows_vectors(tmp_path, capsys):
+    vocabulary = Vocabulary(["list", "merge", "of"])
+    with IndexWriter(tmp_path / "v.tw") as writer:
+        writer.add_documents(["a", "b"])
+        writer.add_vectors(DocumentVectors([0, 2, 3], np.ones((3, 16), dtype=np.int8), [1.0, 1.0, 1.0]))
+        table = TermVectors(np.eye(3, 16, dtype=np.int8) * [[1], [2], [0]], [0, 0, 0], 1.0, vocabulary.id)
+        writer.commit(vocabulary, encoder={}, term_vectors=table)
+    assert run(["inspect", str(tmp_path / "v.tw")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    # 3 windows of 16 + 4 bytes, and 3 starts of 4
+    assert "vectors 3 windows of 16 dimensions, 36 bytes per document" in shown
+    assert "query table 2 of 3 terms have a vector" in shown
+    assert run(["inspect", str(tmp_path / "v.tw"), "--json"]) == 0
+    (facts,) = lines(capsys)
+    assert facts["vectors"] == {"windows": 3, "terms": 2, "dimensions": 16}
+    assert facts["bytes"]["vectors"] == 72
+    assert run(["verify", str(tmp_path / "v.tw")]) == 0
 
 
 def test_inspect_and_verify(index, capsys):
