@@ -15,7 +15,7 @@ import record
 
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
-from termwise.encode.document_encoder import Advance, network_record, no_advance
+from termwise.encode.document_encoder import Advance, EncodedRows, network_record, no_advance
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -248,7 +248,7 @@ class TimedEncoder:
         """Effort so far, earlier runs included."""
         return self._account.effort
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> EncodedRows:
         """Encode texts and record the time."""
         begin = time.perf_counter()
         rows = self._encoder.encode_documents(texts, advance=advance)

@@ -1,10 +1,11 @@
 """Compute the shipped weights of the documentation of Python's standard library.
 
-    python experiments/shipped_models/python_weights.py
+    python experiments/shipped_models/python_weights.py [MODEL ...]
 
-Encodes ``python:stdlib`` of the running Python with the shipped encoders, and writes one file per encoder to
-``src/termwise/assets/python_weights``. Rows are found by their text, so that other versions of Python use the rows of
-all entries with the same text. ``termwise try`` uses the weights; its option ``--encode`` computes the others.
+Encodes ``python:stdlib`` of the running Python with the shipped encoders, and writes one file of weights or vectors per
+encoder to ``src/termwise/assets/python_weights``. Rows are found by their text, so that other versions of Python use
+the rows of all entries with the same text. ``termwise try`` uses the weights; its option ``--encode`` computes the
+others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from termwise.cli.terminal import progress_bar
 from termwise.collection import open_collection
-from termwise.encode import PrecomputedRows, open_document_encoder
+from termwise.encode import PrecomputedRows, open_document_encoder, shipped_encoders
 from termwise.models import NetworkModel, make_model
 
 PLACE = Path(__file__).parents[2] / "src" / "termwise" / "assets" / "python_weights"
@@ -25,11 +26,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    arguments.add_argument("models", nargs="*", default=shipped_encoders(), help="by default all that ship")
     arguments.add_argument("--threads", type=int, default=2)
     given = arguments.parse_args()
     texts = [document.text for document in open_collection("python:stdlib").documents()]
     PLACE.mkdir(parents=True, exist_ok=True)
-    for name in ("tilde", "tildev2"):
+    for name in given.models:
         begin = time.monotonic()
         model = make_model(name, {})
         if not isinstance(model, NetworkModel):

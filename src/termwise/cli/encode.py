@@ -34,7 +34,7 @@ def command(
         ),
     ],
     model: Annotated[
-        str, option("--model NAME|DIR", "tilde, tildev2, splade-doc, or the folder of an encoder.")
+        str, option("--model NAME|DIR", "tilde, tildev2, splade-doc, lookup, or the folder of an encoder.")
     ],
     encoding: Annotated[Path, option("--encoding DIR", "Work folder for encoded blocks of documents.")],
     shard: Annotated[str, option("--shard I/N", "Encode shard I of N: every N-th block.")] = "1/1",

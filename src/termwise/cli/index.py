@@ -53,7 +53,7 @@ def command(
         str,
         option(
             "--model NAME|DIR",
-            "bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2 or splade-doc, or the folder of an "
+            "bm25, jm, dirichlet, ml, vectors, model1, tilde, tildev2, splade-doc or lookup, or the folder of an "
             "encoder or a translation table; best for the recommended mixture.",
         ),
     ] = "bm25",

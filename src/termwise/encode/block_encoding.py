@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from termwise.display.safe_text import settings_differences, short_digest
-from termwise.encode.block_file import BLOCK_NAME, cut_blocks, read_block, write_block
-from termwise.encode.document_encoder import RowEncoder, check_encoder
+from termwise.encode.block_file import BLOCK_NAME, Rows, cut_blocks, read_block, write_block
+from termwise.encode.document_encoder import EncodedRows, RowEncoder, check_encoder
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
@@ -26,7 +26,6 @@ from termwise.storage.manifest_json import canonical_bytes
 from termwise.storage.ownership import check_names
 from termwise.storage.ownership import claim as claim_folder
 from termwise.validation import check_documents, check_path, is_whole_number
-from termwise.weights import TermWeights
 
 NAME = "encoding.json"
 FORMAT = "termwise-encoding"
@@ -37,13 +36,13 @@ STAGE = "encode documents"
 
 def encoded_blocks(
     documents: Iterable[Document],
-    encoder: RowEncoder,
+    encoder: RowEncoder[Rows],
     folder: str | Path,
     *,
     shard: tuple[int, int] = (1, 1),
     length: int | None = None,
     progress: Progress = no_progress,
-) -> Iterator[tuple[list[Document], TermWeights]]:
+) -> Iterator[tuple[list[Document], Rows]]:
     """Encode documents in blocks; blocks that are already in the work folder are reused.
 
     Parameters
@@ -51,7 +50,7 @@ def encoded_blocks(
     documents : iterable of Document
         The collection, always in the same order.
     encoder : RowEncoder
-        Computes the rows; its `block` is the number of documents in a block.
+        Computes the rows; its `block` is the largest number of documents in a block, see `cut_blocks`.
     folder : str or Path
         Work folder; created if missing. Several machines may share it.
     shard : (int, int), optional
@@ -64,7 +63,7 @@ def encoded_blocks(
 
     Returns
     -------
-    iterator of (list of Document, TermWeights)
+    iterator of (list of Document, TermWeights or DocumentVectors)
         Documents and their rows, by block, in the order of the collection.
 
     Raises
@@ -85,7 +84,7 @@ def encoded_blocks(
     return _blocks(documents, encoder, work, part - 1, parts, length, progress)
 
 
-def claim(folder: Path, encoder: RowEncoder) -> None:
+def claim(folder: Path, encoder: RowEncoder[EncodedRows]) -> None:
     """Claim a work folder for an encoder: create it, or check that it belongs to this encoder.
 
     Raises
@@ -146,13 +145,13 @@ def remove_work_folder(folder: Path) -> None:
 
 def _blocks(
     documents: Iterable[Document],
-    encoder: RowEncoder,
+    encoder: RowEncoder[Rows],
     folder: Path,
     part: int,
     parts: int,
     length: int | None,
     progress: Progress,
-) -> Iterator[tuple[list[Document], TermWeights]]:
+) -> Iterator[tuple[list[Document], Rows]]:
     before = 0
     for key, block in cut_blocks(documents, encoder.block):
         if key.number % parts == part:

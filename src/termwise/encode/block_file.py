@@ -1,15 +1,17 @@
 """File of a block of encoded documents: key, writer and reader.
 
-In little-endian numbers::
+In little-endian numbers, for `TermWeights` and for `DocumentVectors`::
 
-    8 bytes     TWROWS01
+    8 bytes     TWROWS01                          TWVECS01
     32 bytes    SHA-256 of everything after it
     32 bytes    SHA-256 of the fingerprint of the encoder, a line break, and the id of its vocabulary
     32 bytes    SHA-256 of the documents
-    u8, u8      number n of documents and m of weights
-    i8 (n + 1)  row boundaries
-    i4 (m)      terms
-    f4 (m)      weights
+    u8          number n of documents
+    u8          number m of weights               number m of windows
+    u8                                            number k of dimensions
+    i8 (n + 1)  row boundaries                    boundaries of the windows of documents
+    m           i4 terms                          i1 (k) numbers
+    f4 (m)      weights                           scales
 
 A file is renamed to its final name when it is complete. A truncated or damaged file, and one of another encoder or of
 other documents, counts as missing: the block is encoded again.
@@ -24,16 +26,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from termwise.encode.document_encoder import RowEncoder
+from termwise.encode.document_encoder import EncodedRows, RowEncoder
 from termwise.errors import MissingFileError, WeightError
 from termwise.records import Document
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular, regular_size
 from termwise.validation import check_document
+from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 BLOCK_NAME = re.compile(r"block-\d{6,}\.rows")
@@ -42,9 +47,15 @@ BLOCK_NAME = re.compile(r"block-\d{6,}\.rows")
 MAX_BLOCK = 1 << 40
 """Largest size of a block file in bytes."""
 
-_MAGIC = b"TWROWS01"
-_HEAD = struct.Struct("<32s32s32sQQ")
-_START = len(_MAGIC) + _HEAD.size
+Rows = TypeVar("Rows", bound=EncodedRows)
+
+_DIGESTS = struct.Struct("<8s32s32s32s")
+_SECTIONS: dict[bytes, tuple[str, str, str]] = {
+    b"TWROWS01": ("<i8", "<i4", "<f4"),
+    b"TWVECS01": ("<i8", "|i1", "<f4"),
+}
+_WEIGHTS, _VECTORS = _SECTIONS
+_LONGEST_HEAD = _DIGESTS.size + 3 * 8
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,7 @@ def block_files(folder: Path) -> list[Path]:
         return []
 
 
-def write_block(folder: Path, key: BlockKey, encoder: RowEncoder, rows: TermWeights) -> None:
+def write_block(folder: Path, key: BlockKey, encoder: RowEncoder[Rows], rows: Rows) -> None:
     """Write the rows of a block into the folder.
 
     Raises
@@ -104,18 +115,26 @@ def write_block(folder: Path, key: BlockKey, encoder: RowEncoder, rows: TermWeig
     StorageError
         If the folder cannot be written.
     """
+    counts: tuple[int, ...]
+    arrays: list[npt.NDArray[Any]]
+    if isinstance(rows, DocumentVectors):
+        magic, counts = _VECTORS, (len(rows), len(rows.rows), rows.dimensions)
+        arrays = [rows.indptr, rows.rows, rows.scales]
+    else:
+        magic, counts = _WEIGHTS, (len(rows), rows.nnz)
+        arrays = [rows.indptr, rows.terms, rows.weights]
     body = b"".join(
         [
-            struct.pack("<32s32sQQ", _encoder_digest(encoder), key.digest, len(rows), rows.nnz),
-            rows.indptr.astype("<i8").tobytes(),
-            rows.terms.astype("<i4").tobytes(),
-            rows.weights.astype("<f4").tobytes(),
+            _encoder_digest(encoder),
+            key.digest,
+            struct.pack(f"<{len(counts)}Q", *counts),
+            *(array.astype(dtype).tobytes() for array, dtype in zip(arrays, _SECTIONS[magic], strict=True)),
         ]
     )
-    write_bytes_whole(folder / key.name, _MAGIC + hashlib.sha256(body).digest() + body)
+    write_bytes_whole(folder / key.name, magic + hashlib.sha256(body).digest() + body)
 
 
-def read_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> TermWeights | None:
+def read_block(folder: Path, key: BlockKey, encoder: RowEncoder[Rows]) -> Rows | None:
     """Return the rows of a block, or None if it must be encoded again.
 
     Raises
@@ -133,30 +152,74 @@ def read_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> TermWeights 
         raise MissingFileError(
             "a block of encoded documents cannot be read", facts=[("file", path), ("reason", why)]
         ) from error
-    if len(data) < _START or not data.startswith(_MAGIC):
+    head = _Head.of(data)
+    if head is None or (head.encoder, head.documents) != (_encoder_digest(encoder), key.digest):
         return None
-    checksum, encoder_digest, documents_digest, n, m = _HEAD.unpack_from(data, len(_MAGIC))
-    if (encoder_digest, documents_digest, n) != (_encoder_digest(encoder), key.digest, key.documents):
+    if (head.counts[0], head.size) != (key.documents, len(data)):
         return None
-    if len(data) != _file_size(n, m):
+    if hashlib.sha256(memoryview(data)[len(head.magic) + 32 :]).digest() != head.checksum:
         return None
-    if hashlib.sha256(memoryview(data)[len(_MAGIC) + 32 :]).digest() != checksum:
-        return None
-    terms_start = _file_size(n, 0)
-    weights_start = terms_start + 4 * m
+    arrays = []
+    start = head.start
+    for dtype, count in head.sections:
+        arrays.append(np.frombuffer(data, dtype, count, start))
+        start += arrays[-1].nbytes
+    rows: EncodedRows
     try:
-        rows = TermWeights(
-            np.frombuffer(data[_START:terms_start], dtype="<i8"),
-            np.frombuffer(data[terms_start:weights_start], dtype="<i4"),
-            np.frombuffer(data[weights_start:], dtype="<f4"),
-            encoder.vocabulary.id,
-        )
+        if head.magic == _VECTORS:
+            rows = DocumentVectors(arrays[0], arrays[1].reshape(head.counts[1:]), arrays[2])
+        else:
+            rows = TermWeights(arrays[0], arrays[1], arrays[2], encoder.vocabulary.id)
+            if rows.terms.max(initial=-1) >= len(encoder.vocabulary):
+                return None
     except WeightError:
         return None
-    return rows if rows.terms.max(initial=-1) < len(encoder.vocabulary) else None
+    return cast(Rows, rows)  # the digest says that this encoder made them
 
 
-def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> bool:
+class _Head(NamedTuple):
+    """Head of a block file.
+
+    Attributes
+    ----------
+    magic, checksum, encoder, documents : bytes
+    counts : tuple of int
+        Documents and weights; or documents, windows and dimensions.
+    """
+
+    magic: bytes
+    checksum: bytes
+    encoder: bytes
+    documents: bytes
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, data: bytes) -> _Head | None:
+        """Parse the head; None if there is none."""
+        if len(data) < _LONGEST_HEAD or data[:8] not in _SECTIONS:
+            return None
+        magic, checksum, encoder, documents = _DIGESTS.unpack_from(data)
+        counts = struct.unpack_from(f"<{3 if magic == _VECTORS else 2}Q", data, _DIGESTS.size)
+        return cls(magic, checksum, encoder, documents, counts)
+
+    @property
+    def start(self) -> int:
+        """Position of the first section."""
+        return _DIGESTS.size + 8 * len(self.counts)
+
+    @property
+    def sections(self) -> list[tuple[str, int]]:
+        """Type and length of each section."""
+        n, m, *dimensions = self.counts
+        return list(zip(_SECTIONS[self.magic], (n + 1, m * (dimensions or [1])[0], m), strict=True))
+
+    @property
+    def size(self) -> int:
+        """Size of the file."""
+        return self.start + sum(np.dtype(dtype).itemsize * count for dtype, count in self.sections)
+
+
+def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder[EncodedRows]) -> bool:
     """Return whether `read_block` returns rows."""
     try:
         return read_block(folder, key, encoder) is not None
@@ -164,7 +227,7 @@ def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder) -> bool:
         return False
 
 
-def count_blocks(folder: Path, encoder: RowEncoder) -> int:
+def count_blocks(folder: Path, encoder: RowEncoder[EncodedRows]) -> int:
     """Count the blocks of an encoder in a folder by their headers and file sizes.
 
     Rows and documents are not checked, so `read_block` may still reject some.
@@ -177,21 +240,13 @@ def _belongs(path: Path, digest: bytes) -> bool:
     try:
         size = regular_size(path, MAX_BLOCK)
         with path.open("rb") as file:
-            head = file.read(_START)
+            head = _Head.of(file.read(_LONGEST_HEAD))
     except (OSError, Misfit):
         return False
-    if len(head) < _START or not head.startswith(_MAGIC):
-        return False
-    _, encoder_digest, _, n, m = _HEAD.unpack_from(head, len(_MAGIC))
-    return (encoder_digest, size) == (digest, _file_size(n, m))
+    return head is not None and (head.encoder, head.size) == (digest, size)
 
 
-def _file_size(n: int, m: int) -> int:
-    """Return the size of a file of n documents and m weights."""
-    return _START + 8 * (n + 1) + 8 * m
-
-
-def _encoder_digest(encoder: RowEncoder) -> bytes:
+def _encoder_digest(encoder: RowEncoder[EncodedRows]) -> bytes:
     """Return the SHA-256 of the fingerprint of the encoder and the id of its vocabulary."""
     text = f"{encoder.fingerprint}\n{encoder.vocabulary.id}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,10 +1,10 @@
-"""Protocols of encoders, which turn texts into rows of term weights."""
+"""Protocols of encoders, which turn texts into rows of term weights or into vectors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,13 @@ import numpy.typing as npt
 from termwise.errors import ParameterError
 from termwise.storage.file_record import text_fingerprint
 from termwise.text import Analyzer, Vocabulary
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
+
+EncodedRows = TermWeights | DocumentVectors
+"""Result of an encoder: term weights, or vectors for the windows of each document."""
+
+Rows_co = TypeVar("Rows_co", bound=EncodedRows, covariant=True)
 
 Advance = Callable[[float], None]
 """Progress callback, called with the fraction of the work done, from 0 to 1, never decreasing."""
@@ -34,7 +40,7 @@ def part_of(advance: Advance, first: int, last: int, total: int) -> Advance:
 
 
 @runtime_checkable
-class RowEncoder(Protocol):
+class RowEncoder(Protocol[Rows_co]):
     """Encoder whose rows `encoded_blocks` caches in a work folder."""
 
     @property
@@ -43,7 +49,7 @@ class RowEncoder(Protocol):
 
     @property
     def block(self) -> int:
-        """Number of documents that `encoded_blocks` encodes together; their rows must fit in memory."""
+        """Largest number of documents that `encoded_blocks` encodes together; their rows must fit in memory."""
 
     @property
     def fingerprint(self) -> str:
@@ -53,12 +59,12 @@ class RowEncoder(Protocol):
     def description(self) -> dict[str, Any]:
         """JSON-like facts about the encoder and its settings, for manifests and errors."""
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
-        """Return one row for each text, in order; an empty row for a text without a term."""
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> Rows_co:
+        """Return one row for each text, in order; an empty row, or no vector, for a text without a term."""
 
 
 @runtime_checkable
-class DocumentEncoder(RowEncoder, Protocol):
+class DocumentEncoder(RowEncoder[EncodedRows], Protocol):
     """Encoder of documents for an index: a network, or rows that were computed before."""
 
     @property
@@ -90,6 +96,10 @@ class DocumentEncoder(RowEncoder, Protocol):
     @property
     def only_text_terms(self) -> bool:
         """Whether every weighted term occurs in the text of its document."""
+
+    @property
+    def term_vectors(self) -> TermVectors | None:
+        """Query table of an encoder of `DocumentVectors`; None for an encoder of `TermWeights`."""
 
 
 def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,10 @@ from termwise.encode.onnx_session import OnnxSession
 from termwise.models import NetworkModel
 from termwise.text import Analyzer, Vocabulary
 from termwise.validation import check_texts
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
+
+Rows = TypeVar("Rows", TermWeights, DocumentVectors)
 
 
 class NetworkEncoder(ABC):
@@ -29,7 +32,7 @@ class NetworkEncoder(ABC):
     ----------
     session : OnnxSession
         The network.
-    kind : {"tilde", "tildev2", "splade-doc"}
+    kind : {"tilde", "tildev2", "splade-doc", "lookup"}
         Required kind.
 
     Raises
@@ -84,7 +87,7 @@ class NetworkEncoder(ABC):
         self._session.load()
 
 
-class NetworkDocumentEncoder(NetworkEncoder):
+class NetworkDocumentEncoder(NetworkEncoder, Generic[Rows]):
     """Base class of document encoders; a subclass computes the rows of one block of texts.
 
     The properties below hold for sparse weights above 0; a subclass overrides those that differ.
@@ -142,15 +145,20 @@ class NetworkDocumentEncoder(NetworkEncoder):
         return False
 
     @property
+    def term_vectors(self) -> TermVectors | None:
+        """Query table of an encoder of vectors; None for term weights."""
+        return None
+
+    @property
     def block(self) -> int:
-        """Number of documents that are encoded together."""
+        """Largest number of documents that are encoded together."""
         return DOCUMENTS
 
     @abstractmethod
-    def _rows(self, texts: Sequence[str], advance: Advance) -> TermWeights:
+    def _rows(self, texts: Sequence[str], advance: Advance) -> Rows:
         """Return one row for each text of a block."""
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> Rows:
         """Return one row for each text.
 
         Parameters
@@ -162,7 +170,7 @@ class NetworkDocumentEncoder(NetworkEncoder):
 
         Returns
         -------
-        TermWeights
+        TermWeights or DocumentVectors
             The row of a text without word pieces is empty.
 
         Raises
@@ -171,8 +179,8 @@ class NetworkDocumentEncoder(NetworkEncoder):
             If the output of a network is not finite.
         """
         check_texts(texts)
-        parts = [
+        parts: list[Rows] = [
             self._rows(texts[first:last], part_of(advance, first, last, len(texts)))
             for first, last in chunks(len(texts), self.block)
         ]
-        return TermWeights.concatenate(parts) if parts else TermWeights([0], [], [], self.vocabulary.id)
+        return type(parts[0]).concatenate(parts) if parts else self._rows([], advance)

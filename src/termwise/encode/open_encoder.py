@@ -11,16 +11,19 @@ from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
 from termwise.encode.encoder_manifest import NAME as MANIFEST
 from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.precomputed_rows import MissingRows, PrecomputedEncoder, PrecomputedRows
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder, TildeQueryEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
-from termwise.models import NetworkModel, SpladeDoc, Tilde, TildeV2
+from termwise.models import Lookup, NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
 
-_NetworkEncoder = TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder
+_NetworkEncoder = (
+    TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder | LookupDocumentEncoder
+)
 
 
 def open_document_encoder(
@@ -36,7 +39,7 @@ def open_document_encoder(
     Parameters
     ----------
     model : NetworkModel
-        `Tilde`, `TildeV2` or `SpladeDoc`.
+        `Tilde`, `TildeV2`, `SpladeDoc` or `Lookup`.
     threads : int, optional
         Threads within a layer, from 1 to 1024.
     precision : {"float32", "int8"}, optional
@@ -85,11 +88,13 @@ def _unloaded_encoder(
         return TildeV2DocumentEncoder(model, network, session(folder, precision=same_precision))
     if isinstance(model, SpladeDoc):
         return SpladeDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
+    if isinstance(model, Lookup):
+        return LookupDocumentEncoder(model, session(EncoderFolder.open(model.encoder), precision=precision))
     raise ParameterError(
         "this model has no document encoder",
         facts=[
             ("model", getattr(model, "name", type(model).__name__)),
-            ("expected", "Tilde, TildeV2 or SpladeDoc"),
+            ("expected", "Tilde, TildeV2, SpladeDoc or Lookup"),
         ],
     )
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from termwise.encode.document_encoder import EncodedRows
 from termwise.kernels.pooling import keep_largest, max_rows
+from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 PruningKeys = Callable[[npt.NDArray[np.int32], npt.NDArray[np.float32]], npt.NDArray[np.float32]]
@@ -47,6 +49,21 @@ def take_rows(
     boundaries = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     entries = np.arange(boundaries[-1], dtype=np.int64) + np.repeat(starts - boundaries[:-1], lengths)
     return boundaries, entries
+
+
+def select_rows(rows: EncodedRows, order: npt.NDArray[np.integer]) -> EncodedRows:
+    """Return the rows of documents in the order of these positions.
+
+    Examples
+    --------
+    >>> rows = TermWeights.from_rows([{0: 1.0}, {}, {1: 2.0}], "toy")
+    >>> select_rows(rows, np.array([2, 0])) == TermWeights.from_rows([{1: 2.0}, {0: 1.0}], "toy")
+    True
+    """
+    indptr, entries = take_rows(rows.indptr, order)
+    if isinstance(rows, DocumentVectors):
+        return DocumentVectors(indptr, rows.rows[entries], rows.scales[entries])
+    return TermWeights(indptr, rows.terms[entries], rows.weights[entries], rows.vocabulary)
 
 
 class RowPool:

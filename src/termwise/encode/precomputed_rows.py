@@ -1,6 +1,6 @@
-"""Precomputed rows of term weights, keyed by their texts, for collections whose weights ship with the package.
+"""Precomputed rows, keyed by their texts, for collections whose weights or vectors ship with the package.
 
-The file is a numpy archive (``.npz``) without pickled objects:
+The file is a numpy archive (``.npz``) without pickled objects. All files have
 
 ==========  ================  ============================================================================
 array       type              content
@@ -8,13 +8,25 @@ array       type              content
 ``about``   uint8             JSON: format, version, encoder, precision, vocabulary
 ``keys``    uint64 (n)        first 8 bytes, big-endian, of the SHA-256 of each text in UTF-8; increasing
 ``indptr``  int64 (n + 1)     row boundaries
+==========  ================  ============================================================================
+
+those with term weights
+
+==========  ================  ============================================================================
 ``terms``   uint16 or uint32  terms, increasing within a row
 ``impacts`` uint8             weights in units of ``scale``, 1 to 255
 ``scale``   float64 ()        the largest weight divided by 255
 ==========  ================  ============================================================================
 
-A weight is restored to within half a unit; a smaller weight becomes one unit. The probability that two of n texts have
-the same key is about n**2 / 2**65: one in 37 million for a million texts.
+and those with the vectors of the windows of each text
+
+==========  ================  ============================================================================
+``rows``    int8 (m, d)       see `termwise.vectors.DocumentVectors`
+``scales``  float32 (m)
+==========  ================  ============================================================================
+
+A weight is restored to within half a unit; a smaller weight becomes one unit. Vectors are restored exactly. The
+probability that two of n texts have the same key is about n**2 / 2**65: one in 37 million for a million texts.
 """
 
 from __future__ import annotations
@@ -25,7 +37,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -37,12 +49,13 @@ from termwise.display.safe_text import settings_text, short_digest
 from termwise.encode.document_encoder import (
     Advance,
     DocumentEncoder,
+    EncodedRows,
     check_encoder,
     no_advance,
     settings_fingerprint,
 )
 from termwise.encode.encoder_manifest import NETWORK_PRECISIONS, NetworkPrecision
-from termwise.encode.pooled_rows import take_rows
+from termwise.encode.pooled_rows import select_rows, take_rows
 from termwise.errors import (
     CorruptModelError,
     InferenceRequiredError,
@@ -56,6 +69,7 @@ from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
 from termwise.validation import check_path, check_texts
+from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 FORMAT = "termwise-rows"
@@ -80,8 +94,68 @@ def row_key(text: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
+class ImpactRows:
+    """Term weights in 8 bits.
+
+    Attributes
+    ----------
+    indptr : ndarray of shape (n + 1,), int64
+        Row boundaries.
+    terms : ndarray of shape (nnz,), uint16 or uint32
+        Strictly increasing in a row.
+    impacts : ndarray of shape (nnz,), uint8
+        1 to 255.
+    scale : float
+        Weight of one impact unit.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.unsignedinteger[Any]]
+    impacts: npt.NDArray[np.uint8]
+    scale: float
+
+    @classmethod
+    def of(cls, rows: TermWeights, *, terms: int) -> ImpactRows:
+        """Quantise rows over a vocabulary of this many terms.
+
+        Raises
+        ------
+        WeightError
+            If a weight is not above 0, as in the exact form of TILDE.
+        """
+        if rows.nnz and rows.weights.min() <= 0:
+            raise WeightError(
+                "precomputed rows hold only weights above 0",
+                facts=[("smallest", float(rows.weights.min()))],
+                fixes=["set `form='compact'`"],
+            )
+        scale = float(rows.weights.max(initial=0)) / 255 or 1.0
+        impacts = np.clip(np.rint(rows.weights.astype(np.float64) / scale), 1, 255).astype(np.uint8)
+        return cls(
+            rows.indptr, rows.terms.astype(np.uint16 if terms <= 1 << 16 else np.uint32), impacts, scale
+        )
+
+    def weights(self, positions: npt.NDArray[np.integer], vocabulary: str) -> TermWeights:
+        """Return the rows at these positions."""
+        indptr, entries = take_rows(self.indptr, positions)
+        weights = self.impacts[entries].astype(np.float64) * self.scale
+        return TermWeights(
+            indptr, self.terms[entries].astype(np.int64), weights.astype(np.float32), vocabulary
+        )
+
+    def check(self) -> None:
+        """Raise `ValueError` or `WeightError` for arrays that do not have this form."""
+        types = [array.dtype.str for array in (self.indptr, self.impacts, self.terms)]
+        if types[:2] != ["<i8", "|u1"] or types[2] not in ("<u2", "<u4"):
+            raise ValueError("the arrays have wrong types")
+        if (self.impacts == 0).any() or not 0 < self.scale < np.inf:
+            raise ValueError("an impact or the scale is invalid")
+        TermWeights(self.indptr, self.terms.astype(np.int64), self.impacts, "")
+
+
+@dataclass(frozen=True, eq=False)
 class PrecomputedRows:
-    """Quantised rows keyed by their texts, created by `of` or `open`.
+    """Rows keyed by their texts, created by `of` or `open`.
 
     Attributes
     ----------
@@ -93,24 +167,15 @@ class PrecomputedRows:
         `Vocabulary.id` of the terms.
     keys : ndarray of shape (n,), uint64
         Strictly increasing.
-    indptr : ndarray of shape (n + 1,), int64
-        Row boundaries.
-    terms : ndarray of shape (nnz,), uint16 or uint32
-        Strictly increasing in a row.
-    impacts : ndarray of shape (nnz,), uint8
-        1 to 255.
-    scale : float
-        Weight of one impact unit.
+    content : ImpactRows or DocumentVectors
+        One row, or the vectors, for each key.
     """
 
     encoder: str
     precision: NetworkPrecision
     vocabulary: str
     keys: npt.NDArray[np.uint64]
-    indptr: npt.NDArray[np.int64]
-    terms: npt.NDArray[np.unsignedinteger[Any]]
-    impacts: npt.NDArray[np.uint8]
-    scale: float
+    content: ImpactRows | DocumentVectors
 
     @classmethod
     def of(
@@ -123,7 +188,7 @@ class PrecomputedRows:
         texts : sequence of str
             Duplicates are encoded once.
         encoder : DocumentEncoder
-            Encoder; its weights must be above 0.
+            Encoder of vectors, or of weights above 0.
         advance : callable, optional
             Called with the fraction of the work done.
 
@@ -137,23 +202,12 @@ class PrecomputedRows:
         unique = {row_key(text): text for text in texts}
         keys = sorted(unique)
         rows = encoder.encode_documents([unique[key] for key in keys], advance=advance)
-        if rows.nnz and rows.weights.min() <= 0:
-            raise WeightError(
-                "precomputed rows hold only weights above 0",
-                facts=[("smallest", float(rows.weights.min()))],
-                fixes=["set `form='compact'`"],
-            )
-        scale = float(rows.weights.max(initial=0)) / 255 or 1.0
-        impacts = np.clip(np.rint(rows.weights.astype(np.float64) / scale), 1, 255).astype(np.uint8)
         return cls(
             encoder.fingerprint,
             _precision(encoder),
-            rows.vocabulary,
+            encoder.vocabulary.id,
             np.array(keys, dtype=np.uint64),
-            rows.indptr,
-            rows.terms.astype(np.uint16 if len(encoder.vocabulary) <= 1 << 16 else np.uint32),
-            impacts,
-            scale,
+            rows if isinstance(rows, DocumentVectors) else ImpactRows.of(rows, terms=len(encoder.vocabulary)),
         )
 
     def write(self, path: str | Path) -> None:
@@ -172,14 +226,12 @@ class PrecomputedRows:
             "vocabulary": self.vocabulary,
         }
         data = io.BytesIO()
+        arrays: dict[str, Any] = {name: getattr(self.content, name) for name in _arrays(type(self.content))}
         np.savez_compressed(
             data,
             about=np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8),
             keys=self.keys,
-            indptr=self.indptr,
-            terms=self.terms,
-            impacts=self.impacts,
-            scale=np.float64(self.scale),
+            **arrays,
         )
         write_bytes_whole(Path(path), data.getvalue())
 
@@ -209,13 +261,8 @@ class PrecomputedRows:
                 arrays = {name: archive[name] for name in archive.files}
             about = json.loads(arrays.pop("about").tobytes())
             _check_version(about, path)
-            rows = cls(
-                about["encoder"],
-                about["precision"],
-                about["vocabulary"],
-                scale=float(arrays.pop("scale")),
-                **arrays,
-            )
+            keys = arrays.pop("keys")
+            rows = cls(about["encoder"], about["precision"], about["vocabulary"], keys, _content(arrays))
             rows._check()
         except (
             *(OSError, ValueError, TypeError, KeyError, EOFError, AttributeError, RecursionError),
@@ -225,18 +272,14 @@ class PrecomputedRows:
         return rows
 
     def _check(self) -> None:
-        types = [array.dtype.str for array in (self.keys, self.indptr, self.impacts, self.terms)]
-        if types[:3] != ["<u8", "<i8", "|u1"] or types[3] not in ("<u2", "<u4"):
-            raise ValueError("the arrays have wrong types")
-        if self.keys.ndim != 1 or (self.keys[1:] <= self.keys[:-1]).any():
+        if self.keys.dtype.str != "<u8" or self.keys.ndim != 1 or (self.keys[1:] <= self.keys[:-1]).any():
             raise ValueError("the keys do not increase")
-        if self.indptr.shape != (len(self.keys) + 1,) or (self.impacts == 0).any():
+        if self.content.indptr.shape != (len(self.keys) + 1,):
             raise ValueError("the rows do not fit the keys")
-        if not 0 < self.scale < np.inf or self.precision not in NETWORK_PRECISIONS:
-            raise ValueError("the scale or the precision is invalid")
+        if self.precision not in NETWORK_PRECISIONS:
+            raise ValueError("the precision is invalid")
         if not isinstance(self.encoder, str) or not isinstance(self.vocabulary, str):
             raise ValueError("the encoder or the vocabulary is not a string")
-        TermWeights(self.indptr, self.terms.astype(np.int64), self.impacts, self.vocabulary)
 
     def positions(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the position of the row of each text, -1 for a text without a row."""
@@ -246,13 +289,11 @@ class PrecomputedRows:
         nearest = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[nearest] == keys, nearest, -1).astype(np.int64)
 
-    def rows(self, positions: npt.NDArray[np.integer]) -> TermWeights:
+    def rows(self, positions: npt.NDArray[np.integer]) -> EncodedRows:
         """Return the rows at these positions."""
-        indptr, entries = take_rows(self.indptr, positions)
-        weights = self.impacts[entries].astype(np.float64) * self.scale
-        return TermWeights(
-            indptr, self.terms[entries].astype(np.int64), weights.astype(np.float32), self.vocabulary
-        )
+        if isinstance(self.content, DocumentVectors):
+            return select_rows(self.content, positions)
+        return self.content.weights(positions, self.vocabulary)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -261,7 +302,7 @@ class PrecomputedRows:
 class PrecomputedEncoder:
     """`DocumentEncoder` that takes rows from a file, and encodes the other texts or refuses them.
 
-    `gives_log_likelihoods` is false, because precomputed weights are above 0. The weights do not include an idf. All
+    `gives_log_likelihoods` is false, because precomputed weights are above 0. Weights do not include an idf. All
     other properties are those of `encoder`.
 
     Parameters
@@ -294,10 +335,11 @@ class PrecomputedEncoder:
                 ],
                 fixes=["encode all texts, without precomputed rows", "compute the rows again"],
             )
-        if precomputed.terms.max(initial=0) >= len(encoder.vocabulary):
+        content = precomputed.content
+        if isinstance(content, ImpactRows) and content.terms.max(initial=0) >= len(encoder.vocabulary):
             raise VocabularyMismatchError(
                 "the precomputed rows hold a term that is not in the vocabulary of the encoder",
-                facts=[("term", int(precomputed.terms.max())), ("terms", len(encoder.vocabulary))],
+                facts=[("term", int(content.terms.max())), ("terms", len(encoder.vocabulary))],
                 fixes=["compute the rows again"],
             )
         self._precomputed = precomputed
@@ -310,6 +352,7 @@ class PrecomputedEncoder:
         self.gives_log_likelihoods = False
         self.idf_power = encoder.idf_power
         self.only_text_terms = encoder.only_text_terms
+        self.term_vectors = encoder.term_vectors
         self.block = encoder.block
 
     @cached_property
@@ -320,15 +363,17 @@ class PrecomputedEncoder:
 
     @property
     def description(self) -> dict[str, Any]:
-        """Description of the encoder, with the number and scale of the rows."""
-        rows = {"rows": len(self._precomputed), "scale": self._precomputed.scale}
+        """Description of the encoder, with the number of the rows and the scale of their weights."""
+        rows: dict[str, Any] = {"rows": len(self._precomputed)}
+        if isinstance(self._precomputed.content, ImpactRows):
+            rows["scale"] = self._precomputed.content.scale
         return {**self._encoder.description, "remembered": rows}
 
     def missing(self, texts: Sequence[str]) -> list[int]:
         """Return the positions of the texts without a row."""
         return np.flatnonzero(self._precomputed.positions(texts) < 0).tolist()
 
-    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> TermWeights:
+    def encode_documents(self, texts: Sequence[str], *, advance: Advance = no_advance) -> EncodedRows:
         """Return one row for each text, from the file or from the network.
 
         Raises
@@ -356,10 +401,32 @@ class PrecomputedEncoder:
                 fixes=["set `missing='encode'` to run the network over them", "omit these texts"],
             )
         encoded = self._encoder.encode_documents([texts[position] for position in unknown], advance=advance)
-        rows = TermWeights.concatenate([known, encoded])
         order = np.where(is_known, np.cumsum(is_known) - 1, len(known) + np.cumsum(~is_known) - 1)
-        indptr, entries = take_rows(rows.indptr, order)
-        return TermWeights(indptr, rows.terms[entries], rows.weights[entries], rows.vocabulary)
+        return select_rows(_concatenated(known, encoded), order)
+
+
+def _concatenated(known: EncodedRows, encoded: EncodedRows) -> EncodedRows:
+    if isinstance(known, DocumentVectors):
+        assert isinstance(encoded, DocumentVectors)  # the encoder is that of the known rows
+        return DocumentVectors.concatenate([known, encoded])
+    assert isinstance(encoded, TermWeights)
+    return TermWeights.concatenate([known, encoded])
+
+
+def _arrays(content: type[ImpactRows | DocumentVectors]) -> set[str]:
+    """Return the names of the arrays of a content in a file."""
+    return {field.name for field in fields(content)}
+
+
+def _content(arrays: dict[str, npt.NDArray[Any]]) -> ImpactRows | DocumentVectors:
+    """Return the content of a file, or raise `ValueError`, `TypeError` or `WeightError`."""
+    if set(arrays) == _arrays(DocumentVectors):
+        if [arrays[name].dtype.str for name in ("indptr", "rows", "scales")] != ["<i8", "|i1", "<f4"]:
+            raise ValueError("the arrays have wrong types")
+        return DocumentVectors(**arrays)
+    content = ImpactRows(scale=float(arrays.pop("scale")), **arrays)
+    content.check()
+    return content
 
 
 def _precision(encoder: DocumentEncoder) -> NetworkPrecision:

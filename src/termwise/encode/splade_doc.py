@@ -17,7 +17,7 @@ from termwise.weights import TermWeights
 
 
 @final
-class SpladeDocumentEncoder(NetworkDocumentEncoder):
+class SpladeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
     """SPLADE-doc: weights above 0 of terms of the cleaned vocabulary, or only the `keep` largest.
 
     Parameters

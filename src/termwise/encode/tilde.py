@@ -26,7 +26,7 @@ DENSE_DOCUMENTS = 64
 
 
 @final
-class TildeDocumentEncoder(NetworkDocumentEncoder):
+class TildeDocumentEncoder(NetworkDocumentEncoder[TermWeights]):
     """TILDE document encoder for the form of the model.
 
     ``compact``: at most `keep` weights above 0. ``exact``: ln P(t|d), at most 0, of every term of the cleaned

@@ -108,7 +108,7 @@ def _floors(folder: EncoderFolder) -> npt.NDArray[np.float32]:
 
 
 @final
-class TildeV2DocumentEncoder(NetworkDocumentEncoder):
+class TildeV2DocumentEncoder(NetworkDocumentEncoder[TermWeights]):
     """TILDEv2: the largest weight of each piece of the text and of its expansion.
 
     Parameters

@@ -62,6 +62,15 @@ class VectorSpill:
             self._windows = [np.concatenate(self._windows)]
         return self._windows[0]
 
+    def read(self, first: int, last: int) -> DocumentVectors:
+        """Return the vectors of the documents ``first:last``."""
+        windows = self.windows()
+        before = int(windows[:first].sum())
+        starts = np.concatenate([[0], np.cumsum(windows[first:last])])
+        count = int(starts[-1])
+        rows = self._rows.read(before * self.dimensions, count * self.dimensions)
+        return DocumentVectors(starts, rows.reshape(count, self.dimensions), self._scales.read(before, count))
+
     def write(self, path: Path, first: int, last: int) -> IndexFile:
         """Write the container with the vectors of the documents ``first:last``."""
         windows = self.windows()

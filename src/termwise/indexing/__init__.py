@@ -6,6 +6,7 @@
 `model_choice`          choose the model by name, folder or object, and open its encoder
 `count_rows`            rows computed from term counts
 `network_rows`          rows computed by a network
+`lookup_rows`           term weights compiled from vectors
 `vector_rows`           rows read from a file
 `context`               arguments and objects shared by all row sources
 `work_folder`           place and removal of the folder of encoded documents

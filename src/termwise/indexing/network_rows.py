@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
-from termwise.encode.document_encoder import network_record
+from termwise.encode.document_encoder import EncodedRows, network_record
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
 from termwise.indexing.context import BuildContext
-from termwise.models import NetworkModel
+from termwise.indexing.lookup_rows import CompiledTerms
+from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress
 from termwise.records import Document
+from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
 CHUNK = 1 << 20
@@ -65,19 +67,12 @@ def build_network(
     writer, progress = context.writer, context.progress
     unread, length = documents
     with work as folder:
-        two_pass = _two_pass_rows(writer.folder, encoder)
-        with nullcontext() if two_pass is None else closing(two_pass):
+        with closing(_row_sink(writer, encoder, model)) as sink:
             for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
                 texts = [document.text for document in block] if context.store_text else None
                 writer.add_documents([document.doc_id for document in block], texts)
-                if two_pass is None:
-                    writer.add_weights(rows)
-                else:
-                    two_pass.add(rows)
-            floors = encoder.floors
-            if two_pass is not None:
-                floors = two_pass.floors
-                two_pass.write(writer, progress)
+                sink.add(rows)
+            sink.write(writer, progress)
         query_weights = encoder.query_weights
         spec = encoder.analyzer.spec
         return writer.commit(
@@ -90,7 +85,8 @@ def build_network(
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
             ),
-            floors=floors,
+            floors=sink.floors,
+            term_vectors=sink.term_vectors,
             query_weights=query_weights,
             attachments=spec.files,
         )
@@ -112,8 +108,51 @@ def _check_vocabulary(encoder: DocumentEncoder) -> None:
     )
 
 
+class _RowSink(Protocol):
+    """Takes the rows of all documents in order, and writes them into the index."""
+
+    @property
+    def floors(self) -> npt.NDArray[np.float64] | None:
+        """Contribution of an absent term, shape (V,); None if it is 0 for all terms."""
+
+    @property
+    def term_vectors(self) -> TermVectors | None:
+        """Query table of the index, if any."""
+
+    def add(self, rows: EncodedRows) -> None:
+        """Take the rows of the next documents."""
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:
+        """Write the rows that are not written yet, after all were added."""
+
+    def close(self) -> None:
+        """Remove temporary files."""
+
+
+class _Unchanged:
+    """Rows that are written as they come."""
+
+    def __init__(self, writer: IndexWriter, encoder: DocumentEncoder) -> None:
+        self._writer = writer
+        self.floors = encoder.floors
+        self.term_vectors = encoder.term_vectors
+
+    def add(self, rows: EncodedRows) -> None:
+        """Write rows."""
+        if isinstance(rows, DocumentVectors):
+            self._writer.add_vectors(rows)
+        else:
+            self._writer.add_weights(rows)
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 class _TwoPassRows(ABC):
-    """Rows that stay on disk until statistics of all rows are known, and are then transformed and written.
+    """Term weights that stay on disk until statistics of all rows are known, and are then transformed and written.
 
     Parameters
     ----------
@@ -129,12 +168,16 @@ class _TwoPassRows(ABC):
     operation: ClassVar[np.ufunc]
     """Combines each weight with the operand of its term."""
 
+    term_vectors = None
+
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._spill = RowSpill(folder, "two_pass")
         self._vocabulary = encoder.vocabulary.id
 
-    def add(self, rows: TermWeights) -> None:
+    def add(self, rows: EncodedRows) -> None:
         """Store rows on disk and update the statistics."""
+        if not isinstance(rows, TermWeights):
+            raise WeightError("an idf or floors need term weights", facts=[("given", type(rows).__name__)])
         self._update(rows)
         self._spill.add(rows.indptr, rows.terms, rows.weights)
 
@@ -230,8 +273,12 @@ class _IdfWeights(_TwoPassRows):
         return idf_factors(self._frequencies, self._spill.rows, self._power)
 
 
-def _two_pass_rows(folder: Path, encoder: DocumentEncoder) -> _TwoPassRows | None:
-    """Return a store for rows that need a second pass, or None if the encoder's rows need none."""
+def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> _RowSink:
+    """Return the sink for the rows of an encoder."""
     if encoder.gives_log_likelihoods:
-        return _Likelihoods(folder, encoder)
-    return _IdfWeights(folder, encoder) if encoder.idf_power else None
+        return _Likelihoods(writer.folder, encoder)
+    if encoder.idf_power:
+        return _IdfWeights(writer.folder, encoder)
+    if isinstance(model, Lookup) and model.keep is not None and encoder.term_vectors is not None:
+        return CompiledTerms(writer.folder, encoder.term_vectors, keep=model.keep)
+    return _Unchanged(writer, encoder)

@@ -8,6 +8,7 @@ from termwise.models.bm25 import BM25
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
+from termwise.models.lookup import Lookup
 from termwise.models.maximum_likelihood import MaximumLikelihood
 from termwise.models.model1 import Model1
 from termwise.models.registry import make_model, model_from_parameters, model_names
@@ -25,6 +26,7 @@ __all__ = [
     "CountQueryEncoder",
     "CsrVectors",
     "JsonVectors",
+    "Lookup",
     "MaximumLikelihood",
     "Model",
     "Model1",

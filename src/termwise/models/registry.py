@@ -11,6 +11,7 @@ from termwise.models.bm25 import BM25
 from termwise.models.checks import parameter_types
 from termwise.models.dirichlet import QueryLikelihoodDirichlet
 from termwise.models.jelinek_mercer import QueryLikelihoodJM
+from termwise.models.lookup import Lookup
 from termwise.models.maximum_likelihood import MaximumLikelihood
 from termwise.models.model1 import Model1
 from termwise.models.splade_doc import SpladeDoc
@@ -25,6 +26,7 @@ _MODELS: dict[str, type[Model]] = {
         BM25,
         QueryLikelihoodDirichlet,
         QueryLikelihoodJM,
+        Lookup,
         MaximumLikelihood,
         Model1,
         SpladeDoc,
@@ -41,7 +43,7 @@ def model_names() -> tuple[str, ...]:
     Examples
     --------
     >>> model_names()
-    ('bm25', 'dirichlet', 'jm', 'ml', 'model1', 'splade-doc', 'tilde', 'tildev2', 'vectors')
+    ('bm25', 'dirichlet', 'jm', 'lookup', 'ml', 'model1', 'splade-doc', 'tilde', 'tildev2', 'vectors')
     """
     return tuple(sorted(_MODELS))
 

@@ -4,6 +4,7 @@ from termwise.scorers.count_weigher import CountWeigher
 from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
 from termwise.scorers.function import FunctionScorer
 from termwise.scorers.http import HttpScorer
+from termwise.scorers.lookup_scorer import LookupScorer
 from termwise.scorers.mixture import MixedScorer, Scale
 from termwise.scorers.model_scorers import index_scorer, model_scorer
 from termwise.scorers.protocol import TextScorer
@@ -18,6 +19,7 @@ __all__ = [
     "EncoderWeigher",
     "FunctionScorer",
     "HttpScorer",
+    "LookupScorer",
     "MixedScorer",
     "RowFrequencies",
     "RowScorer",

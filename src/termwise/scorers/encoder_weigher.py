@@ -17,6 +17,7 @@ from termwise.models.idf_power import idf_factors
 from termwise.scorers.row_cache import Row, RowCache, stack_rows
 from termwise.scorers.row_scorer import WeightedRows
 from termwise.storage.file_record import json_fingerprint
+from termwise.weights import TermWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,14 @@ class EncoderWeigher:
         )
 
     def _encode(self, texts: Sequence[str]) -> Iterator[Row]:
-        for terms, weights in self._encoder.encode_documents(texts):
+        rows = self._encoder.encode_documents(texts)
+        if not isinstance(rows, TermWeights):
+            raise ParameterError(
+                "this encoder computes vectors, not term weights",
+                facts=[("encoder", self.name)],
+                fixes=["`LookupScorer(model, encoder)`"],
+            )
+        for terms, weights in rows:
             if self._idf_factors is None:
                 yield terms.copy(), weights.copy()
             else:

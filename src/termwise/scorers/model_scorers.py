@@ -14,10 +14,11 @@ from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError, UsageError
 from termwise.index import Index
 from termwise.indexing.model_choice import chosen_model
-from termwise.models import CountModel, Model, Model1, NetworkModel, model_from_parameters
+from termwise.models import CountModel, Lookup, Model, Model1, NetworkModel, model_from_parameters
 from termwise.records import Document
 from termwise.scorers.count_weigher import CountWeigher
 from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
+from termwise.scorers.lookup_scorer import LookupScorer
 from termwise.scorers.row_scorer import RowScorer
 from termwise.scorers.token_statistics import Background
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
@@ -36,7 +37,7 @@ def model_scorer(
     name: str | None = None,
     threads: int = 1,
     precision: NetworkPrecision | None = None,
-) -> RowScorer:
+) -> RowScorer | LookupScorer:
     """Return a model as a scorer of any text.
 
     Parameters
@@ -74,6 +75,8 @@ def model_scorer(
                 fixes=["omit the analyzer"],
             )
         encoder = open_document_encoder(chosen, threads=threads, precision=precision)
+        if isinstance(chosen, Lookup):
+            return LookupScorer(chosen, encoder, name=name)
         frequencies = None
         if encoder.idf_power:
             counts = background.tokens(encoder.analyzer).counts
@@ -94,10 +97,10 @@ def model_scorer(
 
 def index_scorer(
     index: Index, *, background: Background | None = None, name: str | None = None, threads: int = 1
-) -> RowScorer:
+) -> RowScorer | LookupScorer:
     """Return the model of an index as a scorer of any text, with the statistics of its collection.
 
-    Scores are those of the index before quantisation.
+    Scores are those of the index before quantisation; for the form ``terms`` of lookup those of its vectors.
 
     Parameters
     ----------
@@ -130,6 +133,8 @@ def index_scorer(
     if isinstance(model, NetworkModel):
         precision = (index.manifest.encoder.get("network") or {}).get("precision")
         encoder = open_document_encoder(model, threads=threads, precision=precision)
+        if isinstance(model, Lookup):
+            return LookupScorer(model, encoder, name=name)
         frequencies = RowFrequencies(np.asarray(index.document_frequencies), len(index))
         return RowScorer(EncoderWeigher(model, encoder, frequencies, name=name))
     if not isinstance(model, CountModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,10 @@ CAPACITY = 50_000
 Row = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """Terms, strictly increasing, and a number for each."""
 
+T = TypeVar("T")
 
-class RowCache:
+
+class RowCache(Generic[T]):
     """Least-recently-used cache of rows; safe for several threads.
 
     Parameters
@@ -39,15 +42,13 @@ class RowCache:
     (2, 2)
     """
 
-    def __init__(
-        self, compute: Callable[[Sequence[str]], Iterable[Row]], *, capacity: int = CAPACITY
-    ) -> None:
+    def __init__(self, compute: Callable[[Sequence[str]], Iterable[T]], *, capacity: int = CAPACITY) -> None:
         self._compute = compute
         self._capacity = capacity
-        self._rows: OrderedDict[str, Row] = OrderedDict()
+        self._rows: OrderedDict[str, T] = OrderedDict()
         self._lock = Lock()
 
-    def rows(self, texts: Sequence[str]) -> list[Row]:
+    def rows(self, texts: Sequence[str]) -> list[T]:
         """Return the row of each text."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._rows]

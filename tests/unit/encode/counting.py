@@ -25,6 +25,7 @@ class Counting:
     gives_log_likelihoods = False
     idf_power = 0.0
     only_text_terms = False
+    term_vectors = None
     block = 3
 
     def __init__(self, fingerprint: str = "sha256:a") -> None:

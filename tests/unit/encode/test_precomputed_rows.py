@@ -50,14 +50,14 @@ def file(model: Tilde, tmp_path: Path) -> Path:
 def test_quantisation_error_is_at_most_half_a_unit(model: Tilde, file: Path) -> None:
     rows = PrecomputedRows.open(file)
     assert len(rows) == 4
-    assert (rows.precision, rows.terms.dtype) == ("float32", np.uint16)
+    assert (rows.precision, rows.content.terms.dtype) == ("float32", np.uint16)
     true = open_document_encoder(model).encode_documents(TEXTS)
     known = rows.rows(rows.positions(TEXTS))
     assert known.indptr.tolist() == true.indptr.tolist()
     assert known.terms.tolist() == true.terms.tolist()
-    assert np.abs(known.weights - true.weights).max() <= rows.scale / 2 * 1.000001
+    assert np.abs(known.weights - true.weights).max() <= rows.content.scale / 2 * 1.000001
     assert known.weights.min() > 0
-    assert rows.scale == pytest.approx(true.weights.max() / 255)
+    assert rows.content.scale == pytest.approx(true.weights.max() / 255)
 
 
 def test_equal_rows_give_equal_bytes(model: Tilde, file: Path, tmp_path: Path) -> None:

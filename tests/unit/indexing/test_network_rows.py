@@ -70,6 +70,7 @@ class Encoder:
     gives_log_likelihoods = False
     idf_power = 0.0
     only_text_terms = False
+    term_vectors = None
     block = 2
 
     def __init__(self, analyzer, *, fingerprint="sha256:toy"):

@@ -1,0 +1,82 @@
+"""Lookup encoder of documents; `termwise.models.lookup` has the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode.batches import run_windows
+from termwise.encode.document_encoder import Advance
+from termwise.encode.network_encoder import NetworkDocumentEncoder
+from termwise.errors import ModelFormatError
+from termwise.vectors import DocumentVectors, TermVectors
+
+
+@final
+class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
+    """Lookup: one vector of length 1, in 8 bits, for each window of a text.
+
+    The vectors are those of both forms of the model, so that one work folder serves both.
+
+    Parameters
+    ----------
+    model : Lookup
+        Settings; its `encoder` is ignored.
+    session : OnnxSession
+        Network of kind ``lookup``.
+
+    Raises
+    ------
+    ModelFormatError, ParameterError
+        See `NetworkDocumentEncoder`.
+    """
+
+    @property
+    def term_vectors(self) -> TermVectors:
+        """Query table of the encoder."""
+        return self.folder.term_vectors
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"length": self._length, "overlap": self._overlap}
+
+    def _rows(self, texts: Sequence[str], advance: Advance) -> DocumentVectors:
+        documents: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        dimensions = self.folder.manifest.dimensions or 0
+        outputs: list[npt.NDArray[np.float32]] = [np.empty((0, dimensions), dtype=np.float32)]
+        for batch, vectors in run_windows(
+            self._session,
+            texts,
+            marker=self.folder.manifest.special.cls,
+            size=self._size,
+            overlap=self._overlap,
+            advance=advance,
+        ):
+            documents.append(batch)
+            outputs.append(self._normalised(vectors))
+        owners = np.concatenate(documents)
+        # Windows of one document are of one length, so batches keep their order.
+        order = np.argsort(owners, kind="stable")
+        indptr = np.searchsorted(owners[order], np.arange(len(texts) + 1))
+        return DocumentVectors.of(indptr, np.concatenate(outputs)[order])
+
+    def _normalised(self, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True, dtype=np.float32))
+        if not (np.isfinite(lengths) & (lengths > 0)).all():
+            raise ModelFormatError(
+                "the network gives a vector without a direction",
+                facts=[
+                    ("file", self.folder.folder / self._session.file),
+                    ("expected", "vectors of length 1"),
+                    (
+                        "seen",
+                        f"a vector of length {float(lengths[~(lengths > 0) | ~np.isfinite(lengths)][0]):g}",
+                    ),
+                ],
+                fixes=["export the encoder again: its weights may be damaged"],
+            )
+        unit: npt.NDArray[np.float32] = vectors / lengths
+        return unit

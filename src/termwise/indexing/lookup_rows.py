@@ -1,0 +1,136 @@
+"""Term weights compiled from vectors: the form ``terms`` of `termwise.models.Lookup`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.encode.document_encoder import EncodedRows
+from termwise.errors import WeightError
+from termwise.index import IndexWriter
+from termwise.index.document_vectors import VectorSpill
+from termwise.kernels.pooling import keep_largest
+from termwise.progress import Progress
+from termwise.vectors import LEVELS, DocumentVectors, TermVectors
+from termwise.weights import TermWeights
+
+WINDOWS = 256
+"""Windows whose products with all terms are in memory: 31 MB for 30,522 terms."""
+
+EXACT_IN_FLOAT32 = (1 << 24) // LEVELS**2
+"""Largest number of dimensions for which a dot product of two rows is exact in float32, in any order of its sum."""
+
+
+class CompiledTerms:
+    """Sparse rows of the weights above the mean of each term, which are written when all vectors are known.
+
+        w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
+
+    Memory holds the query table in float32 and the products of `WINDOWS` windows; the vectors stay on disk. Dot
+    products are sums of integers, so threads and libraries of linear algebra do not change a weight.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of temporary files.
+    table : TermVectors
+        Query table.
+    keep : int
+        Largest number of weights of a document.
+    """
+
+    floors = None
+    term_vectors = None
+
+    def __init__(self, folder: Path, table: TermVectors, *, keep: int) -> None:
+        self._spill = VectorSpill(folder, table.dimensions)
+        self._vocabulary = table.vocabulary
+        self._keep = keep
+        self._terms = np.flatnonzero(table.known).astype(np.int32)
+        kind = np.float32 if table.dimensions <= EXACT_IN_FLOAT32 else np.float64
+        self._columns = np.ascontiguousarray(table.rows[self._terms].T, dtype=kind)
+        self._units = np.ldexp(table.scale, table.shifts[self._terms].astype(np.int64))
+        self._sums = np.zeros(len(self._terms), dtype=np.float64)
+        self._filled = 0
+
+    def add(self, rows: EncodedRows) -> None:
+        """Store vectors on disk and add to the means.
+
+        Raises
+        ------
+        WeightError
+            If the rows are not vectors.
+        """
+        if not isinstance(rows, DocumentVectors):
+            raise WeightError(
+                "term weights are compiled from vectors", facts=[("given", type(rows).__name__)]
+            )
+        self._spill.add(rows)
+        for documents, largest in self._largest(rows):
+            self._sums += largest.sum(axis=0, dtype=np.float64)
+            self._filled += len(documents)
+
+    def write(self, writer: IndexWriter, progress: Progress) -> None:
+        """Write the rows of all documents to the index."""
+        means = (self._sums / max(self._filled, 1)).astype(np.float32)
+        for first in range(0, self._spill.documents, WINDOWS):
+            last = min(first + WINDOWS, self._spill.documents)
+            vectors = self._spill.read(first, last)
+            parts = [
+                (documents, self._excess(largest - means)) for documents, largest in self._largest(vectors)
+            ]
+            lengths = np.zeros(last - first, dtype=np.int64)
+            for documents, rows in parts:
+                lengths[documents] = np.diff(rows.indptr)
+            empty = TermWeights([0], [], [], self._vocabulary)
+            joined = TermWeights.concatenate([empty, *(rows for _, rows in parts)])
+            writer.add_weights(
+                TermWeights(
+                    np.concatenate([[0], np.cumsum(lengths)]), joined.terms, joined.weights, self._vocabulary
+                )
+            )
+            progress("compile term weights", last, self._spill.documents)
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self._spill.close()
+
+    def _excess(self, excess: npt.NDArray[np.float32]) -> TermWeights:
+        """Return the `keep` largest weights above 0 of each row."""
+        rows, columns = np.nonzero(excess > 0)
+        indptr = np.searchsorted(rows, np.arange(len(excess) + 1))
+        weights = (excess[rows, columns] * self._units[columns]).astype(np.float32)
+        kept = keep_largest(indptr, self._terms[columns], weights, weights, self._keep)
+        return TermWeights(*kept, self._vocabulary)
+
+    def _largest(
+        self, vectors: DocumentVectors
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]]:
+        """Yield documents with a window, in order, and their largest product for each term, in units of the term."""
+        filled = np.flatnonzero(np.diff(vectors.indptr))
+        ends = vectors.indptr[filled + 1]
+        first = 0
+        while first < len(filled):
+            start = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, start + WINDOWS, side="right")))
+            stop = int(ends[last - 1])
+            if last == first + 1:
+                largest = self._products(vectors, start, min(start + WINDOWS, stop)).max(
+                    axis=0, keepdims=True
+                )
+                for more in range(start + WINDOWS, stop, WINDOWS):
+                    block = self._products(vectors, more, min(more + WINDOWS, stop))
+                    np.maximum(largest, block.max(axis=0, keepdims=True), out=largest)
+            else:
+                starts = vectors.indptr[filled[first:last]] - start
+                largest = np.maximum.reduceat(self._products(vectors, start, stop), starts, axis=0)
+            yield filled[first:last], largest
+            first = last
+
+    def _products(self, vectors: DocumentVectors, first: int, last: int) -> npt.NDArray[np.float32]:
+        exact = vectors.rows[first:last].astype(self._columns.dtype) @ self._columns
+        products: npt.NDArray[np.float32] = exact.astype(np.float32) * vectors.scales[first:last, None]
+        return products

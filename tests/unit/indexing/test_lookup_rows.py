@@ -1,0 +1,153 @@
+"""Indexes of the model lookup: vectors, and the term weights compiled from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.encode import tiny
+
+from termwise import Document, build_index
+from termwise.encode import open_document_encoder
+from termwise.encode.block_file import block_files
+from termwise.encode.lookup import LookupDocumentEncoder
+from termwise.index.reader import Index
+from termwise.indexing import encode_collection, lookup_rows
+from termwise.indexing.lookup_rows import CompiledTerms
+from termwise.models import Lookup
+from termwise.progress import no_progress
+from termwise.text import Vocabulary
+from termwise.vectors import DocumentVectors, TermVectors
+from termwise.weights import TermWeights
+
+DOCUMENTS = [
+    Document("a", "merge sort list"),
+    Document("b", ""),
+    Document("c", "cat dog cat"),
+    Document("d", "list"),
+    Document("e", "merge cat " * 9),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny.lookup_folder(tmp_path / "lookup")
+
+
+def test_an_index_of_vectors(folder, tmp_path):
+    model = Lookup(encoder=str(folder))
+    build_index(DOCUMENTS, tmp_path / "index", model=model)
+    index = Index.open(tmp_path / "index")
+    encoder = open_document_encoder(model)
+    table, seen = encoder.term_vectors, index.term_vectors
+    np.testing.assert_array_equal(seen.rows, table.rows)
+    np.testing.assert_array_equal(seen.shifts, table.shifts)
+    assert (seen.scale, seen.vocabulary) == (table.scale, table.vocabulary)
+    expected = encoder.encode_documents([document.text for document in DOCUMENTS])
+    vectors = index.document_vectors(np.arange(5))
+    assert vectors.indptr.tolist() == [0, 1, 1, 2, 3, 6]
+    np.testing.assert_array_equal(vectors.rows, expected.rows)
+    np.testing.assert_array_equal(vectors.scales, expected.scales)
+    description = index.manifest.encoder
+    assert description["model"]["parameters"] == model.parameters()
+    assert (description["model"]["name"], description["query"]) == ("lookup", {"weighting": "counts"})
+    assert description["network"]["kind"] == "lookup"
+
+
+def test_both_forms_use_finished_blocks(folder, tmp_path, monkeypatch):
+    model = Lookup(encoder=str(folder))
+    share = encode_collection(DOCUMENTS, tmp_path / "work", model=model)
+    assert (share.documents, share.left) == (5, 0)
+    texts = []
+    encode = LookupDocumentEncoder.encode_documents
+
+    def watched(self, given, **options):
+        texts.extend(given)
+        return encode(self, given, **options)
+
+    monkeypatch.setattr(LookupDocumentEncoder, "encode_documents", watched)
+    for form in ("vectors", "terms"):
+        built = Lookup(encoder=str(folder), form=form)
+        build_index(DOCUMENTS, tmp_path / form, model=built, encoding=tmp_path / "work")
+    assert texts == []
+    block_files(tmp_path / "work")[0].write_bytes(b"damaged")
+    build_index(DOCUMENTS, tmp_path / "again", model=model, encoding=tmp_path / "work")
+    assert texts == [document.text for document in DOCUMENTS]
+    first, again = ((tmp_path / name / "manifest.json").read_bytes() for name in ("vectors", "again"))
+    assert first == again
+
+
+def by_hand(vectors: DocumentVectors, table: TermVectors, keep: int) -> list[dict[int, float]]:
+    """Return the weights above the mean, in plain loops."""
+    products = vectors.matrix().astype(np.float64) @ table.matrix().astype(np.float64).T
+    bounds = zip(vectors.indptr[:-1].tolist(), vectors.indptr[1:].tolist(), strict=True)
+    largest = [products[first:last].max(axis=0) if last > first else None for first, last in bounds]
+    means = np.mean([row for row in largest if row is not None], axis=0)
+    rows = []
+    for row in largest:
+        weights = (
+            {}
+            if row is None
+            else {
+                term: float(row[term] - means[term])
+                for term in np.flatnonzero(table.known).tolist()
+                if row[term] > means[term]
+            }
+        )
+        rows.append(dict(sorted(weights.items(), key=lambda pair: -pair[1])[:keep]))
+    return rows
+
+
+def test_compiled_terms_by_hand(folder, tmp_path):
+    model = Lookup(encoder=str(folder), form="terms", keep=2)
+    build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
+    index = Index.open(tmp_path / "index")
+    encoder = open_document_encoder(model)
+    vectors = encoder.encode_documents([document.text for document in DOCUMENTS])
+    assert index.term_vectors is None
+    for number, expected in enumerate(by_hand(vectors, encoder.term_vectors, 2)):
+        terms, weights = index.weights(np.array([number])).row(0)
+        assert terms.tolist() == sorted(expected)
+        assert weights.tolist() == pytest.approx([expected[term] for term in sorted(expected)], rel=1e-5)
+    assert len(index.weights(np.array([1])).row(0)[0]) == 0  # no text
+    assert index.manifest.encoder["model"]["parameters"]["keep"] == 2
+
+
+class Written:
+    """Stands in for an index writer."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add_weights(self, rows):
+        self.rows.append(rows)
+
+
+@pytest.mark.parametrize("windows", [1, 3, 256])
+@pytest.mark.parametrize("dimensions", [5, 1100])
+def test_weights_do_not_depend_on_blocks(tmp_path, monkeypatch, windows, dimensions):
+    monkeypatch.setattr(lookup_rows, "WINDOWS", windows)
+    random = np.random.default_rng(7)
+    counts = random.integers(0, 7, size=40)
+    vectors = DocumentVectors.of(
+        np.concatenate([[0], np.cumsum(counts)]), random.normal(size=(counts.sum(), dimensions))
+    )
+    matrix = random.normal(size=(30, dimensions)) * random.integers(0, 3, size=(30, 1))
+    table = TermVectors.of(matrix, Vocabulary([f"t{number}" for number in range(30)]).id)
+    compiled = CompiledTerms(tmp_path, table, keep=4)
+    bounds = vectors.indptr
+    for first, last in ((0, 11), (11, 40)):
+        start, stop = bounds[first], bounds[last]
+        compiled.add(
+            DocumentVectors(
+                bounds[first : last + 1] - start, vectors.rows[start:stop], vectors.scales[start:stop]
+            )
+        )
+    written = Written()
+    compiled.write(written, no_progress)
+    compiled.close()
+    rows = TermWeights.concatenate(written.rows)
+    assert len(rows) == 40
+    for (terms, weights), expected in zip(rows, by_hand(vectors, table, 4), strict=True):
+        assert terms.tolist() == sorted(expected)
+        assert weights.tolist() == pytest.approx([expected[term] for term in sorted(expected)], rel=1e-4)
+    assert not list(tmp_path.iterdir())
