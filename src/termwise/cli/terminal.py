@@ -118,8 +118,10 @@ def _progress_lines() -> Callable[[str, int, int | None], None]:
             return
         last = now
         line = f"{stage} {done:,}" + ("" if total is None else f" of {total:,}")
-        if total is not None and done > before:
-            line += f", {human_time((total - done) * (now - since) / (done - before))} left"
+        if done > before and now > since:
+            speed = (done - before) / (now - since)
+            line += f", {speed:,.1f}/s"
+            line += "" if total is None else f", {human_time((total - done) / speed)} left"
         note_line(line)
 
     return report
@@ -151,7 +153,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
             stage = legible_line(stage)
             name = stage.partition(":")[0]
             if name not in tasks:
-                tasks[name] = bars.add_task(stage, total=total)
+                tasks[name] = bars.add_task(stage, total=total, completed=done)
             elif done < bars.tasks[tasks[name]].completed:
                 bars.reset(tasks[name])
             bars.update(tasks[name], description=stage, completed=done, total=total)

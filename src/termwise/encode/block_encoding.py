@@ -157,15 +157,17 @@ def _blocks(
         if key.number % parts == part:
             rows = read_block(folder, key, encoder)
             if rows is None:
+                progress(STAGE, before, length)  # here the rate begins, without the blocks of an earlier run
 
                 def advance(share: float, before: int = before, size: int = len(block)) -> None:
                     progress(STAGE, before + int(share * size), length)
 
                 rows = encoder.encode_documents([document.text for document in block], advance=advance)
                 write_block(folder, key, encoder, rows)
+                progress(STAGE, before + len(block), length)
             yield block, rows
         before += len(block)
-        progress(STAGE, before, length)
+    progress(STAGE, before, length)
 
 
 def _checked_shard(value: object) -> tuple[int, int]:

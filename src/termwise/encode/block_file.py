@@ -24,7 +24,6 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -46,6 +45,14 @@ BLOCK_NAME = re.compile(r"block-\d{6,}\.rows")
 
 MAX_BLOCK = 1 << 40
 """Largest size of a block file in bytes."""
+
+CHARACTERS = 128
+"""A block ends at this number of characters for each document that it may hold.
+
+With 1,024 documents these are about 30,000 word pieces: 20 s of TILDEv2 with its expansion on a fast core, a minute on
+a slow one. So an interruption loses little work. Batches of similar length hold 4,096 pieces; compared with blocks of
+1,024 documents, the padding of four collections grows by 0 to 4 % of the pieces.
+"""
 
 Rows = TypeVar("Rows", bound=EncodedRows)
 
@@ -83,20 +90,26 @@ class BlockKey:
 
 
 def cut_blocks(documents: Iterable[Document], size: int) -> Iterator[tuple[BlockKey, list[Document]]]:
-    """Cut a collection into blocks of `size` documents; the last one may be shorter.
+    """Cut a collection into blocks of at most `size` documents, and of `CHARACTERS` times `size` characters.
+
+    A block ends with the document that reaches one of these numbers.
 
     Raises
     ------
     ParameterError
         If the collection contains something that is not a document.
     """
-    remaining = iter(documents)
-    number = 0
-    while block := list(islice(remaining, size)):
-        for document in block:
-            check_document(document)
+    number = characters = 0
+    block: list[Document] = []
+    for document in documents:
+        check_document(document)
+        block.append(document)
+        characters += len(document.text)
+        if len(block) == size or characters >= CHARACTERS * size:
+            yield BlockKey(number, len(block), _documents_digest(block)), block
+            number, characters, block = number + 1, 0, []
+    if block:
         yield BlockKey(number, len(block), _documents_digest(block)), block
-        number += 1
 
 
 def block_files(folder: Path) -> list[Path]:

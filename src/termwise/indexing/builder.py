@@ -222,7 +222,7 @@ def build_index(
         quantiser = _network_quantiser(chosen, quantiser, encoder)
         add_rows = partial(
             build_network,
-            documents=open_documents(collection, fields),
+            documents=open_documents(collection, fields, count=progress is not no_progress),
             model=chosen,
             open_encoder=partial(
                 opened_encoder, chosen, encoder, threads=threads, precision=precision, providers=providers

@@ -101,7 +101,7 @@ def encode_collection(
     check_outside_indexes(Path(encoding))
     if encoder is not None:
         check_same_encoder(chosen, encoder)
-    documents, length = open_documents(collection, fields)
+    documents, length = open_documents(collection, fields, count=progress is not no_progress)
     running = opened_encoder(chosen, encoder, threads=threads, precision=precision, providers=providers)
     keys: list[BlockKey] = []
 

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.collection import Collection, open_collection
+from termwise.collection.file_collections import (
+    JsonLinesCollection,
+    TabSeparatedCollection,
+    count_documents,
+)
 from termwise.errors import EmptyCollectionError, ParameterError
 from termwise.index import IndexWriter
 from termwise.models import Model
@@ -36,13 +41,19 @@ class BuildContext:
 
 
 def open_documents(
-    collection: str | Path | Collection | Iterable[Document], fields: tuple[str, ...] | None
+    collection: str | Path | Collection | Iterable[Document],
+    fields: tuple[str, ...] | None,
+    *,
+    count: bool = False,
 ) -> tuple[Iterator[Document], int | None]:
-    """Return the documents of a collection and, if known, their number."""
+    """Return the documents of a collection and, if known, their number; with `count`, those of a file are counted."""
     if isinstance(collection, str | Path):
         collection = open_collection(collection, fields=fields)
     if isinstance(collection, Collection):
-        return collection.documents(), collection.length
+        length = collection.length
+        if count and isinstance(collection, JsonLinesCollection | TabSeparatedCollection):
+            length = count_documents(collection)
+        return collection.documents(), length
     return iter(collection), len(collection) if isinstance(collection, Sized) else None
 
 

@@ -31,9 +31,9 @@ def test_progress_in_a_pipe_is_a_line_a_minute(clock, capsys):
             clock[0] = 100.0 + seconds
             report(stage, done, total)
     assert capsys.readouterr().err.splitlines() == [
-        "encode documents 10 of 40, 3 min left",
+        "encode documents 10 of 40, 0.2/s, 3 min left",
         "read documents 3",
-        "encode documents: late 36 of 40, 21 s left",
+        "encode documents: late 36 of 40, 0.2/s, 21 s left",
     ]
 
 
@@ -59,7 +59,7 @@ def test_a_restarted_stage_restarts_its_timing(clock, capsys):
             report(stage, done, 40)
     assert capsys.readouterr().err.splitlines() == [
         "score: tildev2 10 of 40",
-        "score: tildev2 25 of 40, 2 min left",
+        "score: tildev2 25 of 40, 0.2/s, 2 min left",
     ]
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from termwise.collection import Collection, open_collection
 from termwise.collection.fields import join
-from termwise.collection.file_collections import TabSeparatedCollection
+from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection, count_documents
 from termwise.errors import (
     MalformedRecordError,
     MissingFileError,
@@ -275,3 +276,18 @@ def test_reading_takes_no_more_memory_for_a_larger_file(tmp_path: Path, name: st
 @given(st.lists(st.text()))
 def test_join_keeps_every_visible_character_in_order(parts: list[str]) -> None:
     assert join(parts).split() == " ".join(parts).split()
+
+
+def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:
+    json_lines, tabs, packed = (tmp_path / name for name in ("a.jsonl", "b.tsv", "c.jsonl.gz"))
+    json_lines.write_text('{"_id": "a", "text": "x"}\n\n  \n{"_id": "b", "text": "y"}')
+    tabs.write_text("id\ttext\na\tone\nb\ttwo\nc\tthree\n")
+    packed.write_bytes(gzip.compress(json_lines.read_bytes()))
+    for path in (json_lines, tabs, packed):
+        collection = open_collection(path)
+        assert isinstance(collection, JsonLinesCollection | TabSeparatedCollection)
+        assert count_documents(collection) == len(list(collection.documents()))
+    json_lines.write_bytes(b"{}\n\xff\n")
+    assert count_documents(open_collection(json_lines)) is None  # type: ignore[arg-type]
+    os.mkfifo(tmp_path / "d.jsonl")
+    assert count_documents(open_collection(tmp_path / "d.jsonl")) is None  # type: ignore[arg-type]

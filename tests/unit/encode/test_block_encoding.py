@@ -82,11 +82,15 @@ def test_progress(tmp_path: Path) -> None:
     assert {stage for stage, _, _ in told} == {"encode documents"}
     done = [count for _, count, _ in told]
     assert done == sorted(done)
-    assert set(done) == set(range(1, 9))
+    assert set(done) == set(range(9))
     assert {total for _, _, total in told} == {8}
     told.clear()
     read(tmp_path, Counting(), progress=lambda *step: told.append(step))
-    assert told == [("encode documents", count, None) for count in (3, 6, 8)]
+    assert told == [("encode documents", 8, None)]
+    (tmp_path / "block-000001.rows").unlink()
+    told.clear()
+    read(tmp_path, Counting(), progress=lambda *step: told.append(step))
+    assert [count for _, count, _ in told] == [3, 4, 5, 6, 6, 8]  # the rate begins at 3
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,20 @@ def test_blocks_with_invalid_rows_are_encoded_again(tmp_path: Path) -> None:
         assert encoder.seen == texts(3, 4, 5)
 
 
+def test_blocks_end_at_documents_or_characters() -> None:
+    lengths = [10, 250, 150, 1, 0, 2, 3, 450, 4]
+    documents = [Document(str(number), "x" * length) for number, length in enumerate(lengths)]
+    blocks = list(cut_blocks(documents, 3))  # 3 * 128 characters
+    assert [[int(document.doc_id) for document in block] for _, block in blocks] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7],
+        [8],
+    ]
+    assert [(key.number, key.documents) for key, _ in blocks] == [(0, 3), (1, 3), (2, 2), (3, 1)]
+    assert list(cut_blocks([], 3)) == []
+
+
 def test_special_files_are_not_read(tmp_path: Path) -> None:
     read(tmp_path, Counting())
     path = tmp_path / "block-000001.rows"

@@ -15,6 +15,7 @@ from termwise.indexing import encode_collection, lookup_rows
 from termwise.indexing.lookup_rows import CompiledTerms
 from termwise.models import Lookup
 from termwise.progress import no_progress
+from termwise.scorers import index_scorer
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
@@ -151,3 +152,30 @@ def test_weights_do_not_depend_on_blocks(tmp_path, monkeypatch, windows, dimensi
         assert terms.tolist() == sorted(expected)
         assert weights.tolist() == pytest.approx([expected[term] for term in sorted(expected)], rel=1e-4)
     assert not list(tmp_path.iterdir())
+
+
+def test_searching_scores_as_the_scorer_of_texts(folder, tmp_path):
+    model = Lookup(encoder=str(folder), length=5, overlap=0)
+    searcher = build_index(DOCUMENTS, tmp_path / "index", model=model, store_text=True)
+    scorer = index_scorer(searcher.index)
+    for query in ("dog sorting a list of lists", "merge cat", "the dog dog dog"):
+        ranking = searcher.rank(query, k=10)
+        assert set(ranking.doc_ids) == {"a", "c", "d", "e"}  # b has no text
+        expected = scorer.score(
+            query, [{d.doc_id: d.text for d in DOCUMENTS}[name] for name in ranking.doc_ids]
+        )
+        assert ranking.scores.tolist() == expected.tolist()
+        explained = searcher.explain(query, ranking.doc_ids[0])
+        assert explained.score == expected[0]
+    assert searcher.rank("cat nothing").doc_ids == ()
+
+
+def test_compiled_terms_are_searched_like_any_weights(folder, tmp_path):
+    model = Lookup(encoder=str(folder), form="terms")
+    searcher = build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
+    weights = dict(zip(*map(list, searcher.index.weights(np.array([2])).row(0)), strict=True))
+    ranking = searcher.rank("dog dog list cat")  # cat has no vector
+    assert dict(zip(ranking.doc_ids, ranking.scores, strict=True))["c"] == pytest.approx(
+        2 * weights[tiny.DOG] + weights.get(tiny.LIST, 0)
+    )
+    assert "b" not in ranking.doc_ids

@@ -9,6 +9,7 @@ import pytest
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models import (
     BM25,
+    Lookup,
     MaximumLikelihood,
     Model,
     Model1,
@@ -38,9 +39,10 @@ EXAMPLES = [
     TildeV2(),
     TildeV2(encoder="runs/b", expansion_encoder="runs/a", expansion_terms=50, counting="raw"),
     SpladeDoc(keep=100),
+    Lookup(encoder="runs/c", form="terms", keep=64),
 ]
 
-NAMES = ("bm25", "dirichlet", "jm", "ml", "model1", "splade-doc", "tilde", "tildev2", "vectors")
+NAMES = ("bm25", "dirichlet", "jm", "lookup", "ml", "model1", "splade-doc", "tilde", "tildev2", "vectors")
 
 
 def test_names() -> None:
