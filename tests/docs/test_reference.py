@@ -109,6 +109,17 @@ def test_every_setting_of_neural_model1_is_listed_with_its_default(network):
     assert {cells[0]: cells[1] for cells in rows} == expected
 
 
+def test_every_setting_of_a_query_table_is_listed_with_its_default():
+    from termwise.train.lookup.settings import LookupSettings
+
+    text = sections("how-to/train-a-query-table.md")["Settings"]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.split("\n") if "| `" in line
+    ]
+    expected = {f"`{name}`": shown(value) for name, value in dataclasses.asdict(LookupSettings()).items()}
+    assert {cells[0]: cells[1] for cells in rows} == expected
+
+
 def shown(value: object) -> str:
     """Return a setting as the table writes it."""
     if isinstance(value, float):

@@ -35,6 +35,7 @@ from termwise.cli import (
     train,
     train_bert_model1,
     train_convert,
+    train_lookup,
     train_model1,
     train_neural_model1,
     try_,
@@ -79,6 +80,7 @@ for name, module in {
 }.items():
     app.command(name, cls=VerbCommand)(module.command)
 for name, module in {
+    "lookup": train_lookup,
     "convert": train_convert,
     "model1": train_model1,
     "neural-model1": train_neural_model1,

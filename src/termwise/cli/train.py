@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,16 +13,17 @@ from termwise.cli.options import JsonFlag, Threads, choice, model_settings, opti
 from termwise.cli.terminal import counted
 from termwise.cli.train_options import (
     Base,
+    Card,
     Data,
     EncoderOut,
     Resume,
     Validation,
     print_trained,
+    read_card,
     run_training,
     training_settings,
 )
 from termwise.cli.verb_group import VerbCommand, VerbGroup
-from termwise.errors import MalformedRecordError, MissingFileError
 
 if TYPE_CHECKING:
     from termwise.encode import Expansion
@@ -39,10 +39,6 @@ app = typer.Typer(
 )
 
 Settings = Annotated[list[str] | None, training_settings("batch=32")]
-Card = Annotated[
-    Path | None,
-    option("--card FILE", "JSON file for the model card: licence, data sources and their licences."),
-]
 ExpandWith = Annotated[
     str,
     option(
@@ -187,7 +183,7 @@ def _train(
         expansion=expansion,
         expansion_precision=expansion_precision,
         expansion_providers=expansion_providers,
-        card=None if card is None else _card_facts(card),
+        card=read_card(card),
     )  # fmt: skip
     facts = run_training(train, resume=resume, threads=threads)
     if is_first_process():
@@ -205,19 +201,3 @@ def _train(
             next_command=f"index COLLECTION --model {quote(str(out))} --out DIR",
             as_json=as_json,
         )
-
-
-def _card_facts(path: Path) -> dict[str, Any]:
-    """Read the file of ``--card``."""
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(facts, dict):
-            raise ValueError("it is JSON, but not an object")
-    except OSError as error:
-        raise MissingFileError.of("the facts for the model card cannot be read", path, error) from error
-    except ValueError as error:
-        raise MalformedRecordError(
-            "the facts for the model card are not a JSON object",
-            facts=[("file", path), ("expected", '{"license": ..., "data": {...}}'), ("reason", error)],
-        ) from error
-    return facts

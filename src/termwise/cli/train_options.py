@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from termwise.cli.options import available_processors, option
 from termwise.cli.terminal import note, note_line, print_json, print_text, progress_bar
+from termwise.errors import MalformedRecordError, MissingFileError
 
 Data = Annotated[
     list[str],
@@ -37,6 +39,10 @@ Validation = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the interrupted run in --out.")]
 EncoderOut = Annotated[Path, option("--out DIR", "Folder of the new encoder.")]
+Card = Annotated[
+    Path | None,
+    option("--card FILE", "JSON file for the model card: licence, data sources and their licences."),
+]
 TableOut = Annotated[Path, option("--out DIR", "Folder of the new table.")]
 
 
@@ -63,3 +69,21 @@ def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_j
     else:
         print_text(result)
         note(f"next: termwise {next_command}")
+
+
+def read_card(path: Path | None) -> dict[str, Any] | None:
+    """Read the file of ``--card``; None without one."""
+    if path is None:
+        return None
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(facts, dict):
+            raise ValueError("it is JSON, but not an object")
+    except OSError as error:
+        raise MissingFileError.of("the facts for the model card cannot be read", path, error) from error
+    except ValueError as error:
+        raise MalformedRecordError(
+            "the facts for the model card are not a JSON object",
+            facts=[("file", path), ("expected", '{"license": ..., "data": {...}}'), ("reason", error)],
+        ) from error
+    return facts

@@ -11,23 +11,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from termwise.train.export.published_checkpoints import convert_checkpoint
     from termwise.train.fit import train_encoder
+    from termwise.train.lookup.fit import train_lookup
+    from termwise.train.lookup.settings import LookupSettings
     from termwise.train.neural_model1.fit import train_neural_model1
     from termwise.train.neural_model1.settings import NeuralModel1Settings
     from termwise.train.settings import TrainSettings
 
 __all__ = [
+    "LookupSettings",
     "NeuralModel1Settings",
     "TrainSettings",
     "convert_checkpoint",
     "train_encoder",
+    "train_lookup",
     "train_neural_model1",
 ]
 
 _MODULES = {
+    "LookupSettings": "lookup.settings",
     "NeuralModel1Settings": "neural_model1.settings",
     "TrainSettings": "settings",
     "convert_checkpoint": "export.published_checkpoints",
     "train_encoder": "fit",
+    "train_lookup": "lookup.fit",
     "train_neural_model1": "neural_model1.fit",
 }
 

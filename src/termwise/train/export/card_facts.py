@@ -32,6 +32,7 @@ _SUMMARIES = {
     "tilde": "Estimates the likelihood of each term of a vocabulary in queries for a text.",
     "tildev2": "Weighs each word of a text, and each of its expansion terms, by its importance for queries.",
     "splade-doc": "Weighs the terms of a vocabulary for a text, by the largest output over its positions.",
+    "lookup": "Maps a document to a vector, and a query to the sum of one row of a table for each of its tokens.",
 }
 
 _PUBLISHED: Mapping[str, Mapping[str, str]] = {
@@ -162,7 +163,7 @@ def card_facts(
     dict
         Argument of `model_card`.
     """
-    data, reasons, base = given.get("data", {}), given.get("reasons", {}), given.get("base", {})
+    reasons = given.get("reasons", {})
     best = run["best"]
     measured = {name: value for name, value in best.items() if name in ("nDCG@10", "RR@10")}
     last = run["settings"].get("take") == "last"
@@ -186,17 +187,9 @@ def card_facts(
             "checkpoints with each other, and cannot be compared with those of a collection.",
         }
     return {
-        "name": given.get("name", out.resolve().name),
-        "kind": kind,
-        "summary": given.get("summary", _SUMMARIES[kind]),
-        **{name: given[name] for name in ("language",) if name in given},
-        "license": given.get("license", _UNSTATED),
-        "base": {"name": run["base"], "license": _UNSTATED, "seen": _UNSTATED} | base,
-        "data": [
-            {"name": name, "pairs": pairs, "license": _UNSTATED, "origin": _UNSTATED} | data.get(name, {})
-            for name, pairs in run["sources"].items()
-        ],
-        "pairs_seen": run["pairs_seen"],
+        **common_facts(out, kind, base=run["base"], counts=run["sources"], given=given),
+        "unit": "pairs",
+        "seen": f"{run['pairs_seen']:,} pairs were seen in training, repetitions counted.",
         "settings": run["settings"],
         "departures": [
             *(
@@ -210,6 +203,35 @@ def card_facts(
         ],
         "selection": " ".join([selection, *_later_defaults(out, run)]),
         "evaluation": given.get("evaluation", evaluation),
+    }
+
+
+def common_facts(
+    out: Path, kind: str, *, base: str, counts: Mapping[str, int], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Collect the facts of a card that do not depend on how the encoder was trained.
+
+    Parameters
+    ----------
+    out, kind, given
+        See `card_facts`.
+    base : str
+        Name of the initial encoder.
+    counts : mapping of str to int
+        Number of pairs or texts of each source.
+    """
+    data = given.get("data", {})
+    return {
+        "name": given.get("name", out.resolve().name),
+        "kind": kind,
+        "summary": given.get("summary", _SUMMARIES[kind]),
+        **{name: given[name] for name in ("language",) if name in given},
+        "license": given.get("license", _UNSTATED),
+        "base": {"name": base, "license": _UNSTATED, "seen": _UNSTATED} | given.get("base", {}),
+        "data": [
+            {"name": name, "count": count, "license": _UNSTATED, "origin": _UNSTATED} | data.get(name, {})
+            for name, count in counts.items()
+        ],
         "limits": given.get("limits", ["Not tested on texts unlike the training data."]),
         "usage": given.get("usage", [f"termwise index COLLECTION --model {out.resolve().name} --out INDEX"]),
         "files": {

@@ -10,7 +10,10 @@ _KINDS = {
     "tilde": "TILDE: a likelihood of each term for a text, read at the first position",
     "tildev2": "TILDEv2: a weight for each token of a text",
     "splade-doc": "max-pooled weights over the vocabulary, for documents only",
+    "lookup": "one vector for a text, and a table with one vector for each token of a query",
 }
+
+_TAGS = {"lookup": "dense-retrieval"}
 
 
 def model_card(facts: Mapping[str, Any]) -> str:
@@ -34,24 +37,15 @@ def model_card(facts: Mapping[str, Any]) -> str:
         evaluation["note"],
         "## Data",
         markdown_table(
-            ["source", "pairs", "license", "origin"],
-            [[source["name"], source["pairs"], source["license"], source["origin"]] for source in data],
+            ["source", facts["unit"], "license", "origin"],
+            [[source["name"], source["count"], source["license"], source["origin"]] for source in data],
         ),
-        f"{facts['pairs_seen']:,} pairs were seen in training, repetitions counted.",
+        facts["seen"],
         "## Base",
         f"{base['name']} ({base['license']}). Training data: {base['seen']}",
         "## Training",
         facts["selection"],
-        "Departures from the published training:",
-        markdown_table(
-            ["setting", "published", "here", "reason"],
-            [
-                [entry[key] for key in ("setting", "published", "here", "reason")]
-                for entry in facts["departures"]
-            ],
-        )
-        if facts["departures"]
-        else "None.",
+        *(_departures(facts["departures"]) if "departures" in facts else []),
         "All settings:",
         markdown_table(["setting", "value"], sorted(facts["settings"].items())),
         "## Limits",
@@ -62,6 +56,12 @@ def model_card(facts: Mapping[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _departures(departures: Sequence[Mapping[str, Any]]) -> list[str]:
+    columns = ["setting", "published", "here", "reason"]
+    rows = [[entry[column] for column in columns] for entry in departures]
+    return ["Departures from the published training:", markdown_table(columns, rows) if rows else "None."]
+
+
 def _header(facts: Mapping[str, Any]) -> str:
     """Return the YAML header; JSON strings are YAML strings."""
     lines = [
@@ -69,7 +69,7 @@ def _header(facts: Mapping[str, Any]) -> str:
         ("license", facts["license"].lower()),
         ("base_model", facts["base"]["name"]),
         ("datasets", [source["name"] for source in facts["data"]]),
-        ("tags", ["termwise", facts["kind"], "learned-sparse-retrieval", "onnx"]),
+        ("tags", ["termwise", facts["kind"], _TAGS.get(facts["kind"], "learned-sparse-retrieval"), "onnx"]),
     ]
     return "\n".join(
         ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in lines), "---"]

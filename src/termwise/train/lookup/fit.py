@@ -1,0 +1,198 @@
+"""Train an encoder of kind lookup: fit a query table to the vectors of a dense encoder, and write both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from termwise._version import __version__
+from termwise.errors import ParameterError
+from termwise.progress import Progress, no_progress
+from termwise.storage.atomic_file import written_whole
+from termwise.storage.file_record import folder_fingerprint
+from termwise.text.cleaned_analyzer import clean_vocabulary
+from termwise.train.base_encoder import base_name
+from termwise.train.data.inputs import special_ids
+from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
+from termwise.train.export.card_facts import check_card_facts
+from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
+from termwise.train.export.model_card import model_card
+from termwise.train.lookup.card import lookup_card_facts
+from termwise.train.lookup.query_table import fit_query_table, refuse_no_tokens
+from termwise.train.lookup.settings import LookupSettings
+from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS
+from termwise.train.lookup.teacher_vectors import Shards, VectorsManifest, teacher_vectors
+from termwise.train.lookup.texts import read_texts
+from termwise.train.lookup.tokenised_texts import TokenisedTexts
+from termwise.train.loop.ownership import check_folder, claim, unclaimed_if_refused
+from termwise.train.messages import Say, silent
+from termwise.train.networks import LookupNetwork, positions, torch_threads
+from termwise.validation import check, check_path, check_threads
+from termwise.vectors import TermVectors
+
+_MAY_CHANGE = ("cleaning", "centred", "ridge", "steps", "held_out", "batch")
+"""Settings that the vectors do not depend on, which may change when a run is resumed."""
+
+
+def train_lookup(
+    texts: Sequence[str | Path],
+    out: str | Path,
+    *,
+    teacher: str | Path,
+    settings: LookupSettings = LookupSettings(),  # noqa: B008
+    resume: bool = False,
+    card: Mapping[str, Any] | None = None,
+    threads: int = 1,
+    progress: Progress = no_progress,
+    say: Say = silent,
+) -> dict[str, Any]:
+    """Fit a query table to a dense encoder, and write both as an encoder folder of kind lookup.
+
+    Parameters
+    ----------
+    texts : sequence of str or Path
+        Short texts that resemble queries, see `termwise.train.lookup.texts.read_texts`.
+    out : str or Path
+        The encoder folder. Its folder ``training`` holds the vectors of the texts; it may be removed at the end.
+    teacher : str or Path
+        The dense encoder, see `termwise.train.dense_encoder.load_dense_encoder`. It is written to the encoder folder
+        as an ONNX graph.
+    settings : LookupSettings, optional
+    resume : bool, optional
+        Continue an interrupted run, or start if there is none. Vectors that are stored are not computed again. For a
+        finished run the table is fitted again, also with other settings of the table.
+    card : mapping, optional
+        Facts for the model card; see `check_card_facts`. ``base`` describes the dense encoder.
+    threads : int, optional
+        Threads of torch.
+    progress : callable, optional
+        Called with a stage, the amount done, and the total.
+    say : callable, optional
+        Called with lines on texts, vectors and the fit.
+
+    Returns
+    -------
+    dict
+        JSON-like facts: ``teacher``, ``pooling`` and ``dimensions``; ``texts``, and their number by source in
+        ``sources``; ``tokens`` of the texts that are in the query vocabulary; ``terms`` with a row; ``fitted``, the
+        texts that the table was fitted to; ``residuals`` and ``cosine``, see `QueryTable`; ``settings``; ``seconds``.
+        All but the last are in ``encoder.json`` under ``trained``.
+
+    Raises
+    ------
+    ParameterError
+        If an argument has another type, or texts are longer than the input of the encoder.
+    ForeignFolderError
+        If the folder holds something else, a run although `resume` is false, or another run.
+    EmptyCollectionError
+        If there are no texts, or none has a token of the query vocabulary.
+    TermwiseError
+        If texts, encoder or folder cannot be used.
+    """
+    several = isinstance(texts, Sequence) and not isinstance(texts, str) and len(texts) > 0
+    paths = several and all(isinstance(path, str | Path) for path in texts)
+    check("texts", texts, paths, "a list of paths")
+    check("teacher", teacher, isinstance(teacher, str | Path), "a name or a folder")
+    check_path("out", out)
+    check("settings", settings, isinstance(settings, LookupSettings), "LookupSettings")
+    check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
+    check_threads(threads)
+    check_card_facts(card or {})
+    begin = time.monotonic()
+    out = Path(out)
+    work = check_folder(FOLDER, out, resume=resume, base=teacher)
+    read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
+    encoder = load_dense_encoder(teacher, say=say)
+    _check_length(encoder, settings)
+    vocabulary = encoder.analyzer.vocabulary
+    manifest = VectorsManifest(
+        encoder=folder_fingerprint(encoder.folder),
+        texts=read.digest(),
+        count=len(read.texts),
+        dimensions=encoder.network.config.hidden_size,
+        length=settings.length,
+    )
+    identity = {"kind": LookupNetwork.kind, "vectors": asdict(manifest), "settings": asdict(settings)}
+    say(
+        f"{len(read.texts):,} texts ({', '.join(f'{name} {count:,}' for name, count in read.sources.items())})"
+    )
+    with unclaimed_if_refused(work):
+        claim(work, identity, resume=resume, may_change=_MAY_CHANGE)
+        tokenised = TokenisedTexts.of(
+            read.texts, encoder.analyzer, most=settings.length - 2, progress=progress
+        )
+        query_vocabulary = _query_vocabulary(encoder, settings)
+        counts = tokenised.counts(query_vocabulary)
+        refuse_no_tokens(counts.nnz, texts=len(tokenised))
+    with torch_threads(threads):
+        vectors: Shards = teacher_vectors(
+            encoder,
+            tokenised,
+            work / VECTORS,
+            manifest,
+            batch=settings.batch,
+            bfloat16=settings.precision == "bfloat16",
+            progress=progress,
+            say=say,
+        )
+    fit_start = time.monotonic()
+    table = fit_query_table(counts, vectors, settings=settings, progress=progress)
+    term_vectors = TermVectors.of(table.rows, vocabulary.id)
+    terms = int(term_vectors.known.sum())
+    say(
+        f"fitted {terms:,} rows to {table.texts:,} texts in {time.monotonic() - fit_start:.0f} s: residual "
+        f"{table.residuals[-1]:.4f}"
+        + ("" if table.cosine is None else f", mean cosine {table.cosine:.4f} on held-out texts")
+    )
+    facts: dict[str, Any] = {
+        "package": __version__,
+        "kind": LookupNetwork.kind,
+        "teacher": base_name(teacher),
+        "pooling": encoder.network.pooling,
+        "dimensions": term_vectors.dimensions,
+        "texts": len(read.texts),
+        "sources": dict(read.sources),
+        "tokens": int(query_vocabulary[tokenised.numbers].sum()),
+        "terms": terms,
+        "fitted": table.texts,
+        "residuals": [round(value, 6) for value in table.residuals],
+        "cosine": None if table.cosine is None else round(table.cosine, 6),
+        "settings": asdict(settings),
+    }
+    say(f"writing the encoder to {out}: ONNX in float32 and int8, compared with torch")
+    write_encoder_folder(
+        encoder.network,
+        encoder.analyzer,
+        out,
+        cleaning=settings.cleaning,
+        length=encoder.length,
+        trained=facts,
+        term_vectors=term_vectors,
+        weights="left out",
+    )
+    with written_whole(out / CARD) as write:
+        write(model_card(lookup_card_facts(out, facts, card or {})))
+    return {**facts, "seconds": round(time.monotonic() - begin, 1)}
+
+
+def _query_vocabulary(encoder: DenseEncoder, settings: LookupSettings) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Mark the tokens that may have a row, which exclude special ones."""
+    vocabulary = encoder.analyzer.vocabulary
+    kept = clean_vocabulary(vocabulary, settings.cleaning)
+    kept[list(asdict(special_ids(vocabulary, LookupNetwork.kind)).values())] = False
+    return kept
+
+
+def _check_length(encoder: DenseEncoder, settings: LookupSettings) -> None:
+    most = positions(encoder.network)
+    if settings.length > most:
+        raise ParameterError(
+            "the texts are longer than the input of the encoder",
+            facts=[("length", settings.length), ("encoder", f"{most:,} positions")],
+            fixes=[f"`length={most}`"],
+        )

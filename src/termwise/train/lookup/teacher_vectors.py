@@ -1,0 +1,237 @@
+"""Vectors of the training texts, computed by the dense encoder and stored in the folder of the run.
+
+The folder ``vectors`` holds
+
+::
+
+    vectors.json       format, digest of the encoder, digest of the texts, number of texts, dimensions, length of a
+                       text in pieces, rows of a file
+    0000.npy           float16 of shape (rows, dimensions): vectors of length 1 of the first texts, in their order
+    0001.npy           the next ones, and so on; the last file may have fewer rows
+
+A killed run continues after its last file. Files that were computed elsewhere can be put into the folder before a run;
+``vectors.json`` may be missing. Some texts of every file that a run finds are encoded again and compared.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from termwise.errors import CorruptModelError, ForeignFolderError
+from termwise.progress import Progress, no_progress
+from termwise.storage.atomic_file import write_bytes_whole
+from termwise.train.data.cached_arrays import corrupt_cache
+from termwise.train.data.inputs import Pieces
+from termwise.train.dense_encoder import DenseEncoder
+from termwise.train.export.checkpoint_files import read_json
+from termwise.train.lookup.tokenised_texts import TokenisedTexts
+from termwise.train.messages import Say, first_line, silent
+from termwise.train.networks import LookupNetwork
+
+FOLDER, MANIFEST = "vectors", "vectors.json"
+
+ROWS = 20_000
+"""Rows of a file."""
+
+Shards = list[npt.NDArray[np.float16]]
+"""Memory-mapped arrays of vectors in the order of the texts."""
+
+_FORMAT = "termwise-teacher-vectors"
+_COMPARED = 4
+_ALIKE = 0.99
+"""Smallest cosine of a stored vector and the same vector computed again, perhaps in another precision."""
+
+
+@dataclass(frozen=True)
+class VectorsManifest:
+    """Content of ``vectors.json``.
+
+    Attributes
+    ----------
+    encoder : str
+        Digest of the folder of the dense encoder.
+    texts : str
+        Digest of the texts in their order.
+    count, dimensions : int
+        Number of texts, and of dimensions of a vector.
+    length : int
+        Pieces of a text that were read, special ones included.
+    rows : int
+        Rows of each file except the last.
+    format : str
+    """
+
+    encoder: str
+    texts: str
+    count: int
+    dimensions: int
+    length: int
+    rows: int = ROWS
+    format: str = _FORMAT
+
+    def claim(self, folder: Path) -> None:
+        """Write the manifest, or compare it with the one that is there.
+
+        Raises
+        ------
+        ForeignFolderError
+            If the folder belongs to another encoder or other texts.
+        ModelFormatError
+            If the manifest that is there is damaged.
+        """
+        file = folder / MANIFEST
+        folder.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            write_bytes_whole(file, (json.dumps(asdict(self), indent=1) + "\n").encode())
+            return
+        found = read_json(file, dict)
+        differing = [name for name, value in asdict(self).items() if found.get(name) != value]
+        if differing:
+            raise ForeignFolderError(
+                "the folder holds vectors of other texts or of another encoder",
+                facts=[("folder", folder), ("differs in", ", ".join(differing))],
+                fixes=["choose another output folder", f"remove {folder}"],
+            )
+
+
+def teacher_vectors(
+    encoder: DenseEncoder,
+    texts: TokenisedTexts,
+    folder: Path,
+    manifest: VectorsManifest,
+    *,
+    batch: int,
+    bfloat16: bool = False,
+    progress: Progress = no_progress,
+    say: Say = silent,
+) -> Shards:
+    """Compute the vectors of texts, or load those that are in the folder.
+
+    Parameters
+    ----------
+    encoder : DenseEncoder
+        It is not changed. A GPU that torch finds is used.
+    texts : TokenisedTexts
+    folder : Path
+        See the module docstring.
+    manifest : VectorsManifest
+    batch : int
+        Number of texts that are encoded at once.
+    bfloat16 : bool, optional
+        Whether the encoder computes in bfloat16.
+    progress, say : callable, optional
+
+    Returns
+    -------
+    list of ndarray, float16
+        Memory-mapped.
+
+    Raises
+    ------
+    CorruptModelError
+        If a file holds vectors of other texts or of another encoder.
+    TermwiseError
+        See `VectorsManifest.claim`.
+    """
+    manifest.claim(folder)
+    encode = _encoding(encoder, batch=batch, bfloat16=bfloat16)
+    shards: Shards = []
+    begin, computed = time.monotonic(), 0
+    for number, start in enumerate(range(0, len(texts), manifest.rows)):
+        stop = min(start + manifest.rows, len(texts))
+        file = folder / f"{number:04d}.npy"
+        shape = (stop - start, manifest.dimensions)
+        rows = [texts.row(position) for position in range(start, stop)]
+        shard = _stored(file, shape, say)
+        if shard is None:
+
+            def report(done: int, before: int = start) -> None:
+                progress("encode texts", before + done, len(texts))
+
+            buffer = io.BytesIO()
+            np.save(buffer, encode(rows, report))
+            write_bytes_whole(file, buffer.getvalue())
+            computed += len(rows)
+            shard = _load(file, shape)
+        else:
+            _compare(file, shard, encode(rows[:_COMPARED], lambda done: None))
+            progress("encode texts", stop, len(texts))
+        shards.append(shard)
+    seconds = time.monotonic() - begin
+    if computed:
+        say(f"encoded {computed:,} texts in {seconds:,.0f} s, {computed / max(seconds, 1e-9):,.0f} texts/s")
+    if computed < len(texts):
+        say(f"{len(texts) - computed:,} vectors were in {folder}")
+    return shards
+
+
+def _encoding(
+    encoder: DenseEncoder, *, batch: int, bfloat16: bool
+) -> Callable[[Sequence[npt.NDArray[np.int64]], Callable[[int], None]], npt.NDArray[np.float16]]:
+    """Return a function that encodes the pieces of texts in batches of similar length."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    dtype = torch.bfloat16 if bfloat16 else torch.float32
+    network = copy.deepcopy(encoder.network).to(device=device, dtype=dtype).eval()
+    pieces = Pieces(encoder.analyzer, LookupNetwork.kind)
+
+    @torch.inference_mode()
+    def encode(
+        rows: Sequence[npt.NDArray[np.int64]], report: Callable[[int], None]
+    ) -> npt.NDArray[np.float16]:
+        vectors = np.empty((len(rows), network.config.hidden_size), dtype=np.float16)
+        order = np.argsort([len(row) for row in rows], kind="stable")
+        for start in range(0, len(rows), batch):
+            part = order[start : start + batch]
+            framed = [pieces.framed(pieces.special.document, rows[number]) for number in part.tolist()]
+            ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
+            vectors[part] = network(ids, mask).cpu().numpy()
+            report(start + len(part))
+        return vectors
+
+    return encode
+
+
+def _stored(file: Path, shape: tuple[int, int], say: Say) -> npt.NDArray[np.float16] | None:
+    """Load a file; None if there is none or it is damaged."""
+    if not file.exists():
+        return None
+    try:
+        return _load(file, shape)
+    except CorruptModelError as error:
+        say(f"warning: {file} is damaged and is computed again: {dict(error.facts)['reason']}")
+        return None
+
+
+def _load(file: Path, shape: tuple[int, int]) -> npt.NDArray[np.float16]:
+    try:
+        shard: npt.NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise corrupt_cache(file, first_line(error)) from error
+    if shard.shape != shape or shard.dtype != np.float16:
+        raise corrupt_cache(
+            file, f"it holds {shard.dtype} of shape {shard.shape}, expected float16 of {shape}"
+        )
+    if not np.isfinite(shard).all():
+        raise corrupt_cache(file, "a number is not finite")
+    return shard
+
+
+def _compare(file: Path, stored: npt.NDArray[np.float16], again: npt.NDArray[np.float16]) -> None:
+    cosines = np.einsum("ij,ij->i", stored[: len(again)].astype(np.float64), again.astype(np.float64))
+    if not cosines.min() >= _ALIKE:
+        raise corrupt_cache(
+            file,
+            f"text {int(cosines.argmin()) + 1} of the file has another vector: the cosine of both is "
+            f"{cosines.min():.3f}",
+        )
