@@ -6,8 +6,21 @@
 z[j, t] is the logit of the language-model head for term t at piece j. This is the document-only form of SPLADE v2 [1]_,
 in which no network encodes queries.
 
+Two parts depend on the encoder. A network with the activation ``log1p_relu`` takes the logarithm twice [2]_:
+
+    w(t, d) = max over the pieces j of d of  ln(1 + ln(1 + relu(z[j, t])))
+
+An encoder with query weights u, such as the idf of the terms among its training passages [3]_, counts a term of the
+query once:
+
+    score(q, d) = sum over the distinct terms of the query of u(t) * w(t, d)
+
 .. [1] T. Formal, C. Lassance, B. Piwowarski and S. Clinchant, *SPLADE v2: Sparse Lexical and Expansion Model for
    Information Retrieval*, arXiv 2109.10086, 2021.
+.. [2] X. Shen, Z. Geng and Y. Yang, *Exploring l0 Sparsification for Inference-free Sparse Retrievers*,
+   arXiv 2504.14839, 2025.
+.. [3] Z. Geng, D. Ru and Y. Yang, *Towards Competitive Search Relevance For Inference-Free Learned Sparse Retrievers*,
+   arXiv 2411.04403, 2024.
 """
 
 from __future__ import annotations

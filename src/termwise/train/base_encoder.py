@@ -75,8 +75,12 @@ def base_name(base: str | Path) -> str:
 
 
 def public_settings(settings: TrainSettings) -> TrainSettings:
-    """Return settings without local paths: the folder of the teacher is replaced by its name."""
-    return replace(settings, teacher=base_name(settings.teacher)) if settings.taught else settings
+    """Return settings without local paths: the teacher and a file of query weights are replaced by their names."""
+    return replace(
+        settings,
+        teacher=base_name(settings.teacher) if settings.taught else settings.teacher,
+        query_weights=Path(settings.query_weights).name,
+    )
 
 
 def tokenize_alike(first: WordPieceAnalyzer, second: WordPieceAnalyzer) -> bool:

@@ -189,6 +189,7 @@ def train_encoder(
         floors=floors,
         expansion=record,
         idf_power=settings.idf_power or (0.0 if continued is None else continued.manifest.idf_power),
+        query_weights=trained.query_weights,
     )
     described = card_facts(out, kind, facts, public_settings(settings), card or {})
     with written_whole(out / CARD) as write:

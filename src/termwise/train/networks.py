@@ -9,7 +9,8 @@ network             output for a text of l pieces                           sour
                                                                             with contextualized exact term matching
                                                                             and efficient passage expansion", 2021
 `SpladeDocNetwork`  max over positions of ln(1 + relu(z_j)), over the       Formal et al., "SPLADE v2", 2021: the form
-                    vocabulary                                              in which only documents are encoded
+                    vocabulary; with the activation ``log1p_relu``,         in which only documents are encoded; Shen et
+                    ln(1 + ln(1 + relu(z_j)))                               al., arXiv 2504.14839, 2025: two logarithms
 `LookupNetwork`     the mean of h_j over the pieces, or h_0, divided by     Reimers & Gurevych, "Sentence-BERT", 2019
                     its length
 ==================  ======================================================  ===========================================
@@ -33,6 +34,10 @@ from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel
 from termwise.encode.encoder_manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
 from termwise.train.pretrained import load_encoder, load_pretrained
+from termwise.train.settings import ACTIVATIONS, Activation
+
+_ACTIVATION = "splade_activation"
+"""Entry of the configuration of an encoder; without it, the activation is ``relu``."""
 
 Pooling = Literal["mean", "cls"]
 """How the outputs of an encoder become one vector: their mean, or the output at position 0."""
@@ -130,9 +135,34 @@ class TildeV2Network(TermNetwork):
 
 
 class SpladeDocNetwork(TermNetwork):
-    """Network of weights over the vocabulary, pooled by maximum; for comparison."""
+    """Network of weights over the vocabulary, pooled by maximum; for comparison.
+
+    The configuration of the encoder stores the activation, so that every saved form of the network has it.
+    """
 
     kind = "splade-doc"
+
+    @property
+    def activation(self) -> str:
+        """``relu`` for ln(1 + relu(z)), or ``log1p_relu`` for ln(1 + ln(1 + relu(z))).
+
+        Raises
+        ------
+        ModelFormatError
+            If the configuration names another activation.
+        """
+        activation = getattr(self.config, _ACTIVATION, ACTIVATIONS[0])
+        if activation not in ACTIVATIONS:
+            raise ModelFormatError(
+                "the activation of this splade-doc network is not known",
+                facts=[(_ACTIVATION, activation), ("known", ", ".join(ACTIVATIONS))],
+                fixes=["use the config.json that was saved with the weights"],
+            )
+        return str(activation)
+
+    @activation.setter
+    def activation(self, activation: Activation) -> None:
+        setattr(self.config, _ACTIVATION, activation)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return the weights: float tensor of shape (b, V), 0 or more, without the outputs at padding."""
@@ -141,7 +171,8 @@ class SpladeDocNetwork(TermNetwork):
         # vectors, and masking the logits would take a fifth of the time.
         repeated = torch.where(attention_mask.unsqueeze(-1) == 0, hidden[:, :1], hidden)
         logits = language_model_head(self.pretrained)(repeated)
-        return torch.log1p(torch.relu(logits.amax(dim=1)))
+        weights = torch.log1p(torch.relu(logits.amax(dim=1)))
+        return torch.log1p(weights) if self.activation == "log1p_relu" else weights
 
 
 NETWORKS: dict[str, type[TermNetwork]] = {
@@ -170,30 +201,6 @@ class LookupNetwork(TermNetwork):
         """Return vectors of length 1: float32 tensor of shape (b, h)."""
         hidden = self.hidden(input_ids, attention_mask).float()
         return unit_vectors(hidden, attention_mask, pooling=self.pooling)
-
-
-class Teacher(nn.Module):
-    """Frozen dense encoder with mean pooling and unit vectors; ranks the passages of a batch for distillation.
-
-    Parameters
-    ----------
-    encoder : PreTrainedModel
-        An encoder with the vocabulary of the student network.
-    """
-
-    def __init__(self, encoder: PreTrainedModel) -> None:
-        super().__init__()
-        self.encoder = encoder.train(False).requires_grad_(False)
-
-    @property
-    def config(self) -> Any:
-        """The transformers configuration of the encoder."""
-        return self.encoder.config
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return unit vectors of shape (b, h); their inner products are cosines."""
-        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return unit_vectors(hidden, attention_mask)
 
 
 def unit_vectors(hidden: Tensor, attention_mask: Tensor, *, pooling: Pooling = "mean") -> Tensor:
@@ -242,12 +249,12 @@ def untrained(kind: str, config: Any, *, pooling: Pooling = "mean") -> TermNetwo
     return TildeV2Network(encoder) if kind == TildeV2Network.kind else LookupNetwork(encoder, pooling)
 
 
-def check_network(network: TermNetwork | Teacher, *, terms: int, length: int) -> None:
+def check_network(network: TermNetwork, *, terms: int, length: int) -> None:
     """Check that a network fits a tokenizer and the length of its inputs.
 
     Parameters
     ----------
-    network : TermNetwork or Teacher
+    network : TermNetwork
     terms : int
         Size of the tokenizer's vocabulary.
     length : int

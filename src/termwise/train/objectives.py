@@ -159,12 +159,42 @@ def distillation_loss(scores: Tensor, teacher: Tensor) -> Tensor:
     return functional.kl_div(found, expected, reduction="batchmean", log_target=True)
 
 
-def flops_loss(weights: Tensor) -> Tensor:
+def margin_loss(scores: Tensor, teacher: Tensor, targets: Tensor, excluded: Tensor) -> Tensor:
+    """Compute the mean squared difference of the margins of student and teacher (Hofstätter et al., arXiv 2010.02666).
+
+    A margin is the score of the relevant passage less that of another passage of the same query.
+
+    Parameters
+    ----------
+    scores, teacher : float tensors of shape (Q, D)
+        The scores of the teacher are already multiplied by its scale.
+    targets : int64 tensor of shape (Q,)
+        Column of the relevant passage of each query.
+    excluded : bool tensor of shape (Q, D)
+        Passages that a query is not compared with.
+    """
+    differences = scores.float() - teacher.float()
+    squares = (differences.gather(1, targets[:, None]) - differences).square()
+    compared = (~excluded).scatter(1, targets[:, None], False)
+    return (squares * compared).sum() / compared.sum().clamp(min=1)
+
+
+def flops_loss(weights: Tensor, *, budget: int = 0) -> Tensor:
     """Compute the FLOPS regulariser of Paria et al. (2020): the sum of squared mean weights of each term.
+
+        sum over terms t of  (1/b * sum over passages i of M[i] * w[i, t])^2
+        M[i] = 1 if passage i has more than `budget` weights above 0, otherwise 0
+
+    The mask M follows Shen et al. (arXiv 2504.14839, 2025): passages that already have few weights are not penalised.
+    Without a budget this is the published regulariser, because passages without weights add nothing.
 
     Parameters
     ----------
     weights : float tensor of shape (b, V)
-        0 or more.
+        w, 0 or more.
+    budget : int, optional
+        Number of weights that a passage may have without a penalty.
     """
-    return weights.float().mean(dim=0).square().sum()
+    weights = weights.float()
+    penalised = (weights > 0).sum(dim=1, keepdim=True) > budget
+    return (weights * penalised).mean(dim=0).square().sum()

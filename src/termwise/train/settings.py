@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.models.idf_power import LARGEST_POWER
@@ -19,12 +19,21 @@ Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contras
 Schedule = Literal["constant", "linear"]
 TrainingPrecision = Literal["float32", "bfloat16", "float16"]
 Take = Literal["best", "last"]
+Activation = Literal["relu", "log1p_relu"]
+Miner = Literal["bm25", "teacher"]
+Candidates = Literal["batch", "own"]
+TeacherLoss = Literal["kl", "margin-mse"]
+
+ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 
 MOST_WORKERS = 1024
 """Largest number of processes that make batches."""
 
 NO_TEACHER = "none"
 """Value of `TrainSettings.teacher` without a teacher."""
+
+COUNTS, IDF = "counts", "idf"
+"""Values of `TrainSettings.query_weights` that are no file."""
 
 
 class LoopSettings(TypedSettings):
@@ -99,10 +108,15 @@ class TrainSettings(LoopSettings):
     batch : int
         Pairs of a batch on one device.
     negatives : int
-        For ``contrastive``: hard negatives of each pair, drawn from the BM25 ranking of its query. The passages of the
-        other pairs of the batch are negatives as well.
+        For ``contrastive``: hard negatives of each pair, drawn from the first passages of a ranking of its query.
+    negatives_from : {"bm25", "teacher"}
+        What ranks the passages for hard negatives: BM25 over all passages of the source, or the teacher over those of
+        its passages that belong to a pair of the run.
     negative_depth : int
-        Ranks of BM25 from which negatives are drawn.
+        Ranks from which negatives are drawn.
+    candidates : {"batch", "own"}
+        For ``contrastive``: passages among which the losses rank for a query: all of the batch, or only the passage of
+        its pair and its hard negatives.
     dropout : float
         Dropout of the encoder; the default of BERT is 0.1.
     checkpointing : bool
@@ -124,16 +138,26 @@ class TrainSettings(LoopSettings):
     idf_power : float
         For ``contrastive``: weights are multiplied by this power of the idf of their term among the passages of the
         source, as in an index with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for none.
+    query_weights : str
+        For ``contrastive``: ``counts`` if the weight of a query term is its count; ``idf`` for its idf among the
+        training passages of all sources, or the path of a ``query_weights.npy``, regardless of the count. The encoder
+        folder stores fixed weights.
+    activation : {"relu", "log1p_relu"}
+        For SPLADE-doc: ln(1 + relu(z)), or ln(1 + ln(1 + relu(z))). The activation of a base of this kind stays.
     head_steps, head_pairs : int
         For TILDE: steps that fit the head alone before training, and the pairs of this fit; see
         `termwise.train.loop.warm_start`.
     teacher : str
-        For ``contrastive``: folder or name of a dense encoder (mean pooling, cosine) for distillation of its ranking of
-        the batch; ``none`` for none.
+        For a loss that ranks: folder or name of a dense encoder for distillation of its cosines; ``none`` for none.
+        See `termwise.train.data.teacher_vectors`.
+    teacher_loss : {"kl", "margin-mse"}
+        Distillation loss, see `distillation_loss` and `margin_loss`.
     teacher_weight, teacher_scale : float
-        Share of the distillation in the loss, and the factor of the cosines.
+        Share of the distillation in the loss, and the factor of the cosines, which is the inverse of a temperature.
     sparsity : float
         For SPLADE-doc: factor of the regulariser `flops_loss`.
+    sparsity_budget : int
+        For SPLADE-doc: number of weights that a passage may have before it is penalised.
     sparsity_ramp : float
         Share of the steps over which that factor rises from 0 to `sparsity`, with the square of the step. The full
         factor would remove all terms before the first is learned.
@@ -152,7 +176,9 @@ class TrainSettings(LoopSettings):
     max_steps: int = 0
     batch: int = 128
     negatives: int = 0
+    negatives_from: Miner = "bm25"
     negative_depth: int = 1000
+    candidates: Candidates = "batch"
     accumulate: int = 1
     learning_rate: float = 2e-5
     head_learning_rate: float = 0.0
@@ -170,12 +196,16 @@ class TrainSettings(LoopSettings):
     prior_bias: bool = False
     initial_weight: float = 0.0
     idf_power: float = 0.0
+    query_weights: str = COUNTS
+    activation: Activation = "relu"
     head_steps: int = 0
     head_pairs: int = 20_000
     teacher: str = NO_TEACHER
+    teacher_loss: TeacherLoss = "kl"
     teacher_weight: float = 0.5
     teacher_scale: float = 20.0
     sparsity: float = 0.0
+    sparsity_budget: int = 0
     sparsity_ramp: float = 0.0
     seed: int = 313
     save_every: int = 1000
@@ -209,6 +239,11 @@ class TrainSettings(LoopSettings):
     def taught(self) -> bool:
         """Whether there is a teacher."""
         return self.teacher != NO_TEACHER
+
+    @property
+    def fixed_queries(self) -> bool:
+        """Whether query terms have fixed weights, regardless of their counts."""
+        return self.query_weights != COUNTS
 
     @property
     def reads_passages(self) -> bool:
@@ -254,13 +289,13 @@ class TrainSettings(LoopSettings):
         departures = self.departures(kind)
         _refuse_others(kind, departures)
         for name in departures:
-            needed = _NEEDED.get(name)
-            if needed is not None and getattr(self, name) and getattr(self, needed) in (0, NO_TEACHER):
-                raise ParameterError(
-                    f"the setting {name} has no effect without {needed}",
-                    facts=[(name, getattr(self, name)), (needed, getattr(self, needed))],
-                    fixes=[f"`{needed}=…`", f"omit {name}"],
-                )
+            for needed in _NEEDED.get(name, ()):
+                if getattr(self, name) and getattr(self, needed) in (0, NO_TEACHER):
+                    raise ParameterError(
+                        f"the setting {name} has no effect without {needed}",
+                        facts=[(name, getattr(self, name)), (needed, getattr(self, needed))],
+                        fixes=[f"`{needed}=…`", f"omit {name}"],
+                    )
         if (self.objective == "contrastive") == (kind == "tilde"):
             raise ParameterError(
                 "the objective is not for this kind of network",
@@ -272,6 +307,12 @@ class TrainSettings(LoopSettings):
                 "contrast needs an objective with the query likelihood",
                 facts=[("objective", self.objective), ("contrast", self.contrast)],
                 fixes=["omit contrast"],
+            )
+        if self.idf_power and self.fixed_queries:
+            raise ParameterError(
+                "the idf is either in the weights of passages or in those of queries",
+                facts=[("idf_power", self.idf_power), ("query_weights", self.query_weights)],
+                fixes=["omit idf_power", "omit query_weights"],
             )
         if self.taught and self.objective != "contrastive" and not self.contrast:
             raise ParameterError(
@@ -315,20 +356,23 @@ _DEFAULTS["splade-doc"] = _DEFAULTS["tildev2"] | {
 
 FOR_KINDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("contrast", "prior_bias", "head_steps", "head_pairs"), ("tilde",)),
-    **dict.fromkeys(("negatives", "negative_depth", "idf_power"), ("tildev2", "splade-doc")),
+    **dict.fromkeys(
+        ("negatives", "negatives_from", "negative_depth", "candidates", "idf_power", "query_weights"),
+        ("tildev2", "splade-doc"),
+    ),
     "initial_weight": ("tildev2",),
-    **dict.fromkeys(("sparsity", "sparsity_ramp"), ("splade-doc",)),
+    **dict.fromkeys(("activation", "sparsity", "sparsity_budget", "sparsity_ramp"), ("splade-doc",)),
 }
 """Kinds of network of a setting that is not for all kinds."""
 
-_NEEDED = {
-    "negative_depth": "negatives",
-    "head_pairs": "head_steps",
-    "teacher_weight": "teacher",
-    "teacher_scale": "teacher",
-    "sparsity_ramp": "sparsity",
+_NEEDED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("negative_depth", "candidates"), ("negatives",)),
+    "negatives_from": ("negatives", "teacher"),
+    "head_pairs": ("head_steps",),
+    **dict.fromkeys(("teacher_loss", "teacher_weight", "teacher_scale"), ("teacher",)),
+    **dict.fromkeys(("sparsity_budget", "sparsity_ramp"), ("sparsity",)),
 }
-"""Settings that have an effect only together with another setting."""
+"""Settings that have an effect only together with other settings."""
 
 
 def _refuse_others(kind: str, names: Iterable[str]) -> None:

@@ -210,3 +210,13 @@ def test_the_power_of_the_idf_is_that_of_training_or_of_the_base(
     )
     train_encoder(kind, [pairs], begun, tmp_path / "out", settings=short(kind, **changes))
     assert written["idf_power"] == power
+
+
+def test_fixed_query_weights_are_part_of_the_encoder(written, pairs, base, tmp_path):
+    train_encoder(
+        "splade-doc", [pairs], base, tmp_path / "out", settings=short("splade-doc", query_weights="idf")
+    )
+    assert written["query_weights"].max() > 0
+    assert written["idf_power"] == 0
+    train_encoder("splade-doc", [pairs], base, tmp_path / "counts", settings=short("splade-doc"))
+    assert written["query_weights"] is None

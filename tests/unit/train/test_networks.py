@@ -11,7 +11,6 @@ from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.train.networks import (  # noqa: E402
     NETWORKS,
     SpladeDocNetwork,
-    Teacher,
     TildeNetwork,
     TildeV2Network,
     check_network,
@@ -65,6 +64,25 @@ def test_splade_doc_takes_the_maximum_over_pieces_and_not_over_padding(headed):
         logits = network.pretrained(input_ids=IDS, attention_mask=MASK).logits
     expected = torch.stack([logits[0].amax(0), logits[1, :3].amax(0)]).clamp(min=0).log1p()
     torch.testing.assert_close(weights, expected)
+
+
+def test_splade_doc_with_two_logarithms(headed):
+    network = network_on_base("splade-doc", headed).eval()
+    assert network.activation == "relu"
+    with torch.no_grad():
+        once = network(IDS, MASK)
+        network.activation = "log1p_relu"
+        twice = network(IDS, MASK)
+    torch.testing.assert_close(twice, once.log1p())
+    assert once.max() > 0
+
+
+def test_an_unknown_activation(headed):
+    network = network_on_base("splade-doc", headed)
+    network.activation = "gelu"
+    with pytest.raises(ModelFormatError, match="activation") as error:
+        network(IDS, MASK)
+    assert dict(error.value.facts) == {"splade_activation": "gelu", "known": "relu, log1p_relu"}
 
 
 @pytest.mark.parametrize("kind", sorted(NETWORKS))
@@ -181,11 +199,10 @@ def test_positions_of_padding_are_not_counted():
         max_position_embeddings=34,
     )
     network = TildeV2Network(transformers.MPNetModel(config, add_pooling_layer=False)).eval()
-    for asked in (network, Teacher(network.encoder)):
-        check_network(asked, terms=40, length=32)
-        with pytest.raises(ParameterError) as error:
-            check_network(asked, terms=40, length=33)
-        assert dict(error.value.facts)["encoder"] == "32 positions"
+    check_network(network, terms=40, length=32)
+    with pytest.raises(ParameterError) as error:
+        check_network(network, terms=40, length=33)
+    assert dict(error.value.facts)["encoder"] == "32 positions"
     ids = torch.full((1, 32), 20)
     assert network(ids, torch.ones_like(ids)).shape == (1, 32)
     with pytest.raises(IndexError):

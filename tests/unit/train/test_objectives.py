@@ -19,6 +19,7 @@ from termwise.train.objectives import (  # noqa: E402
     flops_loss,
     likelihood_loss,
     likelihood_scores,
+    margin_loss,
     match_scores,
     vocabulary_scores,
 )
@@ -210,6 +211,34 @@ def test_distillation_loss_by_hand():
 def test_flops_loss_by_hand():
     weights = torch.tensor([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0]])
     assert flops_loss(weights).item() == pytest.approx(2.0**2 + 1.0**2)
+
+
+def test_passages_within_the_budget_are_not_penalised():
+    weights = torch.tensor([[1.0, 0.0, 2.0], [3.0, 0.0, 0.0], [1.0, 1.0, 4.0]], requires_grad=True)
+    assert flops_loss(weights, budget=0).item() == pytest.approx((5 / 3) ** 2 + (1 / 3) ** 2 + 2.0**2)
+    loss = flops_loss(weights, budget=1)  # the second passage has one weight
+    assert loss.item() == pytest.approx((2 / 3) ** 2 + (1 / 3) ** 2 + 2.0**2)
+    loss.backward()
+    # d/dw = 2 * mean / 3 for passages over the budget
+    expected = [[4 / 9, 2 / 9, 4 / 3], [0.0, 0.0, 0.0], [4 / 9, 2 / 9, 4 / 3]]
+    torch.testing.assert_close(weights.grad, torch.tensor(expected))
+    assert flops_loss(weights, budget=3).item() == 0.0
+
+
+def test_margin_loss_by_hand():
+    scores = torch.tensor([[3.0, 1.0, 9.0], [0.0, 2.0, 1.0]], requires_grad=True)
+    teacher = torch.tensor([[2.0, 1.0, 0.0], [4.0, 1.0, 3.0]])
+    excluded = torch.tensor([[False, False, True], [False, False, False]])
+    # Margins of student and teacher: 2, 1 for the first query; 2, -3 and 1, -2 for the second.
+    loss = margin_loss(scores, teacher, ids(0, 1), excluded)
+    margins = [(2, 1), (2, -3), (1, -2)]
+    assert loss.item() == pytest.approx(sum((one - other) ** 2 for one, other in margins) / 3)
+    loss.backward()
+    assert scores.grad[0, 2].item() == 0.0
+    assert scores.grad[0].tolist() == pytest.approx([2 / 3, -2 / 3, 0.0])
+    assert margin_loss(teacher, teacher + 5, ids(0, 1), excluded).item() == 0.0
+    nothing = torch.tensor([[False, True, True], [True, False, True]])
+    assert margin_loss(scores, teacher, ids(0, 1), nothing).item() == 0.0
 
 
 def test_likelihood_scores_by_hand():

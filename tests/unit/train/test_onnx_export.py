@@ -77,8 +77,10 @@ def networks(name):
     if name == "bert tilde":
         config = configuration(vocab_size=TERMS, max_position_embeddings=LENGTH, num_hidden_layers=1)
         return TildeNetwork(transformers.AutoModelForMaskedLM.from_config(config))
-    if name == "distilbert splade-doc":
-        return SpladeDocNetwork(transformers.AutoModelForMaskedLM.from_config(distilbert()))
+    if name.endswith("splade-doc"):
+        network = SpladeDocNetwork(transformers.AutoModelForMaskedLM.from_config(distilbert()))
+        network.activation = "log1p_relu" if name.startswith("twice") else "relu"
+        return network
     if name == "mpnet lookup":
         return untrained("lookup", mpnet(), pooling="cls")
     if name == "bert lookup":
@@ -91,7 +93,14 @@ NAMES = {"tilde": "logits", "lookup": "vectors"}
 
 @pytest.fixture(
     scope="module",
-    params=["bert tilde", "distilbert splade-doc", "mpnet tildev2", "mpnet lookup", "bert lookup"],
+    params=[
+        "bert tilde",
+        "distilbert splade-doc",
+        "twice splade-doc",
+        "mpnet tildev2",
+        "mpnet lookup",
+        "bert lookup",
+    ],
 )
 def case(request):
     network = networks(request.param).train()

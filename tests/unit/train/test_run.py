@@ -20,6 +20,7 @@ from termwise.errors import (  # noqa: E402
     CorruptModelError,
     ForeignFolderError,
     MalformedRecordError,
+    MissingFileError,
     ModelFormatError,
     ParameterError,
     StorageError,
@@ -27,6 +28,7 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
+from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
 from termwise.train.loop import callbacks  # noqa: E402
 from termwise.train.loop import preparation as preparing  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402
@@ -34,9 +36,10 @@ from termwise.train.loop.step import TrainingStep  # noqa: E402
 from termwise.train.loop.validation import HeldOut  # noqa: E402
 from termwise.train.loop.warm_start import set_prior_bias  # noqa: E402
 from termwise.train.networks import network_on_base, output_layer  # noqa: E402
+from termwise.train.pretrained import quiet  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
-from .conftest import made_source  # noqa: E402
+from .conftest import SPECIAL, VOCABULARY, WORDS, configuration, made_source  # noqa: E402
 
 
 class Killed(Exception):
@@ -157,9 +160,29 @@ def test_every_step_knows_the_progress_of_the_run(train, monkeypatch):
         ("tildev2", {"idf_power": 0.5, "block": 2, "mixing": "by-source"}),
         ("splade-doc", {"sparsity": 0.01, "sparsity_ramp": 1.0}),
         ("tilde", {"batch": 16, "epochs": 3, "max_steps": 0}),
+        ("tilde", {"contrast": 0.1, "teacher": "BASE"}),
+        ("tildev2", {"teacher": "BASE", "query_weights": "idf", "teacher_loss": "margin-mse"}),
+        (
+            "splade-doc",
+            {
+                "activation": "log1p_relu",
+                "query_weights": "idf",
+                "teacher": "BASE",
+                "teacher_weight": 1.0,
+                "negatives": 2,
+                "negatives_from": "teacher",
+                "negative_depth": 5,
+                "candidates": "own",
+                "sparsity": 0.01,
+                "sparsity_budget": 3,
+                "sparsity_ramp": 1.0,
+            },
+        ),
     ],
 )
-def test_a_killed_run_resumes_to_the_same_network(kind, changes, train):
+def test_a_killed_run_resumes_to_the_same_network(kind, changes, train, base):
+    if "teacher" in changes:
+        changes = changes | {"teacher": str(base)}
     chosen = settings(kind, **changes)
     whole = train("whole", kind, chosen=chosen)
     with pytest.raises(Killed):
@@ -370,6 +393,14 @@ def test_a_run_of_very_many_epochs_starts(train):
         train("run", "tildev2", chosen=endless, killed=3)
 
 
+def test_a_run_of_very_many_epochs_cannot_list_the_texts_of_its_teacher(train, base, tmp_path):
+    endless = settings("tildev2", epochs=10**6, max_steps=0, teacher=str(base))
+    with pytest.raises(ParameterError, match="too many batches") as caught:
+        train("run", "tildev2", chosen=endless)
+    assert caught.value.fixes == ("`max_steps=10000000`", "omit the teacher")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_of_very_many_epochs_cannot_list_its_expansions(train, tmp_path):
     endless = settings("tildev2", epochs=10**6, max_steps=0, accumulate=2)
     with pytest.raises(ParameterError, match="too many batches") as caught:
@@ -521,10 +552,72 @@ def test_damaged_caches_are_computed_again(how, base, analyzer, tmp_path):
 
 
 def test_the_facts_have_no_local_path(train, base, tmp_path):
-    chosen = settings("tildev2", max_steps=1, teacher=str(base))
+    file = tmp_path / "mine.npy"
+    np.save(file, np.ones(len(VOCABULARY)))
+    chosen = settings("tildev2", max_steps=1, teacher=str(base), query_weights=str(file))
     facts = train("run", "tildev2", chosen=chosen).facts
     assert facts["base"] == facts["settings"]["teacher"] == base.name
+    assert facts["settings"]["query_weights"] == "mine.npy"
     assert str(base.parent) not in json.dumps(facts)
+    assert str(tmp_path) not in json.dumps(facts)
+
+
+def test_the_query_weights_of_a_run_are_returned(train, number, tmp_path):
+    trained = train("run", "tildev2", chosen=settings("tildev2", max_steps=1, query_weights="idf"))
+    assert trained.query_weights.shape == (len(VOCABULARY),)
+    assert trained.query_weights[number("wing")] > 0
+    assert trained.query_weights[number("[CLS]")] == trained.query_weights[number("the")] == 0
+    with np.load(tmp_path / "run" / "query_weights.npz") as stored:
+        assert np.array_equal(stored["weights"], trained.query_weights)
+    assert train("counts", "tildev2", chosen=settings("tildev2", max_steps=1)).query_weights is None
+
+
+@pytest.mark.usefixtures("no_work")
+def test_missing_query_weights_are_refused_before_mining(train, tmp_path):
+    chosen = settings("tildev2", negatives=2, query_weights=str(tmp_path / "missing.npy"))
+    with pytest.raises(MissingFileError, match="query weights"):
+        train("run", "tildev2", chosen=chosen)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_teacher_of_another_vocabulary(train, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    other = tmp_path / "other"
+    small = configuration(vocab_size=len(SPECIAL) + 20, hidden_size=8, num_hidden_layers=1)
+    with quiet(bars=False):
+        transformers.BertModel(small).save_pretrained(other)
+    (other / "vocab.txt").write_text("\n".join((*SPECIAL, *WORDS[:20])) + "\n")
+    chosen = settings("tildev2", max_steps=2, teacher=str(other), teacher_weight=1.0)
+    assert train("run", "tildev2", chosen=chosen).facts["steps"] == 2
+
+
+def test_the_teacher_ranks_for_hard_negatives(train, base, tmp_path):
+    said = []
+    chosen = settings("tildev2", max_steps=2, negatives=2, negatives_from="teacher", teacher=str(base))
+    train("run", "tildev2", chosen=chosen, say=said.append)
+    assert "ranking the passages with the teacher for hard negatives" in said
+    with np.load(tmp_path / "run" / "negatives.npz") as stored:
+        mined = [stored["source_0"], stored["source_1"]]
+    with_negatives = sum(int((rows[:, 0] >= 0).sum()) for rows in mined)
+    assert with_negatives == 8  # the pairs of the run, each with its query
+
+
+def test_the_activation_of_a_trained_base_stays(headed, analyzer, tmp_path):
+    network = network_on_base("splade-doc", headed)
+    network.activation = "log1p_relu"
+    write_encoder_folder(
+        network, analyzer, tmp_path / "begun", cleaning="repo", length=16, trained={}, precisions=("int8",)
+    )
+    options = {"analyzer": analyzer, "settings": settings("splade-doc", max_steps=1)}
+    with pytest.raises(ParameterError, match="the base has another activation") as error:
+        train_network("splade-doc", [made_source("air", 8)], tmp_path / "begun", tmp_path / "run", **options)
+    assert error.value.fixes == ("`activation='log1p_relu'`",)
+    assert not (tmp_path / "run").exists()
+    options["settings"] = replace(options["settings"], activation="log1p_relu")
+    trained = train_network(
+        "splade-doc", [made_source("air", 8)], tmp_path / "begun", tmp_path / "run", **options
+    )
+    assert trained.network.activation == "log1p_relu"
 
 
 def test_an_unknown_kind(train):

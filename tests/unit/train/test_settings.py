@@ -82,11 +82,20 @@ def test_values_out_of_range_or_unreadable(name, value):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("objective", "fame"), ("precision", "int4"), ("schedule", "cosine"), ("cleaning", "soap")],
+    [
+        ("objective", "fame"),
+        ("precision", "int4"),
+        ("schedule", "cosine"),
+        ("cleaning", "soap"),
+        ("activation", "gelu"),
+        ("candidates", "all"),
+        ("negatives_from", "bm26"),
+        ("teacher_loss", "mse"),
+    ],
 )
 def test_unknown_names(name, value):
     with pytest.raises(UnknownNameError):
-        TrainSettings.for_kind("tilde", {name: value})
+        TrainSettings.for_kind("splade-doc", {name: value})
 
 
 def test_misspelt_settings_and_kinds():
@@ -128,6 +137,11 @@ def test_a_value_of_another_type_is_refused(given):
         ("splade-doc", "initial_weight", "1", "tildev2"),
         ("tilde", "sparsity", "0.1", "splade-doc"),
         ("tildev2", "sparsity_ramp", "0.1", "splade-doc"),
+        ("tildev2", "sparsity_budget", "150", "splade-doc"),
+        ("tildev2", "activation", "log1p_relu", "splade-doc"),
+        ("tilde", "query_weights", "idf", "tildev2, splade-doc"),
+        ("tilde", "candidates", "own", "tildev2, splade-doc"),
+        ("tilde", "negatives_from", "teacher", "tildev2, splade-doc"),
     ],
 )
 def test_settings_without_effect_on_a_kind_are_refused(kind, name, value, kinds):
@@ -156,12 +170,24 @@ def test_settings_made_in_python_are_refused_as_well():
         ("tildev2", {"teacher_weight": "0.1"}, "teacher"),
         ("splade-doc", {"teacher_scale": "10"}, "teacher"),
         ("splade-doc", {"sparsity": "0", "sparsity_ramp": "0.5"}, "sparsity"),
+        ("splade-doc", {"sparsity": "0", "sparsity_ramp": "0", "sparsity_budget": "150"}, "sparsity"),
+        ("tildev2", {"teacher_loss": "margin-mse"}, "teacher"),
+        ("tildev2", {"negatives_from": "teacher"}, "teacher"),
+        ("tildev2", {"negatives": "0", "teacher": "x", "negatives_from": "teacher"}, "negatives"),
+        ("tildev2", {"negatives": "0", "candidates": "own"}, "negatives"),
     ],
 )
 def test_a_setting_of_a_disabled_feature_is_refused(kind, given, needed):
     name = list(given)[-1]
     with pytest.raises(ParameterError, match=f"the setting {name} has no effect without {needed}"):
         TrainSettings.for_kind(kind, given).check_kind(kind)
+
+
+def test_the_idf_is_in_the_weights_of_passages_or_of_queries():
+    given = TrainSettings.for_kind("tildev2", {"idf_power": "0.5", "query_weights": "idf"})
+    with pytest.raises(ParameterError, match="the idf is either") as error:
+        given.check_kind("tildev2")
+    assert dict(error.value.facts) == {"idf_power": 0.5, "query_weights": "idf"}
 
 
 def test_a_disabled_setting_needs_no_other_setting():

@@ -74,16 +74,18 @@ def rows_of(read):
             yield read.network.eval()(ids, torch.ones_like(ids))[0].numpy()
 
 
-@pytest.mark.parametrize("older", [False, True])
-def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older):
+@pytest.mark.parametrize(("older", "activation"), [(False, "relu"), (True, "relu"), (True, "log1p_relu")])
+def test_documents_get_the_weights_of_the_sparse_encoder(masked, tmp_path, older, activation):
     if older:
         with quiet(bars=False):
-            encoder = opened(modules=[parts.MLMTransformer(str(masked)), parts.SpladePooling("max")])
+            pooling = parts.SpladePooling("max", activation_function=activation)
+            encoder = opened(modules=[parts.MLMTransformer(str(masked)), pooling])
     else:
         encoder = opened(str(masked))
     read = load_checkpoint(saved(encoder, tmp_path / "sparse"))
     assert isinstance(read.network, SpladeDocNetwork)
     assert (read.query_weights, read.reads_queries) == (None, True)
+    assert read.network.activation == activation
     expected = encoder.encode_document(list(TEXTS), convert_to_sparse_tensor=False).numpy()
     for seen, row in zip(rows_of(read), expected, strict=True):
         np.testing.assert_allclose(seen, row, atol=1e-5)

@@ -10,17 +10,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from termwise.collection.training_pairs import PairSource  # noqa: E402
-from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.train.data.batches import BatchPlan, plan_batches  # noqa: E402
 from termwise.train.data.expansions import Expansions  # noqa: E402
+from termwise.train.data.teacher import TeacherVectors  # noqa: E402
 from termwise.train.loop.step import Collator, PlannedBatches, TrainingStep  # noqa: E402
-from termwise.train.networks import Teacher, network_on_base  # noqa: E402
+from termwise.train.networks import network_on_base  # noqa: E402
 from termwise.train.objectives import QueryTerms, likelihood_scores  # noqa: E402
-from termwise.train.pretrained import load_encoder  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
-from .conftest import VOCABULARY, configuration, made_source, save  # noqa: E402
+from .conftest import VOCABULARY, made_source  # noqa: E402
 
 
 def planned(*rows: list[tuple[int, int]]) -> PlannedBatches:
@@ -329,42 +328,111 @@ def test_sparsity_rises_with_the_square_of_the_step(pieces, base):
     assert [one - added[0] for one in added] == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_teacher_contributes_its_share_and_is_not_trained(pieces, base):
-    source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"), ("lift", "shock drag"))
-    batches = planned([(0, 0), (0, 1), (0, 1)])
-    alone = settings("tildev2")
-    taught = settings("tildev2", teacher=str(base), teacher_weight=0.25, teacher_scale=4.0)
-    only = settings("tildev2", teacher=str(base), teacher_weight=1.0, teacher_scale=4.0)
-    network = network_on_base("tildev2", base).eval()
+def counting(base):
+    """A TILDEv2 network with a weight of 1 for every piece, so that a score is a sum of query weights."""
+    network = network_on_base("tildev2", base)
     with torch.no_grad():
-        network.token_projection.weight.fill_(0.3)
-    batch = Collator("tildev2", taught, pieces, [source], batches)([0])["batch"]
-    steps = [TrainingStep(network, chosen, pieces) for chosen in (alone, taught, only)]
-    losses = [step(batch)["loss"].item() for step in steps]
-    assert all(math.isfinite(loss) for loss in losses)
-    assert losses[1] == pytest.approx(0.75 * losses[0] + 0.25 * losses[2], rel=1e-5)
-    assert {name for name, _ in steps[1].named_parameters()} == {
-        name for name, _ in steps[0].named_parameters()
-    }
+        network.token_projection.weight.zero_()
+        network.token_projection.bias.fill_(1.0)
+    return network
 
 
-def test_a_teacher_returns_unit_vectors_of_means(base, pieces):
-    teacher = Teacher(load_encoder(base))
-    ids, mask = pieces.padded([pieces("wing lift"), pieces("drag")])
-    vectors = teacher(ids, mask)
-    assert vectors.norm(dim=1).tolist() == pytest.approx([1.0, 1.0])
-    alone = teacher(*pieces.padded([pieces("drag")]))
-    torch.testing.assert_close(vectors[1:], alone, atol=1e-5, rtol=1e-4)
-    assert not [p for p in teacher.parameters() if p.requires_grad]
+def taught_losses(base, pieces, *changes, **given):
+    """Losses of a batch of two pairs; scores (2, 0) and (1, 1), cosines (.5, 0) and (1, .5)."""
+    source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"))
+    vectors = np.array([[0.5, 0.0], [1.0, 0.5], [1.0, 0.0], [0.0, 1.0]], dtype=np.float16)
+    places = [(0, 0), (0, 1)]
+    teacher = TeacherVectors(places, places, vectors)
+    losses = []
+    for change in changes:
+        chosen = settings("tildev2", **(given | change))
+        collator = Collator("tildev2", chosen, pieces, [source], planned(places), teacher=teacher)
+        batch = collator([0])["batch"]
+        losses.append(TrainingStep(counting(base), chosen, pieces)(batch)["loss"].item())
+    return losses
 
 
-def test_a_teacher_of_another_vocabulary(base, pieces, tmp_path):
-    transformers = pytest.importorskip("transformers")
-    other = save(transformers.BertModel(configuration(vocab_size=len(VOCABULARY) + 1)), tmp_path / "other")
-    with pytest.raises(ModelFormatError, match="vocabularies of different sizes"):
-        TrainingStep(network_on_base("tildev2", base), settings("tildev2", teacher=str(other)), pieces)
-    with pytest.raises(ModelFormatError):
-        Teacher(load_encoder(tmp_path / "nowhere"))
+def test_the_divergence_from_a_teacher_is_mixed_with_the_contrastive_loss(pieces, base):
+    alone, mixed, only = taught_losses(
+        base,
+        pieces,
+        {},
+        {"teacher": "x", "teacher_weight": 0.25},
+        {"teacher": "x", "teacher_weight": 1.0},
+        teacher_scale=4.0,
+    )
+    assert alone == pytest.approx((math.log(1 + math.exp(-2)) + math.log(2)) / 2, rel=1e-5)
+
+    def divergence(teacher, student):  # of softmax(teacher, 0) from softmax(student, 0)
+        p, q = 1 / (1 + math.exp(-teacher)), 1 / (1 + math.exp(-student))
+        return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+
+    # Margins of the first passage, four times the cosines: 2 and 2 of the teacher, 2 and 0 of the network.
+    assert only == pytest.approx((divergence(2, 2) + divergence(2, 0)) / 2, rel=1e-5)
+    assert mixed == pytest.approx(0.75 * alone + 0.25 * only, rel=1e-5)
+
+
+def test_the_margins_of_a_teacher(pieces, base):
+    (loss,) = taught_losses(
+        base,
+        pieces,
+        {"teacher": "x", "teacher_loss": "margin-mse", "teacher_weight": 1.0, "teacher_scale": 6.0},
+    )
+    # Margins of the relevant passage: 3 and -3 of the teacher, 2 and 0 of the network.
+    assert loss == pytest.approx(((3 - 2) ** 2 + (-3 - 0) ** 2) / 2, rel=1e-5)
+
+
+def test_a_query_is_ranked_over_its_own_candidates_only(pieces, base):
+    source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"), ("lift", "heat"))
+    mined = [np.array([[1], [2], [0]], dtype=np.int32)]
+    excluded = {}
+    for candidates in ("batch", "own"):
+        chosen = settings("tildev2", negatives=1, candidates=candidates)
+        collator = Collator("tildev2", chosen, pieces, [source], planned([(0, 0), (0, 1)]), negatives=mined)
+        batch = collator([0])["batch"]
+        excluded[candidates] = batch["excluded"].int().tolist()
+        loss = TrainingStep(counting(base), chosen, pieces)(batch)["loss"].item()
+    # Passages: 0 and 1 of the first pair, 1 and 2 of the second.
+    assert excluded["batch"] == [[0, 0, 0, 0], [0, 1, 0, 0]]
+    assert excluded["own"] == [[0, 0, 1, 1], [1, 1, 0, 0]]
+    # Scores: (2, 0) and (1, 0).
+    assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(1 + math.exp(-1))) / 2, rel=1e-5)
+
+
+def test_a_pair_without_mined_negatives_of_the_teacher_has_no_loss(pieces, base):
+    source = mini(("wing lift", "wing lift drag"), ("drag", "shock drag"))
+    chosen = settings(
+        "tildev2", negatives=2, negatives_from="teacher", candidates="own", teacher="x", teacher_weight=1.0
+    )
+    collator = Collator(
+        "tildev2",
+        chosen,
+        pieces,
+        [source],
+        planned([(0, 0)]),
+        negatives=[np.full((2, 4), -1, dtype=np.int32)],
+        teacher=TeacherVectors([(0, 0)], [(0, 0)], np.eye(2, dtype=np.float16)),
+    )
+    batch = collator([0])["batch"]
+    assert collator.places(0) == [(0, 0)] * 3
+    assert batch["excluded"].int().tolist() == [[0, 1, 1]]
+    assert TrainingStep(counting(base), chosen, pieces)(batch)["loss"].item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_fixed_query_weights_do_not_depend_on_the_count(pieces, base, number):
+    source = mini(("wing lift wing", "wing lift"), ("drag", "drag"))
+    weights = np.zeros(len(VOCABULARY), dtype=np.float32)
+    weights[[number("wing"), number("lift"), number("drag")]] = 1.5, 0.5, 3.0
+    chosen = settings("tildev2", query_weights="idf")
+    collator = Collator("tildev2", chosen, pieces, [source], planned([(0, 0), (0, 1)]), query_weights=weights)
+    batch = collator([0])["batch"]
+    assert batch["occurrence_rows"].tolist() == [0, 0, 1]
+    assert dict(
+        zip(batch["occurrence_terms"].tolist(), batch["occurrence_weights"].tolist(), strict=True)
+    ) == {number("wing"): 1.5, number("lift"): 0.5, number("drag"): 3.0}
+    loss = TrainingStep(counting(base), chosen, pieces)(batch)["loss"].item()
+    # Scores: (2, 0) and (0, 3).
+    assert loss == pytest.approx((math.log(1 + math.exp(-2)) + math.log(1 + math.exp(-3))) / 2, rel=1e-5)
 
 
 def test_tilde_with_contrast_ranks_the_passages_of_the_batch(pieces, base):

@@ -19,7 +19,7 @@ from termwise.train.loop.validation import HeldOut, validate  # noqa: E402
 from termwise.train.networks import network_on_base  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
-from .conftest import made_source  # noqa: E402
+from .conftest import VOCABULARY, made_source  # noqa: E402
 
 SETTINGS = TrainSettings(document_length=12, query_length=8)
 
@@ -47,7 +47,7 @@ def test_the_measures_by_hand(base, pieces):
     assert measures["nDCG@10"] == pytest.approx((1 + 1 / math.log2(3) + 1 / math.log2(5)) / 3)
 
 
-def test_the_idf_of_the_pool_weighs_terms(base, pieces):
+def test_the_idf_of_the_pool_or_fixed_weights_weigh_terms(base, pieces, number):
     held_out = HeldOut(
         queries=("wing lift",),
         passages=("lift drag", "lift shock", "wing drag"),
@@ -57,6 +57,9 @@ def test_the_idf_of_the_pool_weighs_terms(base, pieces):
     assert validate(counting(base), pieces, held_out, plain)["RR@10"] == pytest.approx(
         1 / 3
     )  # a tie, by position
+    fixed = np.full(len(VOCABULARY), 1.0, dtype=np.float32)
+    fixed[number("wing")] = 1.5
+    assert validate(counting(base), pieces, held_out, plain, fixed)["RR@10"] == 1
     with_idf = replace(plain, idf_power=0.5)  # one passage has wing, two have lift
     assert validate(counting(base), pieces, held_out, with_idf)["RR@10"] == 1
 

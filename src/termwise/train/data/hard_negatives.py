@@ -1,9 +1,9 @@
-"""Hard negatives: passages that BM25 ranks high for a query and that are not judged relevant."""
+"""Hard negatives: passages that a ranking has at the top for a query and that are not judged relevant."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +57,7 @@ def mine_negatives(
         For each pair the positions of up to 64 passages without a pair with the query; padded with -1.
     """
     random = np.random.default_rng(seed)
-    relevant: dict[int, set[int]] = {}
-    for query, passage in source.pairs.tolist():
-        relevant.setdefault(query, set()).add(passage)
+    relevant = relevant_passages(source)
     drawn = np.full((len(source.queries), NEGATIVES_PER_PAIR), -1, dtype=np.int32)
     with tempfile.TemporaryDirectory(dir=folder, prefix="negatives-") as index_folder:
         documents = [Document(str(number), text) for number, text in enumerate(source.passages)]
@@ -78,6 +76,14 @@ def mine_negatives(
     return drawn[source.pairs[:, 0]]
 
 
+def relevant_passages(source: PairSource) -> dict[int, set[int]]:
+    """Return the relevant passages of each query with a pair, by position."""
+    relevant: dict[int, set[int]] = {}
+    for query, passage in source.pairs.tolist():
+        relevant.setdefault(query, set()).add(passage)
+    return relevant
+
+
 def load_or_mine_negatives(
     sources: Sequence[PairSource],
     folder: Path,
@@ -87,14 +93,20 @@ def load_or_mine_negatives(
     threads: int,
     progress: Progress,
     say: Say,
+    by_teacher: Callable[[int, PairSource], npt.NDArray[np.int32]] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
-    """Load the negatives of a run from its folder, or mine and save them; see `mine_negatives`."""
+    """Load the negatives of a run from its folder, or mine and save them.
+
+    They are those of `mine_negatives`, or of `by_teacher` with the number of the source and the source.
+    """
 
     def mine() -> list[npt.NDArray[np.int32]]:
-        say("ranking the passages with BM25 for hard negatives")
+        say(f"ranking the passages with {'BM25' if by_teacher is None else 'the teacher'} for hard negatives")
         mined = [
             mine_negatives(source, depth=depth, seed=seed, threads=threads, folder=folder, progress=progress)
-            for source in sources
+            if by_teacher is None
+            else by_teacher(number, source)
+            for number, source in enumerate(sources)
         ]
         save_negatives(file, mined)
         return mined

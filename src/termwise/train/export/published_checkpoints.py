@@ -249,6 +249,8 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
         kind = TildeV2Network.kind if f"{_PROJECTION}.weight" in weights else TildeNetwork.kind
     check_finite(folder, weights)
     network = _network(folder, kind, weights, others)
+    if sparse is not None and isinstance(network, SpladeDocNetwork):
+        network.activation = sparse.activation
     analyzer = base_analyzer(folder)
     terms = network.config.vocab_size
     if terms != len(analyzer.vocabulary):

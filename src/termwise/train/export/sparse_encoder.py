@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from termwise.train.export.sentence_modules import (
     listed_prompts,
     read_modules,
 )
+from termwise.train.settings import ACTIVATIONS, Activation
 
 _ROUTER = "router_config.json"
 _TASKS = {"MLMTransformer": "fill-mask", "Transformer": "feature-extraction"}
@@ -52,10 +54,13 @@ class SparseEncoderFolder:
         Folder of the transformer for documents.
     queries : Path or None
         Folder of the static weights of queries; None if the transformer encodes queries too.
+    activation : {"relu", "log1p_relu"}
+        Activation of the document side, see `SpladeDocNetwork`.
     """
 
     documents: Path
     queries: Path | None
+    activation: Activation
 
     @classmethod
     def read(cls, folder: Path) -> SparseEncoderFolder:
@@ -71,13 +76,13 @@ class SparseEncoderFolder:
         modules = read_modules(folder)
         _check_settings(folder)
         if [module.kind for module in modules] != ["Router"]:
-            return cls(_transformer(modules), None)
+            return cls(_transformer(modules), None, _activation(modules))
         routes = _routes(modules[0].folder)
         documents = _transformer(routes["document"])
         queries = routes["query"]
         if [module.kind for module in queries] != ["SparseStaticEmbedding"]:
             raise _unsupported("modules of the query side", "SparseStaticEmbedding", listed(queries))
-        return cls(documents, queries[0].folder)
+        return cls(documents, queries[0].folder, _activation(routes["document"]))
 
     def query_weights(self, analyzer: WordPieceAnalyzer) -> npt.NDArray[np.float32] | None:
         """Read the weight of each term in queries, of shape (V,); None without static weights.
@@ -165,11 +170,16 @@ def _transformer(modules: list[Module]) -> Path:
             "Transformer for the task fill-mask, SpladePooling",
             listed(modules) + (f" (the task is {task})" if task not in (None, "fill-mask") else ""),
         )
-    pooling = read_json(modules[1].folder / MODULE_SETTINGS, dict)
-    for setting, expected in (("pooling_strategy", "max"), ("activation_function", "relu")):
-        if pooling.get(setting, expected) != expected:
-            raise _unsupported(setting, expected, str(pooling[setting]))
     return modules[0].folder
+
+
+def _activation(modules: list[Module]) -> Activation:
+    """Return the activation of the pooling of documents; only the maximum over positions is supported."""
+    settings = read_json(modules[1].folder / MODULE_SETTINGS, dict)
+    for setting, supported in (("pooling_strategy", ("max",)), ("activation_function", ACTIVATIONS)):
+        if settings.get(setting, supported[0]) not in supported:
+            raise _unsupported(setting, " or ".join(supported), str(settings[setting]))
+    return cast(Activation, settings.get("activation_function", ACTIVATIONS[0]))
 
 
 def _task(module: Module) -> str | None:

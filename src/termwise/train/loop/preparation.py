@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from accelerate import PartialState
 from transformers import set_seed
@@ -21,19 +23,29 @@ from termwise.train.data.batches import BatchPlan, neighbour_order, pairs_of_an_
 from termwise.train.data.expansions import load_or_make_expansions
 from termwise.train.data.hard_negatives import load_or_mine_negatives
 from termwise.train.data.inputs import Pieces
-from termwise.train.data.passage_idf import source_term_factors
+from termwise.train.data.passage_idf import load_or_make_query_weights, source_term_factors
+from termwise.train.data.teacher import VECTORS, TeacherVectors
+from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network
 from termwise.train.loop.step import Collator, PlannedBatches
 from termwise.train.loop.validation import HeldOut
 from termwise.train.loop.warm_start import fit_head, set_prior_bias
 from termwise.train.messages import Say
-from termwise.train.networks import TermNetwork, TildeNetwork, TildeV2Network, check_network, set_dropout
+from termwise.train.networks import (
+    SpladeDocNetwork,
+    TermNetwork,
+    TildeNetwork,
+    TildeV2Network,
+    check_network,
+    set_dropout,
+)
 from termwise.train.settings import TrainSettings
 
 _HEAD_LOG = "head.jsonl"
 
 MOST_LISTED = 10**7
-"""Largest number of batches of a run with expansions; all passages to expand are listed before the first step."""
+"""Largest number of batches of a run with expansions or a teacher; all their passages are listed before the first
+step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +85,23 @@ class TrainingRun:
     def continues(self) -> bool:
         """Whether the base is an encoder of this kind, so that its head is trained further."""
         return encoder_of_same_kind(self.kind, self.base) is not None
+
+    @cached_property
+    def query_weights(self) -> npt.NDArray[np.float32] | None:
+        """Fixed weight of each query term, shape (V,), see `load_or_make_query_weights`; None for counts."""
+        if not self.settings.fixed_queries:
+            return None
+        return load_or_make_query_weights(
+            self.settings.query_weights,
+            self.sources,
+            self.pieces,
+            self.folder,
+            cleaning=self.settings.cleaning,
+            length=self.settings.document_length,
+            seed=self.settings.seed,
+            progress=self.progress,
+            say=self.say,
+        )
 
     @property
     def batches_per_step(self) -> int:
@@ -131,12 +160,26 @@ def load_network(run: TrainingRun) -> TermNetwork:
         )
     set_seed(run.settings.seed)
     network = initial_network(run.kind, run.base)
+    if isinstance(network, SpladeDocNetwork):
+        _set_activation(network, run)
     added = 0 if run.expander is None else run.expander.terms
     longest = longest_input(run.kind, run.settings, expansion_terms=added)
     check_network(network, terms=len(run.pieces.analyzer.vocabulary), length=longest)
     network.to(run.processes.device)
     set_dropout(network, run.settings.dropout)
     return network
+
+
+def _set_activation(network: SpladeDocNetwork, run: TrainingRun) -> None:
+    """Set the activation of a network with a new head; that of a trained one has to be the same."""
+    activation = run.settings.activation
+    if run.continues and network.activation != activation:
+        raise ParameterError(
+            "the base has another activation",
+            facts=[("base", run.base), ("its activation", network.activation), ("activation", activation)],
+            fixes=[f"`activation='{network.activation}'`"],
+        )
+    network.activation = activation
 
 
 def apply_settings(network: TermNetwork, run: TrainingRun) -> None:
@@ -173,17 +216,21 @@ def number_of_batches(run: TrainingRun) -> int:
     Raises
     ------
     ParameterError
-        If there are too few pairs for one batch, see `pairs_of_an_epoch`, or more batches than an expansion can list.
+        If there are too few pairs for one batch, see `pairs_of_an_epoch`, or more batches than can be listed for an
+        expansion or a teacher.
     """
     settings = run.settings
     count = sum(run.epoch_pairs) // settings.batch * settings.epochs
     if settings.max_steps:
         count = min(count, settings.max_steps * run.batches_per_step)
-    if run.expander is not None and count > MOST_LISTED:
+    if (run.expander is not None or settings.taught) and count > MOST_LISTED:
         raise ParameterError(
-            "the run has too many batches to list the passages that are expanded before training",
+            "the run has too many batches to list the passages that are read before training",
             facts=[("batches", count), ("most", MOST_LISTED)],
-            fixes=[f"`max_steps={MOST_LISTED // run.batches_per_step}`", "`expansion=None`"],
+            fixes=[
+                f"`max_steps={MOST_LISTED // run.batches_per_step}`",
+                "omit the teacher" if run.expander is None else "`expansion=None`",
+            ],
         )
     return count
 
@@ -232,10 +279,10 @@ def _pair_texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> l
     return texts
 
 
-def make_collator(run: TrainingRun, batches: PlannedBatches) -> Collator:
-    """Mine negatives, count terms and expand passages according to the settings.
+def make_collator(run: TrainingRun, batches: PlannedBatches, teacher: DenseEncoder | None) -> Collator:
+    """Mine negatives, count terms, expand passages and compute vectors of the teacher according to the settings.
 
-    The first process saves negatives and expansions, and the others load them.
+    The first process saves negatives, expansions, query weights and vectors, and the others load them.
     """
     settings = run.settings
     term_factors = None
@@ -249,9 +296,19 @@ def make_collator(run: TrainingRun, batches: PlannedBatches) -> Collator:
             progress=run.progress,
         )
     with run.processes.main_process_first():
-        negatives = None
+        collator = Collator(
+            run.kind,
+            settings,
+            run.pieces,
+            run.sources,
+            batches,
+            term_factors=term_factors,
+            query_weights=run.query_weights,
+        )
+        if teacher is not None and settings.negatives_from == "teacher":
+            collator.teacher = _teacher_vectors(run, teacher, collator)
         if settings.negatives:
-            negatives = load_or_mine_negatives(
+            collator.negatives = load_or_mine_negatives(
                 run.sources,
                 run.folder,
                 depth=settings.negative_depth,
@@ -259,21 +316,15 @@ def make_collator(run: TrainingRun, batches: PlannedBatches) -> Collator:
                 threads=run.threads,
                 progress=run.progress,
                 say=run.say,
+                by_teacher=None if collator.teacher is None else partial(_mined_by, collator.teacher, run),
             )
-        collator = Collator(
-            run.kind,
-            settings,
-            run.pieces,
-            run.sources,
-            batches,
-            negatives=negatives,
-            term_factors=term_factors,
-        )
+        if teacher is not None and collator.teacher is None:
+            collator.teacher = _teacher_vectors(run, teacher, collator)
         if run.expander is not None:
             collator.expansions = load_or_make_expansions(
                 run.expander,
                 run.sources,
-                {place for number in range(len(batches)) for place in collator.places(number)},
+                collator.all_places(),
                 run.pieces,
                 run.folder,
                 length=settings.document_length,
@@ -281,3 +332,26 @@ def make_collator(run: TrainingRun, batches: PlannedBatches) -> Collator:
                 say=run.say,
             )
     return collator
+
+
+def _teacher_vectors(run: TrainingRun, teacher: DenseEncoder, collator: Collator) -> TeacherVectors:
+    """Return the vectors of the queries and passages of all batches, without negatives that are not mined yet."""
+    return TeacherVectors.make(
+        teacher,
+        run.sources,
+        collator.all_queries(),
+        collator.all_places(),
+        run.folder / VECTORS,
+        length=run.settings.document_length,
+        progress=run.progress,
+        say=run.say,
+    )
+
+
+def _mined_by(
+    teacher: TeacherVectors, run: TrainingRun, number: int, source: PairSource
+) -> npt.NDArray[np.int32]:
+    settings = run.settings
+    return teacher.mine_negatives(
+        number, source, depth=settings.negative_depth, seed=settings.seed, progress=run.progress
+    )

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from accelerate import PartialState
 from transformers import TrainerCallback, TrainingArguments
@@ -18,6 +20,8 @@ from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.base_encoder import base_name, public_settings
 from termwise.train.data.inputs import Pieces
+from termwise.train.data.passage_idf import read_query_weights
+from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
 from termwise.train.loop.callbacks import CurvePoints
 from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
 from termwise.train.loop.ownership import claim
@@ -36,7 +40,7 @@ from termwise.train.loop.trainer import TermTrainer, training_arguments
 from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import TermNetwork, TildeNetwork
-from termwise.train.settings import TrainSettings
+from termwise.train.settings import IDF, TrainSettings
 
 CURVE = "curve"
 """Folder of the points of a learning curve, in the folder of the run."""
@@ -59,6 +63,8 @@ class TrainedNetwork:
         With the best weights by validation, or the last ones without validation.
     pieces : Pieces
         Its tokenizer.
+    query_weights : ndarray of shape (V,), float32, or None
+        Fixed weight of each query term; None for counts.
     facts : dict
         JSON-like: name of the base, settings, sources with their pairs, sources omitted because they are smaller than a
         batch, pairs seen, steps, seconds of training, best step and its measures.
@@ -66,6 +72,7 @@ class TrainedNetwork:
 
     network: TermNetwork
     pieces: Pieces
+    query_weights: npt.NDArray[np.float32] | None
     facts: dict[str, Any]
 
 
@@ -111,7 +118,9 @@ def train_network(
         If the settings are not for this kind of network, there are fewer pairs than a batch holds, or inputs are too
         long for the network.
     ModelFormatError
-        If the base or the teacher cannot be loaded.
+        If the base, the teacher or the file of query weights cannot be loaded.
+    MissingFileError
+        If there is no such file of query weights.
     CorruptModelError
         If the run has checkpoints and none is complete.
 
@@ -138,6 +147,9 @@ def train_network(
         say=say if processes.is_main_process else silent,
     )
     network = load_network(run)
+    teacher = load_dense_encoder(settings.teacher, say=run.say) if settings.taught else None
+    if settings.fixed_queries and settings.query_weights != IDF:
+        read_query_weights(settings.query_weights, terms=len(analyzer.vocabulary))
     step = TrainingStep(network, settings, run.pieces)
     count = number_of_batches(run)
     steps = -(-count // run.batches_per_step)
@@ -151,21 +163,25 @@ def train_network(
     batches = planned_batches(run, count)
     if checkpoint is None:
         fit_head_if_set(network, run, batches)
-    trainer = _trainer(step, arguments, run, batches)
+    trainer = _trainer(step, arguments, run, batches, teacher)
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     facts = _facts(run, trainer)
     _report_selection(run, steps=facts["steps"], best=facts["best"])
     if run.is_first:
         write_facts(run.folder, facts)
-    return TrainedNetwork(network, run.pieces, facts)
+    return TrainedNetwork(network, run.pieces, run.query_weights, facts)
 
 
 def _trainer(
-    step: TrainingStep, arguments: TrainingArguments, run: TrainingRun, batches: PlannedBatches
+    step: TrainingStep,
+    arguments: TrainingArguments,
+    run: TrainingRun,
+    batches: PlannedBatches,
+    teacher: DenseEncoder | None,
 ) -> TermTrainer:
-    """Mine negatives, expand passages and build the training loop."""
+    """Mine negatives, expand passages, compute vectors of the teacher and build the training loop."""
     settings, network = run.settings, step.network
-    collator = make_collator(run, batches)
+    collator = make_collator(run, batches, teacher)
     held_out = run.held_out
     if held_out is not None and run.expander is not None:
         held_out = held_out.expanded(run.expander, run.pieces, settings)
@@ -178,7 +194,9 @@ def _trainer(
         batches,
         collator,
         settings=settings,
-        validate=None if held_out is None else partial(validate, network, run.pieces, held_out, settings),
+        validate=None
+        if held_out is None
+        else partial(validate, network, run.pieces, held_out, settings, run.query_weights),
         log=run.folder / LOG,
         callbacks=callbacks,
         progress=run.progress,

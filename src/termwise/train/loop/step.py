@@ -17,7 +17,8 @@ from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train.data.batches import BatchPlan
 from termwise.train.data.expansions import Expansions, Place
 from termwise.train.data.inputs import Ids, Pieces, distinct_terms, occurrences
-from termwise.train.networks import SpladeDocNetwork, Teacher, TermNetwork, TildeNetwork, check_network
+from termwise.train.data.teacher import TeacherVectors
+from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork
 from termwise.train.objectives import (
     QueryTerms,
     biqdl,
@@ -26,16 +27,13 @@ from termwise.train.objectives import (
     flops_loss,
     likelihood_loss,
     likelihood_scores,
+    margin_loss,
     match_scores,
     vocabulary_scores,
 )
-from termwise.train.pretrained import load_encoder
 from termwise.train.settings import TrainSettings
 
 Batch = dict[str, Tensor]
-
-_TEACHER_QUERY = 64
-"""Query length of the teacher in pieces, special ones included, unless `query_length` is larger."""
 
 _NO_SCORE = -1e4
 """Score of a passage excluded from a softmax; with infinity the gradient would be 0 times infinity."""
@@ -98,6 +96,10 @@ class Collator:
         Expansion terms of the passages, at least of those in `places`.
     term_factors : sequence of float32 ndarray of shape (V,), optional
         For each source, the factor of the weights of each term; see `source_term_factors`.
+    query_weights : float32 ndarray of shape (V,), optional
+        Weight of each query term, for any count; see `load_or_make_query_weights`.
+    teacher : TeacherVectors, optional
+        Vectors of the queries and passages of all batches.
     """
 
     def __init__(
@@ -111,10 +113,13 @@ class Collator:
         negatives: Sequence[npt.NDArray[np.int32]] | None = None,
         expansions: Expansions | None = None,
         term_factors: Sequence[npt.NDArray[np.float32]] | None = None,
+        query_weights: npt.NDArray[np.float32] | None = None,
+        teacher: TeacherVectors | None = None,
     ) -> None:
         self.kind, self.settings, self.pieces = kind, settings, pieces
         self.sources, self.batches = sources, batches
         self.negatives, self.expansions, self.term_factors = negatives, expansions, term_factors
+        self.query_weights, self.teacher = query_weights, teacher
         self.kept = clean_vocabulary(pieces.analyzer.vocabulary, settings.cleaning)
         self._relevant = [np.unique(_keys(source, *source.pairs.T)) for source in sources]
 
@@ -128,7 +133,7 @@ class Collator:
             batch = self._likelihood_batch(queries, passages)
             if self.settings.contrast:
                 places = [(owner, passage) for owner, _, passage in pairs]
-                batch |= self._ranking_batch(queries, passages, pairs, places)
+                batch |= self._ranking_batch(queries, pairs, places)
             return {"batch": batch}
         return {"batch": self._contrastive_batch(queries, self.places(number), pairs)}
 
@@ -147,8 +152,18 @@ class Collator:
         _, chosen = self.batches.pairs(number)
         for (owner, _, passage), pair in zip(self._pairs(number), chosen, strict=True):
             places.append((owner, passage))
-            places += [(owner, negative) for negative in self._hard_negatives(owner, pair, random)]
+            places += [(owner, negative) for negative in self._hard_negatives(owner, pair, passage, random)]
         return places
+
+    def all_places(self) -> set[Place]:
+        """Return the passages of all batches."""
+        return {place for number in range(len(self.batches)) for place in self.places(number)}
+
+    def all_queries(self) -> set[Place]:
+        """Return source and position of the queries of all batches."""
+        return {
+            (owner, query) for number in range(len(self.batches)) for owner, query, _ in self._pairs(number)
+        }
 
     def _likelihood_batch(self, queries: list[Ids], passages: list[Ids]) -> Batch:
         """Return network inputs and target terms for the likelihood losses."""
@@ -166,17 +181,20 @@ class Collator:
             batch["passage_rows"], batch["passage_terms"] = distinct_terms(passages, self.kept)
         return batch
 
-    def _hard_negatives(self, owner: int, pair: int, random: np.random.Generator) -> list[int]:
+    def _hard_negatives(self, owner: int, pair: int, passage: int, random: np.random.Generator) -> list[int]:
+        """Draw negatives of a pair; without mined ones, random passages, or the excluded one of the pair itself."""
         count = self.settings.negatives
         if count == 0 or self.negatives is None:
             return []
         mined = self.negatives[owner][pair]
         mined = mined[mined >= 0]
+        if len(mined) == 0 and self.settings.negatives_from == "teacher":
+            return [passage] * count  # other passages may have no vector
         if len(mined) == 0:
             drawn = random.integers(len(self.sources[owner].passages), size=count)
         else:
             drawn = random.choice(mined, size=count, replace=len(mined) < count)
-        return [int(passage) for passage in drawn]
+        return [int(number) for number in drawn]
 
     def _contrastive_batch(
         self, queries: list[Ids], places: list[Place], pairs: list[tuple[int, int, int]]
@@ -190,38 +208,34 @@ class Collator:
             rows.append(self.pieces.framed(self.pieces.special.cls, row, added))
         batch: Batch = {}
         batch["passage_ids"], batch["passage_mask"] = self.pieces.padded(rows)
-        return batch | self._ranking_batch(queries, passages, pairs, places)
+        return batch | self._ranking_batch(queries, pairs, places)
 
     def _ranking_batch(
-        self,
-        queries: list[Ids],
-        passages: list[Ids],
-        pairs: list[tuple[int, int, int]],
-        places: Sequence[Place],
+        self, queries: list[Ids], pairs: list[tuple[int, int, int]], places: Sequence[Place]
     ) -> Batch:
         """Return the inputs of a ranking of the passages of a batch: query terms, targets, exclusions, teacher."""
-        special, settings = self.pieces.special, self.settings
+        settings = self.settings
         batch: Batch = {}
         kept = [row[self.kept[row]][: settings.query_length - 2] for row in queries]
+        if self.query_weights is not None:
+            kept = [np.unique(row) for row in kept]
+            batch["occurrence_weights"] = torch.from_numpy(self.query_weights[np.concatenate(kept)])
         batch["occurrence_rows"], batch["occurrence_terms"] = occurrences(kept, self.kept)
         if self.term_factors is not None:
             factors = [self.term_factors[owner][row] for (owner, *_), row in zip(pairs, kept, strict=True)]
             batch["occurrence_weights"] = torch.from_numpy(np.concatenate(factors))
         batch["targets"] = torch.arange(len(queries)) * (len(places) // len(queries))
         batch["excluded"] = self._excluded(pairs, places)
-        if settings.taught:
-            teacher_rows = [
-                self.pieces.framed(special.cls, row[: settings.document_length - 2]) for row in passages
-            ]
-            batch["teacher_passage_ids"], batch["teacher_passage_mask"] = self.pieces.padded(teacher_rows)
-            teacher_queries = [
-                self.pieces.framed(special.cls, row[: _teacher_query_length(settings) - 2]) for row in queries
-            ]
-            batch["teacher_query_ids"], batch["teacher_query_mask"] = self.pieces.padded(teacher_queries)
+        if self.teacher is not None:
+            asked = [(owner, query) for owner, query, _ in pairs]
+            batch["teacher_scores"] = torch.from_numpy(self.teacher.cosines(asked, places))
         return batch
 
     def _excluded(self, pairs: Sequence[tuple[int, int, int]], places: Sequence[Place]) -> Tensor:
-        """Mark the passages that are relevant to each query, except the passage of its pair; they are no negatives."""
+        """Mark the passages that are no negatives of each query, except the passage of its pair.
+
+        These are the relevant ones and, with ``candidates=own``, those of other pairs.
+        """
         owners, queries, _ = np.array(pairs, dtype=np.int64).T
         passage_owners, passages = np.array(places, dtype=np.int64).T
         excluded = np.zeros((len(pairs), len(places)), dtype=np.bool_)
@@ -232,8 +246,10 @@ class Collator:
             excluded[np.ix_(rows, columns)] = (
                 relevant[np.minimum(np.searchsorted(relevant, keys), len(relevant) - 1)] == keys
             )
-        own = np.arange(len(pairs))
-        excluded[own, own * (len(places) // len(pairs))] = False
+        own, group = np.arange(len(pairs)), len(places) // len(pairs)
+        if self.settings.candidates == "own":
+            excluded |= own[:, None] != np.arange(len(places)) // group
+        excluded[own, own * group] = False
         return torch.from_numpy(excluded)
 
 
@@ -259,13 +275,7 @@ class Step(nn.Module):
 
 
 class TrainingStep(Step):
-    """A term network with its loss.
-
-    Raises
-    ------
-    ModelFormatError
-        If the teacher cannot be loaded or has another vocabulary.
-    """
+    """A term network with its loss."""
 
     kept: Tensor
     ends: Tensor
@@ -278,11 +288,6 @@ class TrainingStep(Step):
         special = pieces.special
         ends = torch.tensor([special.cls, special.sep, special.pad, special.document, special.query])
         self.register_buffer("ends", ends, persistent=False)
-        # A list hides the teacher from torch, so that it is neither trained nor saved.
-        self._teacher = [Teacher(load_encoder(settings.teacher))] if settings.taught else []
-        for teacher in self._teacher:
-            longest = max(settings.document_length, _teacher_query_length(settings))
-            check_network(teacher, terms=len(kept), length=longest)
 
     def forward(self, batch: Batch) -> dict[str, Any]:
         """Return ``{"loss": tensor of shape ()}``."""
@@ -313,7 +318,8 @@ class TrainingStep(Step):
             scores = match_scores(matching, ids, query_terms, len(self.kept))
         loss = self._ranking_loss(scores, batch)
         if self.settings.sparsity and isinstance(self.network, SpladeDocNetwork):
-            loss = loss + self._sparsity_factor() * flops_loss(weights)
+            budget = self.settings.sparsity_budget
+            loss = loss + self._sparsity_factor() * flops_loss(weights, budget=budget)
         return loss
 
     def _sparsity_factor(self) -> float:
@@ -322,19 +328,17 @@ class TrainingStep(Step):
 
     def _ranking_loss(self, scores: Tensor, batch: Batch) -> Tensor:
         """Return the contrastive loss of the scores, mixed with the distillation loss if there is a teacher."""
-        excluded = batch["excluded"]
-        loss = contrastive_loss(scores.masked_fill(excluded, float("-inf")), batch["targets"])
-        if not self._teacher:
+        excluded, targets, share = batch["excluded"], batch["targets"], self.settings.teacher_weight
+        loss = contrastive_loss(scores.masked_fill(excluded, float("-inf")), targets)
+        if not self.settings.taught:
             return loss
-        with torch.no_grad():
-            teacher = self._teacher[0].to(scores.device)
-            queries = teacher(batch["teacher_query_ids"], batch["teacher_query_mask"])
-            passages = teacher(batch["teacher_passage_ids"], batch["teacher_passage_mask"])
-            teacher_scores = self.settings.teacher_scale * (queries @ passages.T).float()
-        distillation = distillation_loss(
-            scores.masked_fill(excluded, _NO_SCORE), teacher_scores.masked_fill(excluded, _NO_SCORE)
-        )
-        share = self.settings.teacher_weight
+        teacher = self.settings.teacher_scale * batch["teacher_scores"]
+        if self.settings.teacher_loss == "margin-mse":
+            distillation = margin_loss(scores, teacher, targets, excluded)
+        else:
+            distillation = distillation_loss(
+                scores.masked_fill(excluded, _NO_SCORE), teacher.masked_fill(excluded, _NO_SCORE)
+            )
         return (1 - share) * loss + share * distillation
 
 
@@ -345,7 +349,3 @@ def _query_terms(batch: Batch) -> QueryTerms:
         len(batch["targets"]),
         batch.get("occurrence_weights"),
     )
-
-
-def _teacher_query_length(settings: TrainSettings) -> int:
-    return max(_TEACHER_QUERY, settings.query_length)

@@ -116,22 +116,33 @@ class HeldOut:
 
 @torch.no_grad()
 def validate(
-    network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
+    network: TermNetwork,
+    pieces: Pieces,
+    held_out: HeldOut,
+    settings: TrainSettings,
+    query_weights: npt.NDArray[np.float32] | None = None,
 ) -> dict[str, float]:
     """Rank the pool for every query, and return the value of each of `MEASURES`.
 
-    A TILDE trained on the document likelihood alone ranks by it; all other networks rank by the weights of passages.
+    A TILDE trained on the document likelihood alone ranks by it; all other networks rank by the weights of passages,
+    with counted or fixed query weights.
     """
     training = network.training
     network.eval()
-    by_queries = isinstance(network, TildeNetwork) and not settings.reads_passages
-    scores = (_document_likelihoods if by_queries else _match_scores)(network, pieces, held_out, settings)
+    if isinstance(network, TildeNetwork) and not settings.reads_passages:
+        scores = _document_likelihoods(network, pieces, held_out, settings)
+    else:
+        scores = _match_scores(network, pieces, held_out, settings, query_weights)
     network.train(training)
     return measure_scores(scores, held_out)
 
 
 def _match_scores(
-    network: TermNetwork, pieces: Pieces, held_out: HeldOut, settings: TrainSettings
+    network: TermNetwork,
+    pieces: Pieces,
+    held_out: HeldOut,
+    settings: TrainSettings,
+    query_weights: npt.NDArray[np.float32] | None,
 ) -> npt.NDArray[np.float32]:
     """Return the sum of the passage weights of the query terms, for every query and passage.
 
@@ -145,6 +156,8 @@ def _match_scores(
     counts = np.zeros((len(queries), len(query_terms)), dtype=np.float32)
     for number, row in enumerate(queries):
         np.add.at(counts[number], np.searchsorted(query_terms, row), 1)
+    if query_weights is not None:
+        counts = (counts > 0) * query_weights[query_terms]
     weights = np.empty((len(held_out.passages), len(query_terms)), dtype=np.float32)
     texts = [pieces(text)[: settings.document_length - 2] for text in held_out.passages]
     if settings.idf_power:
