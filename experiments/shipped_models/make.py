@@ -72,8 +72,9 @@ CHOICES = HERE.parent / "zero_shot" / "choices.json"
 KINDS: tuple[EncoderKind, ...] = ("tilde", "tildev2", "splade-doc")
 SHIPPED: tuple[EncoderKind, ...] = ("tilde", "tildev2")
 SIZES = ("cpu", "gpu")
-TABLE = "model1"
-"""Section of the translation table in ``card.toml``, see ``make_table.py``."""
+TABLE, LOOKUP = "model1", "lookup"
+"""Sections of the translation table and of the lookup encoder in ``card.toml``, see ``make_table.py`` and
+``make_lookup.py``."""
 BASE = "all-MiniLM-L6-v2"
 """Name of the base encoder in manifests."""
 
@@ -358,11 +359,12 @@ def curve(kind: str, given: argparse.Namespace) -> None:
         print(f"{out}: {facts_of_run['pairs_seen']:,} pairs, and {facts_of_run['head_pairs']:,} for the head")
 
 
-def card(kind: str, size: str) -> dict[str, Any]:
-    """Read the facts of a model card beyond the training."""
+def card(kind: str, size: str | None = None) -> dict[str, Any]:
+    """Read the facts of a model card beyond the training; without a size, those of every size."""
     facts = tomllib.loads((HERE / "card.toml").read_text())
-    own = {name: facts.pop(name) for name in (*KINDS, *SIZES, TABLE)}
-    return {**facts, **own[kind], "reasons": {**facts["reasons"], **own[size]["reasons"]}}
+    own = {name: facts.pop(name) for name in (*KINDS, *SIZES, TABLE, LOOKUP)}
+    reasons = {} if size is None else own[size]["reasons"]
+    return {**facts, **own[kind], "reasons": {**facts["reasons"], **reasons}}
 
 
 def write_card(folder: Path, size: str) -> None:
