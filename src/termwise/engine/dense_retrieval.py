@@ -21,11 +21,14 @@ from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.segment import concatenated_ranges
-from termwise.kernels.dense_retrieval import LARGEST_SUM, score, top_k
+from termwise.kernels.dense_retrieval import LARGEST_SUM, score
 from termwise.vectors import LEVELS
 
 FEW = 8
 """Rounding pays if at most one document in this many is scored exactly afterwards."""
+
+SAMPLE = 2048
+"""Number of scores from which the `k`-th best one is estimated."""
 
 _LARGEST = LEVELS + 1
 """Bound for a stored number; a damaged file may hold -128."""
@@ -186,6 +189,38 @@ def term_products(index: Index, query: QueryVector, ordinal: int) -> tuple[npt.N
     best = int(np.argmax((rows @ _vector_of(query)) * scales))
     products = table.rows[query.terms].astype(np.int64) @ rows[best]
     return products << table.shifts[query.terms].astype(np.int64), float(scales[best])
+
+
+def top_k(scores: Scores, k: int) -> Rows:
+    """Return the positions of the `k` largest scores above -inf, best first; ties by position.
+
+    Only the scores above a threshold are sorted. The threshold is a score of a sample, and is lowered until enough
+    scores reach it.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), float64
+    k : int
+        1 or more.
+
+    Examples
+    --------
+    >>> top_k(np.array([1.0, 3.0, -np.inf, 3.0]), 2).tolist()
+    [1, 3]
+    """
+    sample = scores[:: max(1, len(scores) // SAMPLE)]
+    expected = k * len(sample) / max(1, len(scores))
+    rank = int(expected + 3 * expected**0.5 + 4)
+    rows = np.empty(0, dtype=np.int64)
+    while len(rows) < k and rank < len(sample) // 2:
+        threshold = np.partition(sample, -rank)[-rank]
+        if threshold == -np.inf:
+            break
+        rows = np.flatnonzero(scores >= threshold)
+        rank *= 4
+    if len(rows) < k:
+        rows = np.flatnonzero(scores > -np.inf)
+    return rows[np.argsort(-scores[rows], kind="stable")[:k]]
 
 
 def _vector_of(query: QueryVector) -> npt.NDArray[np.int64]:

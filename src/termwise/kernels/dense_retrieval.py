@@ -1,4 +1,4 @@
-"""Scores of documents by their vectors, and selection of the best."""
+"""Scores of documents by their vectors."""
 
 from __future__ import annotations
 
@@ -49,69 +49,3 @@ def score(starts: Array, rows: Array, scales: Array, digits: Array, bits: int, s
         value = np.float64(total) * np.float64(scales[window])
         if value > scores[document]:
             scores[document] = value
-
-
-@compiled
-def top_k(scores: Array, k: int) -> Array:
-    """Return the positions of the `k` largest scores above -inf; agrees with `reference.dense_retrieval.top_k`.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,), float64
-        Without NaN.
-    k : int
-        1 or more.
-
-    Returns
-    -------
-    ndarray of shape (at most k,), int64
-        Best first; equal scores in ascending order of their positions.
-    """
-    # A heap whose first place has the worst result: the smallest score, of equal ones the last position.
-    heap = np.empty(min(k, len(scores)), dtype=np.int64)
-    size = 0
-    for position in range(len(scores)):
-        score = scores[position]
-        if score == -np.inf:
-            continue
-        if size < len(heap):
-            place = size
-            size += 1
-            while place > 0:
-                above = (place - 1) >> 1
-                if scores[heap[above]] < score:  # an equal one was earlier, so it is better
-                    break
-                heap[place] = heap[above]
-                place = above
-            heap[place] = position
-        elif score > scores[heap[0]]:
-            _sink(scores, heap, size, position)
-    best = np.empty(size, dtype=np.int64)
-    for left in range(size, 0, -1):
-        best[left - 1] = heap[0]
-        _sink(scores, heap, left - 1, heap[left - 1])
-    return best
-
-
-@compiled
-def _sink(scores: Array, heap: Array, size: int, position: int) -> None:
-    """Replace the worst of the first `size` entries of a heap by `position`, unless there are none."""
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        if below + 1 < size and _worse(scores, heap[below + 1], heap[below]):
-            below += 1
-        if not _worse(scores, heap[below], position):
-            break
-        heap[place] = heap[below]
-        place = below
-    if size > 0:
-        heap[place] = position
-
-
-@compiled
-def _worse(scores: Array, one: int, other: int) -> bool:
-    """Return whether a position is a worse result than another one."""
-    return bool(scores[one] < scores[other] or (scores[one] == scores[other] and one > other))

@@ -1,9 +1,8 @@
-"""Scores by vectors and selection of the best, against their definitions."""
+"""Scores by vectors against their definition."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,19 +41,3 @@ def test_the_largest_sums_do_not_overflow() -> None:
     kernels.score(np.arange(3, dtype=np.uint32), rows, np.ones(2, dtype=np.float32), digits, 16, scores)
     each = dimensions * 32767 * (1 + (1 << 16))
     assert scores.tolist() == [-128 * each, 127 * each]
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 7, 40, 100])
-@pytest.mark.parametrize("levels", [1, 2, 5, 1000])
-def test_the_best_are_found_with_ties_by_position(k: int, levels: int) -> None:
-    generator = np.random.default_rng(k * levels)
-    for count in (0, 1, 2, 5, 40, 41):
-        scores = generator.integers(0, levels, count).astype(np.float64) - levels // 2
-        scores[generator.random(count) < 0.2] = -np.inf
-        assert kernels.top_k(scores, k).tolist() == reference.top_k(scores.tolist(), k)
-
-
-@given(st.lists(st.floats(-2, 2) | st.just(-np.inf), max_size=60), st.integers(1, 70))
-@settings(max_examples=100, deadline=None)
-def test_any_scores(values: list[float], k: int) -> None:
-    assert kernels.top_k(np.array(values, dtype=np.float64), k).tolist() == reference.top_k(values, k)
