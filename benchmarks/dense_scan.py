@@ -5,7 +5,8 @@ r"""Cost of exact retrieval by vectors: 100,000 and a million documents of 384 d
 
 Documents are random directions, one window each, in 8 bits. The query table has random rows whose lengths differ by a
 log-normal factor, as those of a trained table do. Short queries add up a few rows; long ones, as in query by example,
-add up so many that their numbers need more than 16 bits. The cost does not depend on the directions. The contestants:
+add up so many that their numbers can need more than 16 bits. The cost does not depend on the directions. The
+contestants:
 
 ===========================  =====================================================================================
 termwise                     `first_stage`: term weights to the `k` best documents
@@ -150,9 +151,11 @@ def measure(index: Index, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def query_row(index: Index, length: int, random: np.random.Generator) -> TermWeights:
-    """Return a query of distinct terms."""
+    """Return a query of distinct terms; those of a long one occur up to five times."""
     terms = random.choice(index.manifest.terms, length, replace=False)
-    return TermWeights.from_rows([dict.fromkeys(terms.tolist(), 1.0)], index.vocabulary.id)
+    counts = random.integers(1, 6 if length >= LENGTHS["long queries"][0] else 2, length)
+    row = dict(zip(terms.tolist(), counts.astype(float).tolist(), strict=True))
+    return TermWeights.from_rows([row], index.vocabulary.id)
 
 
 def compare(

@@ -11,7 +11,7 @@ def test_contestants_agree_and_the_result_is_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(dense_scan, "pinned", lambda: 0)
     monkeypatch.setattr(dense_scan, "TERMS", 400)
     monkeypatch.setattr(dense_scan, "DEPTHS", (3,))
-    monkeypatch.setattr(dense_scan, "LENGTHS", {"short queries": (2, 4)})
+    monkeypatch.setattr(dense_scan, "LENGTHS", {"short queries": (2, 4), "long queries": (20, 30)})
     options = ["--documents", "300", "--queries", "3", "--rounds", "1"]
     dense_scan.main(["--work", str(tmp_path / "work"), "--out", str(tmp_path / "out"), *options])
     (line,) = (tmp_path / "out" / "dense_scan.jsonl").read_text().splitlines()
