@@ -24,14 +24,23 @@ if TYPE_CHECKING:
     from termwise.collection import PythonQuestions
     from termwise.models import NetworkModel
     from termwise.records import Document, Ranking, Run
-    from termwise.search import Searcher
+    from termwise.search.by_example import AnySearcher
 
 QUESTION = "merge two sorted lists"
 
 MEASURE = "nDCG@10"
 
-LABELS = {"bm25": "BM25", "model1": "Model 1", "tilde": "TILDE", "tildev2": "TILDEv2"}
-"""Models shown side by side, with their titles."""
+LABELS = {
+    "bm25": "BM25",
+    "model1": "Model 1",
+    "tilde": "TILDE",
+    "tildev2": "TILDEv2",
+    "best": "BM25 + lookup",
+}
+"""Models shown side by side, and the recommended mixture, with their titles."""
+
+WEIGHTS = {"best": "lookup"}
+"""Model whose shipped weights are used, where it has another name."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class _System:
 
     name: str
     folder: Path
-    searcher: Searcher
+    searcher: AnySearcher
     left_out: int
     ranking: Ranking
     run: Run
@@ -73,17 +82,18 @@ def command(
     for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
+    from termwise.search import MixtureSearcher
     from termwise.translation import shipped_tables
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
     questions = PythonQuestions.load({document.doc_id for document in documents})
-    searcher = _index_counts("bm25", documents, out)
+    searcher: AnySearcher = _index_counts("bm25", documents, out)
     built = time.perf_counter() - begin
     systems = [_evaluated("bm25", out, searcher, 0, question, k, questions)]
     for name in LABELS:
         folder, left_out = _folder_for(out, name), 0
-        weights = shipped_weights(name)
+        weights = shipped_weights(WEIGHTS.get(name, name))
         if weights is not None:
             searcher, left_out = _index_shipped_weights(name, weights, documents, folder, encode=encode)
         elif name in shipped_tables():
@@ -91,7 +101,9 @@ def command(
         else:
             continue
         system = _evaluated(name, folder, searcher, left_out, question, k, questions)
-        systems.append(replace(system, mixed=_fused_measures([systems[0].run, system.run], questions)))
+        if not isinstance(searcher, MixtureSearcher):
+            system = replace(system, mixed=_fused_measures([systems[0].run, system.run], questions))
+        systems.append(system)
     if as_json:
         _print_json(systems, questions, question, len(documents), built)
     else:
@@ -104,7 +116,7 @@ def shipped_weights(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
+def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> AnySearcher:
     """Index documents with a model of term counts."""
     from termwise.indexing import build_index
 
@@ -122,13 +134,13 @@ def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Sea
 
 def _index_shipped_weights(
     name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
-) -> tuple[Searcher, int]:
+) -> tuple[AnySearcher, int]:
     """Index documents with shipped weights; return the searcher and the number of documents left out."""
     from termwise.encode import open_precomputed_encoder
     from termwise.indexing import build_index
     from termwise.models import make_model
 
-    model: NetworkModel = make_model(name, {})  # type: ignore[assignment]
+    model: NetworkModel = make_model(WEIGHTS.get(name, name), {})  # type: ignore[assignment]
     encoder = open_precomputed_encoder(
         model, weights, missing="encode" if encode else "refuse", threads=available_processors()
     )
@@ -139,7 +151,7 @@ def _index_shipped_weights(
         searcher = build_index(
             [document for position, document in enumerate(documents) if position not in left_out],
             folder,
-            model=model,
+            model=name if name in WEIGHTS else model,
             encoder=encoder,
             store_text=True,
             overwrite=True,
@@ -152,7 +164,7 @@ def _index_shipped_weights(
 def _evaluated(
     name: str,
     folder: Path,
-    searcher: Searcher,
+    searcher: AnySearcher,
     left_out: int,
     question: str,
     k: int,

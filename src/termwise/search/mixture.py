@@ -453,17 +453,24 @@ class MixtureSearcher:
         depth = min(len(self.index), self.depth + len(excluded))
         firsts = []
         for part, vector in zip(self.parts, vectors, strict=True):
-            ordinals, _ = first_stage(part.searcher.index, vector, depth)
+            ordinals, scores = first_stage(part.searcher.index, vector, depth)
             if left_out is not None:
-                ordinals = ordinals[~np.isin(ordinals, left_out)]
-            firsts.append(ordinals[: self.depth])
-        union = np.sort(np.concatenate(firsts))
+                kept = ~np.isin(ordinals, left_out)
+                ordinals, scores = ordinals[kept], scores[kept]
+            firsts.append((ordinals[: self.depth], scores[: self.depth]))
+        union = np.sort(np.concatenate([ordinals for ordinals, _ in firsts]))
         distinct = np.ones(len(union), dtype=np.bool_)
         np.not_equal(union[1:], union[:-1], out=distinct[1:])
         union = union[distinct]
         found = _Candidates(vectors, union, [], [], np.zeros(len(union)))
-        for part, vector in zip(self.parts, vectors, strict=True):
-            scores = score_documents(part.searcher.index, vector, union)[0]
+        for part, vector, (ordinals, own) in zip(self.parts, vectors, firsts, strict=True):
+            places = np.searchsorted(union, ordinals)
+            others = np.ones(len(union), dtype=np.bool_)
+            others[places] = False
+            scores = np.empty(len(union))
+            scores[places] = own
+            if len(ordinals) < len(union):
+                scores[others] = score_documents(part.searcher.index, vector, union[others])[0]
             mean, deviation = _moments(scores)
             found.means.append(mean)
             found.deviations.append(deviation)

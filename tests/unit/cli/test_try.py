@@ -14,8 +14,11 @@ from termwise.cli import try_
 from termwise.cli.main import run
 from termwise.collection import PythonQuestions
 from termwise.encode import EncoderFolder, ExpansionRecord, PrecomputedRows, open_document_encoder
+from termwise.indexing import recipes
+from termwise.indexing.recipes import Recipe, RecipePart
 from termwise.models import Tilde, TildeV2
 from termwise.records import Qrel, Query, Ranking, Run
+from termwise.search import MixtureSearcher
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
 
@@ -100,6 +103,24 @@ def test_three_systems_side_by_side(place, capsys, tmp_path):
     searcher = Searcher.open("python-stdlib-tilde.tw")
     assert searcher.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert searcher.index.text(0) == DOCUMENTS[0].text
+
+
+def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, monkeypatch):
+    monkeypatch.setitem(try_.WEIGHTS, "best", "tilde")
+    parts = (RecipePart("bm25", 0.5), RecipePart("tilde", 0.5))
+    monkeypatch.setitem(recipes.RECIPES, recipes.BEST, Recipe(parts))
+    place("tilde", DOCUMENTS[:2])
+    assert run(["try", "merge lists"]) == 0
+    streams = capsys.readouterr()
+    assert re.search(r"^BM25 \+ lookup, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
+    assert "\n  termwise search python-stdlib-best.tw " in streams.err
+    assert "BM25 + lookup: no weights ship for 1 of the 3 documents" in streams.err
+    mixture = MixtureSearcher.open("python-stdlib-best.tw")
+    assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
+    assert run(["try", "merge lists", "--json"]) == 0
+    (report,) = lines(capsys)
+    assert [system["model"] for system in report["systems"]] == ["bm25", "tilde", "best"]
+    assert report["systems"][2]["mixed"] is None
 
 
 def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
