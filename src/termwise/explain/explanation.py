@@ -162,9 +162,5 @@ class Explanation:
         return f'<iframe title="Explanation of a score" srcdoc="{page}" style="{style}"></iframe>'
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON-like data; `parts` and the `part` of a contribution for mixtures only."""
-        data = asdict(self)
-        if not self.parts:
-            for each in (data, *data["contributions"]):
-                del each["parts" if each is data else "part"]
-        return data
+        """Return the explanation as JSON-like data."""
+        return asdict(self)
