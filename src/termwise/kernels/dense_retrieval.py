@@ -15,8 +15,7 @@ def score(starts: Array, rows: Array, scales: Array, digits: Array, bits: int, s
     """Score documents by their best window; agrees with `reference.dense_retrieval.score`.
 
     The loop over the dimensions has the form that LLVM turns into a widening multiply-add of 16-bit numbers: one 32-bit
-    sum of products, in the function itself. It is half as fast with two sums, or in a function that is called for each
-    window.
+    sum of products, in the function itself. Two sums take twice the time, and a function for each window 1.4 times.
 
     Parameters
     ----------

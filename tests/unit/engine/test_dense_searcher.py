@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -174,3 +174,23 @@ def test_contributions_add_up(searcher: Searcher, tmp_path: Path) -> None:
         assert found.score == score
         assert sum(part.score for part in found.contributions) == score
         assert {part.origin for part in found.contributions} == {"unknown"}
+
+
+@pytest.mark.parametrize("quantiser", ["uint8", "float32"])
+def test_weights_and_a_background_beside_vectors_change_nothing(
+    searcher: Searcher, tmp_path: Path, quantiser: Literal["uint8", "float32"]
+) -> None:
+    vocabulary = Vocabulary(list(VOCABULARY), background=True)
+    table = TermVectors(TERMS.rows, TERMS.shifts, TERMS.scale, vocabulary.id)
+    with IndexWriter(tmp_path / "beside.tw", quantiser=quantiser) as writer:
+        rows = TermWeights.from_rows([{0: 9.0, 6: 1.0}, {}, {6: 2.0}, {1: 1.5}, {}], vocabulary.id)
+        writer.add(list(TEXTS), rows)
+        writer.add_vectors(VECTORS)
+        description = searcher.index.manifest.encoder
+        writer.commit(vocabulary, encoder=description, term_vectors=table, floors=[-1.0] * 7)
+    beside = Searcher.open(tmp_path / "beside.tw")
+    for query in ("merge sorted lists", "of", "cards"):
+        one, other = searcher.rank(query), beside.rank(query)
+        assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
+    found = beside.explain("merge sorted lists", "lists")
+    assert (found.score, found.constant, len(found.contributions)) == (5.875, 0.0, 3)
