@@ -23,6 +23,7 @@ _COMMANDS = {
     "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",
+    "train_lookup": "train lookup --texts PATH --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
 }
 """Commands by the public function with the same task."""
@@ -33,12 +34,12 @@ _OPTIONS = {
         "alpha analyzer base candidates collection confidence data delta device documents encode encoding "
         "expand_with expansion_terms fail_if fields float floors_from folds index judged kind level like_file "
         "measure memory method missing model normalise out output overwrite precision qrels queries resamples "
-        "resume run scorer separator settings store_text table threads validation"
+        "resume run scorer separator settings store_text table teacher threads validation"
     ).split()
 } | {"expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
 
-_SETTINGS_TOO = {"expansion_terms", "table"}
+_SETTINGS_TOO = {"expansion_terms", "table", "teacher"}
 """Arguments that are also parameters of a model, given with ``--set`` to commands without the option."""
 
 _SPECIAL = {
@@ -78,6 +79,8 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
     >>> spell("convert_checkpoint(my-tilde, floors_from=COLLECTION)")
     'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
+    >>> spell("train_lookup(teacher=all-MiniLM-L6-v2)")
+    'termwise train lookup --texts PATH --out DIR --teacher all-MiniLM-L6-v2'
     >>> spell("mix_indexes(one.tw, other.tw)")
     'termwise fuse-indexes one.tw other.tw --alpha 0.5 --normalise z --out DIR'
     >>> print(spell("fail_if='typos<-0.3'"), spell("out=my index"))

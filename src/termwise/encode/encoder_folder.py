@@ -351,7 +351,10 @@ def _manifest_bytes(name: str, folder: Path) -> bytes:
         return ModelFormatError(
             "this folder is a checkpoint for training, not an encoder folder",
             facts=[("path", folder), ("missing", NAME), shipped],
-            fixes=[f"convert it with `convert_checkpoint({folder})`"],
+            fixes=[
+                f"convert it with `convert_checkpoint({folder})`",
+                f"if it is a dense encoder, fit a query table to it: `train_lookup(teacher={folder})`",
+            ],
         )
 
     return _folders(name).manifest_bytes(

@@ -104,7 +104,10 @@ def test_folders_that_are_not_encoders(tmp_path: Path) -> None:
         (tmp_path / name / name).write_text("{}")
         with pytest.raises(ModelFormatError, match="a checkpoint for training") as caught:
             EncoderFolder.open(tmp_path / name)
-        assert caught.value.fixes == (f"convert it with `convert_checkpoint({tmp_path / name})`",)
+        assert caught.value.fixes == (
+            f"convert it with `convert_checkpoint({tmp_path / name})`",
+            f"if it is a dense encoder, fit a query table to it: `train_lookup(teacher={tmp_path / name})`",
+        )
     (tmp_path / "mine" / "training").mkdir(parents=True)
     with pytest.raises(ModelFormatError, match="not finished") as caught:
         EncoderFolder.open(tmp_path / "mine")

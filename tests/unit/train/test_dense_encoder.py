@@ -14,6 +14,7 @@ pytest.importorskip("onnx")
 
 from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.train.dense_encoder import DenseEncoderFolder, load_dense_encoder  # noqa: E402
+from termwise.train.export.published_checkpoints import load_checkpoint  # noqa: E402
 from termwise.train.messages import silent  # noqa: E402
 
 from .conftest import POSITIONS, VOCABULARY, save  # noqa: E402
@@ -116,6 +117,13 @@ def test_the_error_names_an_unsupported_module(base, tmp_path, modules, pooling,
     made = folder_of(base, tmp_path / "made", *modules, pooling=pooling)
     with pytest.raises(ModelFormatError, match=f"does not support this dense encoder: {named}"):
         DenseEncoderFolder.read(made)
+
+
+def test_a_dense_encoder_is_not_converted_without_a_query_table(base, tmp_path):
+    made = folder_of(base, tmp_path / "made", "Pooling")
+    with pytest.raises(ModelFormatError, match="a dense encoder, not a SparseEncoder") as raised:
+        load_checkpoint(made)
+    assert "train_lookup(teacher=" in str(raised.value)
 
 
 def test_prompts_are_refused(base, tmp_path):

@@ -164,6 +164,13 @@ def _transformer(modules: list[Module]) -> Path:
     """Return the folder of the transformer of documents; the modules must form a splade-doc."""
     kinds = [module.kind for module in modules]
     task = _task(modules[0]) if modules else None
+    if "Pooling" in kinds:
+        folder = modules[0].folder
+        raise ModelFormatError(
+            "this is a dense encoder, not a SparseEncoder",
+            facts=[("folder", folder), ("modules", listed(modules))],
+            fixes=[f"fit a query table to it: `train_lookup(teacher={folder})`"],
+        )
     if kinds[1:] != ["SpladePooling"] or task != "fill-mask":
         raise _unsupported(
             "modules of the document side",
