@@ -21,6 +21,11 @@ which changes only the manifests and cards of the shipped encoders and needs no 
 
 exports the checkpoints of a learning curve (the setting ``curve``) to encoder folders in ``WORK/curve/tildev2``, each
 with the number of pairs it has seen.
+
+    python experiments/shipped_models/make.py --work WORK --base BASE --size cpu --only tildev2-distilled
+
+is another training of TILDEv2, with a section of its own in ``recipe.toml``; its folder is ``WORK/tildev2-distilled``.
+It expands passages with ``WORK/tilde``, or with the shipped TILDE if there is none.
 """
 
 from __future__ import annotations
@@ -34,6 +39,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_model
 
@@ -52,7 +58,9 @@ from termwise.encode.encoder_manifest import EncoderKind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
 from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: E402
+from termwise.train.data.cached_arrays import load_arrays  # noqa: E402
 from termwise.train.data.inputs import Pieces  # noqa: E402
+from termwise.train.data.passage_idf import QUERY_WEIGHTS_CACHE  # noqa: E402
 from termwise.train.export.card_facts import card_facts  # noqa: E402
 from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
 from termwise.train.export.model_card import model_card as card_of  # noqa: E402
@@ -62,7 +70,7 @@ from termwise.train.fit import train_encoder  # noqa: E402
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
 from termwise.train.loop.initial_weights import initial_network  # noqa: E402
 from termwise.train.loop.run import CURVE  # noqa: E402
-from termwise.train.networks import TildeNetwork  # noqa: E402
+from termwise.train.networks import SpladeDocNetwork, TildeNetwork  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -71,6 +79,9 @@ RESULT = HERE.parent / "results" / "zero_shot.jsonl"
 CHOICES = HERE.parent / "zero_shot" / "choices.json"
 KINDS: tuple[EncoderKind, ...] = ("tilde", "tildev2", "splade-doc")
 SHIPPED: tuple[EncoderKind, ...] = ("tilde", "tildev2")
+VARIANTS: dict[str, EncoderKind] = {"tildev2-distilled": "tildev2", "splade-doc-distilled": "splade-doc"}
+"""Kind of each other training."""
+NAMES = (*KINDS, *VARIANTS)
 SIZES = ("cpu", "gpu")
 TABLE, LOOKUP = "model1", "lookup"
 """Sections of the translation table and of the lookup encoder in ``card.toml``, see ``make_table.py`` and
@@ -84,18 +95,18 @@ def main(argv: list[str] | None = None) -> None:
     arguments.add_argument("--work", type=Path)
     arguments.add_argument("--base", type=Path)
     arguments.add_argument("--size", choices=SIZES, required=True)
-    arguments.add_argument("--only", choices=KINDS, action="append")
+    arguments.add_argument("--only", choices=NAMES, action="append")
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--ship", action="store_true")
     arguments.add_argument("--choices", type=Path, default=CHOICES, help="choices on the dev splits")
     arguments.add_argument("--chosen", action="store_true", help="write the choices to the shipped encoders")
     arguments.add_argument(
-        "--curve", choices=KINDS, help="export the checkpoints of a learning curve, without training"
+        "--curve", choices=NAMES, help="export the checkpoints of a learning curve, without training"
     )
     given = arguments.parse_args(argv)
     if given.chosen:
-        for kind in given.only or SHIPPED:
-            apply_choices(kind, given.size, given.choices)
+        for name in given.only or SHIPPED:
+            apply_choices(name, given.size, given.choices)
         return
     if given.work is None or given.base is None:
         arguments.error("training needs --work and --base")
@@ -103,11 +114,11 @@ def main(argv: list[str] | None = None) -> None:
     if given.curve:
         curve(given.curve, given)
         return
-    for kind in given.only or SHIPPED:
-        train(kind, given)
+    for name in given.only or SHIPPED:
+        train(name, given)
     if given.ship:
-        for kind in given.only or SHIPPED:
-            ship(kind, given.work, given.size, given.choices)
+        for name in given.only or SHIPPED:
+            ship(name, given.work, given.size, given.choices)
 
 
 def recipe() -> dict[str, Any]:
@@ -115,56 +126,83 @@ def recipe() -> dict[str, Any]:
     return tomllib.loads((HERE / "recipe.toml").read_text())
 
 
-def train(kind: EncoderKind, given: argparse.Namespace) -> None:
-    out = given.work / kind
+def kind_of(name: str) -> EncoderKind:
+    """Return the kind of network of a training of the recipe."""
+    return VARIANTS.get(name, name)  # type: ignore[arg-type]
+
+
+def settings_of(name: str, size: str, base: Path) -> TrainSettings:
+    """Return the settings of a training; the teacher ``base`` is the base encoder."""
+    chosen = dict(recipe()[size][name])
+    for section in ("kind", "base"):
+        chosen.pop(section, None)
+    if chosen.get("teacher") == "base":
+        chosen["teacher"] = base
+    return TrainSettings.for_kind(kind_of(name), {setting: str(value) for setting, value in chosen.items()})
+
+
+def start_of(name: str, given: argparse.Namespace) -> tuple[str | Path, str]:
+    """Return the initial encoder of a training, and its public name."""
+    if recipe()[given.size][name].get("base") == "tilde":
+        return tilde(given.work), f"tilde, trained from {BASE}"
+    return given.base, BASE
+
+
+def tilde(work: Path) -> str | Path:
+    """Return the TILDE of a work folder; the shipped one if it is not trained there."""
+    return work / "tilde" if (work / "tilde" / MANIFEST).is_file() else "tilde"
+
+
+def train(name: str, given: argparse.Namespace) -> None:
+    out = given.work / name
     if (out / MANIFEST).is_file():
-        print(f"{kind}: {out} is finished")
+        print(f"{name}: {out} is finished")
     else:
-        _train(kind, given, out)
+        _train(name, given, out)
     manifest = EncoderFolder.open(out).manifest
     trained = manifest.trained
     step = trained["best"].get("step", trained["steps"])
     facts_of_run = of_run(
-        TrainSettings(**trained["settings"]), trained["sources"], step, trained.get("processes", 1)
+        TrainSettings(**trained["settings"]),
+        trained["sources"],
+        step,
+        trained.get("processes", 1),
+        base=start_of(name, given)[1],
     )
     left = left_out(given.work / "prepared", trained["sources"])
     rewrite(
         out, replace(manifest, trained={**trained, **facts_of_run, **({"left_out": left} if left else {})})
     )
-    write_card(out, given.size)
+    write_card(out, given.size, name)
 
 
-def _train(kind: EncoderKind, given: argparse.Namespace, out: Path) -> None:
-    steps = recipe()
-    chosen = dict(steps[given.size][kind])
-    if chosen.get("teacher") == "base":
-        chosen["teacher"] = str(given.base)
-    common = steps["common"]
+def _train(name: str, given: argparse.Namespace, out: Path) -> None:
+    common = recipe()["common"]
+    kind = kind_of(name)
     expansion = None
     if kind == "tildev2":
         expansion = Expansion(
-            given.work / "tilde", common["expansion_terms"], common["counting"], common["expansion_lift"]
+            tilde(given.work), common["expansion_terms"], common["counting"], common["expansion_lift"]
         )
-    settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
     with progress_bar() as progress:
         facts = train_encoder(
             kind,
             [given.work / "prepared" / "train"],
-            given.base,
+            start_of(name, given)[0],
             out,
-            settings=settings,
+            settings=settings_of(name, given.size, given.base),
             validation=given.work / "prepared" / "validation",
             expansion=expansion,
             resume=(out / TRAINING).exists(),
-            card=card(kind, given.size),
+            card=card(name, given.size),
             threads=given.threads,
             progress=progress,
         )
-    print(kind, json.dumps({name: facts[name] for name in ("steps", "pairs_seen", "seconds", "best")}))
+    print(name, json.dumps({fact: facts[fact] for fact in ("steps", "pairs_seen", "seconds", "best")}))
 
 
 def of_run(
-    settings: TrainSettings, sources: Mapping[str, int], step: int, processes: int
+    settings: TrainSettings, sources: Mapping[str, int], step: int, processes: int, *, base: str
 ) -> dict[str, int | str]:
     """Return the base and the pairs seen by the weights of one step.
 
@@ -173,7 +211,7 @@ def of_run(
     """
     fitted = settings.head_pairs if settings.head_steps else 0
     return {
-        "base": BASE,
+        "base": base,
         "pairs_seen": step * settings.batch * settings.accumulate * processes,
         "head_pairs": min(fitted, sum(sources.values())),
     }
@@ -186,10 +224,11 @@ def rewrite(folder: Path, manifest: EncoderManifest) -> None:
     partial.replace(folder / MANIFEST)
 
 
-def ship(kind: str, work: Path, size: str, choices: Path) -> None:
+def ship(name: str, work: Path, size: str, choices: Path) -> None:
     """Write an encoder with its int8 network only to the assets of the package."""
-    made = EncoderFolder.open(work / kind)
-    network = dequantised_network(work / kind)  # the folder contains the float32 graph
+    kind = kind_of(name)
+    made = EncoderFolder.open(work / name)
+    network = dequantised_network(work / name)  # the folder contains the float32 graph
     manifest = made.manifest
     place = ASSETS / kind
     expansion = manifest.expansion
@@ -205,18 +244,20 @@ def ship(kind: str, work: Path, size: str, choices: Path) -> None:
         floors=made.floors.astype("float32") if kind == "tilde" else None,
         expansion=expansion,
         idf_power=manifest.idf_power,
+        query_weights=made.query_weights,
         precisions=("int8",),
         weights="left out",
     )
-    apply_choices(kind, size, choices)
+    apply_choices(name, size, choices)
     print(f"{place}: {sum(path.stat().st_size for path in place.iterdir()):,} bytes")
 
 
-def apply_choices(kind: str, size: str, choices: Path) -> None:
+def apply_choices(name: str, size: str, choices: Path) -> None:
     """Write the choices to the manifest and the card of a shipped encoder."""
+    kind = kind_of(name)
     manifest = EncoderFolder.open(ASSETS / kind).manifest
     rewrite(ASSETS / kind, as_chosen(as_trained(manifest), chosen_for(kind, choices)))
-    write_card(ASSETS / kind, size)
+    write_card(ASSETS / kind, size, name)
 
 
 def chosen_for(kind: str, path: Path) -> dict[str, str]:
@@ -278,7 +319,7 @@ def as_chosen(manifest: EncoderManifest, chosen: Mapping[str, str]) -> EncoderMa
     return replace(manifest, **changed, expansion=expansion, trained=trained)
 
 
-def curve(kind: str, given: argparse.Namespace) -> None:
+def curve(name: str, given: argparse.Namespace) -> None:
     """Export each checkpoint of a learning curve to an encoder folder.
 
     Raises
@@ -286,7 +327,8 @@ def curve(kind: str, given: argparse.Namespace) -> None:
     MissingFileError
         If there is none.
     """
-    run = given.work / kind / TRAINING
+    kind = kind_of(name)
+    run = given.work / name / TRAINING
     place = run / CURVE
     found = sorted(
         (
@@ -306,21 +348,27 @@ def curve(kind: str, given: argparse.Namespace) -> None:
     facts = json.loads((run / "facts.json").read_text()) if (run / "facts.json").is_file() else {}
     sources = read_sources(given.work / "prepared" / "train")
     counts = {source.name: len(source) for source in sources}
-    pieces = Pieces(base_analyzer(given.base), kind)
+    start, base = start_of(name, given)
+    pieces = Pieces(base_analyzer(start), kind)
+    query_weights = None
+    if settings.fixed_queries:
+        query_weights = load_arrays(run / QUERY_WEIGHTS_CACHE, {"weights": (np.float32, 1)})["weights"]
     expansion = None
     if kind == "tildev2":
-        expansion = EncoderFolder.open(given.work / "tilde").expansion(
+        expansion = EncoderFolder.open(tilde(given.work)).expansion(
             terms=recipe()["common"]["expansion_terms"],
             counting=recipe()["common"]["counting"],
             lift=recipe()["common"]["expansion_lift"],
             length=settings.document_length,
         )
     for checkpoint in found:
-        out = given.work / "curve" / kind / checkpoint.name
+        out = given.work / "curve" / name / checkpoint.name
         if (out / MANIFEST).is_file():
             print(f"{out} is finished")
             continue
-        network = initial_network(kind, given.base)
+        network = initial_network(kind, start)
+        if isinstance(network, SpladeDocNetwork):
+            network.activation = settings.activation
         load_model(network, str(checkpoint / WEIGHTS))
         floors = None
         if isinstance(network, TildeNetwork):
@@ -335,7 +383,7 @@ def curve(kind: str, given: argparse.Namespace) -> None:
                     progress=progress,
                 )
         step = step_of(checkpoint)
-        facts_of_run = of_run(settings, counts, step, facts.get("processes", 1))
+        facts_of_run = of_run(settings, counts, step, facts.get("processes", 1), base=base)
         state = json.loads((checkpoint / STATE).read_text())
         trained = {
             "kind": kind,
@@ -353,25 +401,27 @@ def curve(kind: str, given: argparse.Namespace) -> None:
             floors=floors,
             expansion=expansion,
             idf_power=settings.idf_power,
+            query_weights=query_weights,
             precisions=("int8",),
             weights="left out",
         )
         print(f"{out}: {facts_of_run['pairs_seen']:,} pairs, and {facts_of_run['head_pairs']:,} for the head")
 
 
-def card(kind: str, size: str | None = None) -> dict[str, Any]:
+def card(name: str, size: str | None = None) -> dict[str, Any]:
     """Read the facts of a model card beyond the training; without a size, those of every size."""
     facts = tomllib.loads((HERE / "card.toml").read_text())
-    own = {name: facts.pop(name) for name in (*KINDS, *SIZES, TABLE, LOOKUP)}
-    reasons = {} if size is None else own[size]["reasons"]
-    return {**facts, **own[kind], "reasons": {**facts["reasons"], **reasons}}
+    own = {part: facts.pop(part) for part in (*NAMES, *SIZES, TABLE, LOOKUP)}
+    of_size = {} if size is None else own[size]["reasons"]
+    reasons = {**facts["reasons"], **of_size, **own[name].get("reasons", {})}
+    return {**facts, **own[kind_of(name)], "reasons": reasons}
 
 
-def write_card(folder: Path, size: str) -> None:
-    """Write the card of an encoder folder from its manifest."""
+def write_card(folder: Path, size: str, name: str) -> None:
+    """Write the card of an encoder folder from its manifest and the training of the recipe."""
     manifest = EncoderFolder.open(folder).manifest
     trained = manifest.trained
-    known = card(manifest.kind, size)
+    known = card(name, size)
     head = f", and {trained['head_pairs']:,} to fit the head" if trained["head_pairs"] else ""
     seen = (
         f"Saw {trained['pairs_seen']:,} pairs in training{head}, of {sum(trained['sources'].values()):,} that there "

@@ -134,7 +134,8 @@ class TrainSettings(LoopSettings):
         For TILDE: initialise the decoder's bias with the log-odds of each term in training queries.
     initial_weight : float
         For TILDEv2: initial bias of a new projection. At 0 half of all pieces start with a weight of 0, and a ReLU has
-        no gradient there; at 1 the initial scores count matches.
+        no gradient there; at 1 the initial scores count matches. For SPLADE-doc: added to the bias of every term. The
+        head of a TILDE encoder gives most terms a logit below 0, and so no gradient.
     idf_power : float
         For ``contrastive``: weights are multiplied by this power of the idf of their term among the passages of the
         source, as in an index with the idf of its collection; see `termwise.train.data.passage_idf`. 0 for none.
@@ -360,7 +361,7 @@ FOR_KINDS: dict[str, tuple[str, ...]] = {
         ("negatives", "negatives_from", "negative_depth", "candidates", "idf_power", "query_weights"),
         ("tildev2", "splade-doc"),
     ),
-    "initial_weight": ("tildev2",),
+    "initial_weight": ("tildev2", "splade-doc"),
     **dict.fromkeys(("activation", "sparsity", "sparsity_budget", "sparsity_ramp"), ("splade-doc",)),
 }
 """Kinds of network of a setting that is not for all kinds."""

@@ -31,30 +31,30 @@ def recipes():
     if not HERE.is_dir():
         return []
     sizes = tomllib.loads((HERE / "recipe.toml").read_text())
-    return [(size, kind) for size in ("cpu", "gpu") for kind in sizes[size]]
+    return [(size, name) for size in ("cpu", "gpu") for name in sizes[size]]
 
 
-@pytest.mark.parametrize(("size", "kind"), recipes())
-def test_the_recipe_is_read_and_every_departure_has_a_reason(make, size, kind):
+@pytest.mark.parametrize(("size", "name"), recipes())
+def test_the_recipe_is_read_and_every_departure_has_a_reason(make, size, name):
     from termwise.train.export.card_facts import check_card_facts
-    from termwise.train.settings import TrainSettings
 
-    chosen = make.recipe()[size][kind]
-    settings = TrainSettings.for_kind(kind, {name: str(value) for name, value in chosen.items()})
-    card = make.card(kind, size)
+    settings = make.settings_of(name, size, Path("base"))
+    settings.check_kind(make.kind_of(name))
+    card = make.card(name, size)
     check_card_facts(card)
-    assert settings.departures(kind).keys() <= card["reasons"].keys()
+    assert settings.departures(make.kind_of(name)).keys() <= card["reasons"].keys()
     assert "expansion" in card["reasons"]
 
 
 def test_both_sizes_make_the_same_kinds(make):
     recipe = make.recipe()
-    assert set(recipe["cpu"]) == set(recipe["gpu"]) == set(make.KINDS)
-    for kind in make.KINDS:
-        differs = set(recipe["cpu"][kind]) ^ set(recipe["gpu"][kind])
+    assert set(recipe["cpu"]) == set(recipe["gpu"]) == set(make.NAMES)
+    for name in make.NAMES:
+        differs = set(recipe["cpu"][name]) ^ set(recipe["gpu"][name])
         assert differs <= {"max_steps", "negative_depth"}, (
-            kind
+            name
         )  # how long, and where hard negatives are looked for
+        assert {recipe[size][name].get("kind", name) for size in ("cpu", "gpu")} == {make.kind_of(name)}
 
 
 def test_every_source_has_its_licence_in_the_card(make):
@@ -95,6 +95,29 @@ max_steps = 4
 validate_every = 2
 validation_queries = 8
 curve = true
+
+[cpu.splade-doc-distilled]
+kind = "splade-doc"
+base = "tilde"
+document_length = 12
+query_length = 8
+batch = 4
+negatives = 2
+negatives_from = "teacher"
+negative_depth = 5
+epochs = 1
+max_steps = 4
+initial_weight = 2.0
+query_weights = "idf"
+activation = "log1p_relu"
+teacher = "base"
+teacher_weight = 1.0
+sparsity = 0.08
+sparsity_budget = 3
+validate_every = 2
+validation_queries = 8
+curve = true
+take = "last"
 """
 
 
@@ -261,3 +284,22 @@ def test_a_point_of_tildev2_records_its_expansion(made, work):
     assert manifest.expansion.encoder == EncoderFolder.open(work / "tilde").id
     assert (manifest.expansion.terms, manifest.trained["pairs_seen"]) == (3, 16)
     assert manifest.trained["head_pairs"] == 0
+
+
+def test_a_distilled_encoder_starts_from_tilde_and_ships_its_query_weights(made, work, tmp_path):
+    run(made, work, "--only=splade-doc-distilled", "--ship", f"--choices={tmp_path / 'choices.json'}")
+    folder = EncoderFolder.open(work / "splade-doc-distilled")
+    told = folder.manifest.trained
+    assert told["base"] == "tilde, trained from all-MiniLM-L6-v2"
+    assert (told["settings"]["teacher"], told["pairs_seen"]) == ("base", 16)
+    shipped = EncoderFolder.open(tmp_path / "assets" / "splade-doc")
+    assert (shipped.query_weights == folder.query_weights).all()
+    assert shipped.query_weights.max() > 0
+    assert (
+        "| query_weights | counts | idf | a network need not learn"
+        in (folder.folder / "README.md").read_text()
+    )
+    run(made, work, "--curve=splade-doc-distilled")
+    point = EncoderFolder.open(work / "curve" / "splade-doc-distilled" / "checkpoint-4")
+    assert (point.query_weights == folder.query_weights).all()
+    assert point.id == shipped.id

@@ -591,6 +591,15 @@ def test_a_teacher_of_another_vocabulary(train, tmp_path):
     assert train("run", "tildev2", chosen=chosen).facts["steps"] == 2
 
 
+def test_the_initial_weight_of_splade_doc_is_added_to_every_bias(headed, analyzer, tmp_path):
+    bias = output_layer(network_on_base("splade-doc", headed).pretrained).bias.detach().clone()
+    chosen = settings("splade-doc", max_steps=1, learning_rate=0.0, initial_weight=3.0)
+    trained = train_network(
+        "splade-doc", [made_source("air", 8)], headed, tmp_path / "run", analyzer=analyzer, settings=chosen
+    )
+    assert torch.equal(output_layer(trained.network.pretrained).bias, bias + 3)
+
+
 def test_the_teacher_ranks_for_hard_negatives(train, base, tmp_path):
     said = []
     chosen = settings("tildev2", max_steps=2, negatives=2, negatives_from="teacher", teacher=str(base))

@@ -37,6 +37,7 @@ from termwise.train.networks import (
     TildeNetwork,
     TildeV2Network,
     check_network,
+    output_layer,
     set_dropout,
 )
 from termwise.train.settings import TrainSettings
@@ -191,6 +192,8 @@ def apply_settings(network: TermNetwork, run: TrainingRun) -> None:
         set_prior_bias(network, run.pieces, run.sources, settings)
     if isinstance(network, TildeV2Network) and not run.continues:
         torch.nn.init.constant_(network.token_projection.bias, settings.initial_weight)
+    if isinstance(network, SpladeDocNetwork):
+        output_layer(network.pretrained).bias.data += settings.initial_weight
 
 
 def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 0) -> int:
