@@ -227,12 +227,14 @@ def blocks_folder(folder: Path, encoder: DocumentEncoder) -> Path:
 
 
 def view_bytes(index: Index) -> dict[str, int]:
-    """Return the bytes of the inverted and forward view of an index, of its document order, and of all files."""
-    views = {"inverted": 0, "forward": 0, "order": 0}
+    """Return the bytes of the views of an index, of its document order, its vectors, and of all files."""
+    views = {"inverted": 0, "forward": 0, "order": 0, "vectors": 0}
     for segment in index.segments:
         for name, size in segment.section_bytes.items():
             view = "order" if name == "documents.order" else "forward" if "forward" in name else "inverted"
             views[view] += size
+        if segment.vectors is not None:
+            views["vectors"] += sum(segment.vectors.section_bytes.values())
     return {**views, "all": sum(file.length for file in index.manifest.files())}
 
 

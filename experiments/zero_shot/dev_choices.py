@@ -1,16 +1,17 @@
-"""Choices on the dev splits: settings first, one after the other, then the shares of the mixtures.
+"""Choices on the dev splits: settings first, one after the other, then the shares of interpolations and mixtures.
 
 Only the judged queries of the dev splits are ranked, and no other judgments are read.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import record
-from plan import ALPHA, AS_SHIPPED, BASELINE, Choices, Chosen, Plan, SettingChoice
+from plan import ALPHA, AS_SHIPPED, WEIGHTS, Choices, Chosen, Plan, SettingChoice
 from systems import Bench, Tools
 
 from termwise.errors import ParameterError
@@ -31,7 +32,7 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
     """
     identities = tools.identities()
     used = plan.networks(names)
-    choices = Choices(encoders={name: identities[name] for name in used}, plan=plan.digest)
+    choices = Choices(encoders={name: identities[name] for name in used})
     for choice in plan.settings:
         if choice.system in names:
             collections = choice.collections or tuple(benches)
@@ -48,14 +49,50 @@ def choose(plan: Plan, benches: Mapping[str, Bench], tools: Tools, names: Sequen
             choices = choices.with_one(_setting(plan, some, choices, choice, values))
     for name in names:
         if plan.systems[name].interpolate:
-            means, each = _mixtures(plan, benches, choices, name)
-            best = int(np.argmax(means))
-            tried = _tried(plan.alpha, means, each)
-            choices = choices.with_one(
-                Chosen(system=name, setting=ALPHA, value=plan.alpha[best], by=name, tried=tried)
-            )
-            record.say(f"{name}: alpha {plan.alpha[best]}, macro {plan.measure} {means[best]:.4f}")
+            means, each = _interpolations(plan, benches, choices, name)
+            choices = choices.with_one(_shares(plan, name, ALPHA, plan.alpha, means, each))
+        if plan.systems[name].mix:
+            tried = weights_grid(len(plan.systems[name].mix), plan.weights_step)
+            means, each = _mixtures(plan, benches, choices, name, tried)
+            choices = choices.with_one(_shares(plan, name, WEIGHTS, tried, means, each))
     return choices
+
+
+def weights_grid(parts: int, step: float) -> list[list[float]]:
+    """Return all weights of a number of parts that are multiples of a step, above 0, with the sum 1.
+
+    Examples
+    --------
+    >>> weights_grid(2, 0.25)
+    [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]]
+    """
+    units = round(1 / step)
+    chosen = itertools.product(range(1, units), repeat=parts - 1)
+    return [
+        [round(unit * step, 10) for unit in (*first, units - sum(first))]
+        for first in chosen
+        if sum(first) < units
+    ]
+
+
+def _shares(
+    plan: Plan,
+    name: str,
+    setting: str,
+    values: Sequence[Any],
+    means: Sequence[float],
+    each: Mapping[str, Sequence[float]],
+) -> Chosen:
+    best = int(np.argmax(means))
+    record.say(f"{name}: {setting} {values[best]}, macro {plan.measure} {means[best]:.4f}")
+    return Chosen(
+        system=name,
+        setting=setting,
+        value=values[best],
+        by=name,
+        tried=_tried(values, means, each),
+        plan=plan.digest(name, setting),
+    )
 
 
 def values_of(plan: Plan, tools: Tools, choice: SettingChoice) -> list[str]:
@@ -69,12 +106,12 @@ def values_of(plan: Plan, tools: Tools, choice: SettingChoice) -> list[str]:
 def _setting(
     plan: Plan, benches: Mapping[str, Bench], choices: Choices, choice: SettingChoice, values: Sequence[str]
 ) -> Chosen:
-    measured = _mixture_of(plan, choice.system) if choice.by == "mixed" else choice.system
+    measured = plan.mixture_of(choice.system) if choice.by == "mixed" else choice.system
     means, each = [], []
     for value in values:
-        tried = choices.with_one(_chosen(choice, value, measured, []))
+        tried = choices.with_one(_chosen(plan, choice, value, measured, []))
         if choice.by == "mixed":
-            macro, per = _mixtures(plan, benches, tried, measured)
+            macro, per = _interpolations(plan, benches, tried, measured)
             best = int(np.argmax(macro))
             found = {name: column[best] for name, column in per.items()}
         else:
@@ -89,21 +126,38 @@ def _setting(
     if choice.tolerance:
         best = next(place for place, mean in enumerate(means) if mean >= (1 - choice.tolerance) * means[best])
     columns = {name: [found[name] for found in each] for name in benches}
-    return _chosen(choice, values[best], measured, _tried(values, means, columns))
+    return _chosen(plan, choice, values[best], measured, _tried(values, means, columns))
 
 
-def _chosen(choice: SettingChoice, value: str, by: str, tried: list[dict[str, Any]]) -> Chosen:
-    return Chosen(system=choice.system, setting=choice.setting, value=value, by=by, tried=tried)
-
-
-def _mixture_of(plan: Plan, system: str) -> str:
-    found = [name for name, mixture in plan.systems.items() if mixture.interpolate == (BASELINE, system)]
-    if not found:
-        raise ParameterError("no mixture of the system with the baseline", facts=[("system", system)])
-    return found[0]
+def _chosen(plan: Plan, choice: SettingChoice, value: str, by: str, tried: list[dict[str, Any]]) -> Chosen:
+    return Chosen(
+        system=choice.system,
+        setting=choice.setting,
+        value=value,
+        by=by,
+        tried=tried,
+        plan=plan.digest(choice.system, choice.setting),
+    )
 
 
 def _mixtures(
+    plan: Plan,
+    benches: Mapping[str, Bench],
+    choices: Choices,
+    name: str,
+    tried: Sequence[Sequence[float]],
+) -> tuple[list[float], dict[str, list[float]]]:
+    """Return the macro mean and the mean of each collection, with each of the weights."""
+    each: dict[str, list[float]] = {}
+    for collection, bench in benches.items():
+        chosen = bench.with_choices(choices)
+        each[collection] = [
+            _measured(plan, bench, chosen.mixture(plan.systems[name], weights).run) for weights in tried
+        ]
+    return np.mean(list(each.values()), axis=0).tolist(), each
+
+
+def _interpolations(
     plan: Plan, benches: Mapping[str, Bench], choices: Choices, name: str
 ) -> tuple[list[float], dict[str, list[float]]]:
     """Return the macro mean and the mean of each collection, at each alpha."""
@@ -111,7 +165,7 @@ def _mixtures(
     for collection, bench in benches.items():
         chosen = bench.with_choices(choices)
         each[collection] = [
-            _measured(plan, bench, chosen.mixture(plan.systems[name], alpha)) for alpha in plan.alpha
+            _measured(plan, bench, chosen.interpolation(plan.systems[name], alpha)) for alpha in plan.alpha
         ]
     means = np.mean(list(each.values()), axis=0)
     return means.tolist(), each

@@ -298,6 +298,8 @@ def inputs_of(
     }
     if name in choices.alpha:
         inputs["alpha"] = choices.alpha[name]
+    if name in choices.weights:
+        inputs["weights"] = choices.weights[name]
     if system.dense:
         inputs["dense"] = dense
     if system.parts:

@@ -12,23 +12,25 @@ import record
 from plan_parts import digest_of, named_parts, part, read_toml, without
 
 from termwise.encode import EncoderFolder
-from termwise.encode.encoder_folder import FLOORS
+from termwise.encode.encoder_folder import FLOORS, QUERY_ROWS, QUERY_SHIFTS
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError
 
 BASELINE = "bm25"
 ALPHA = "alpha"
-"""Name of the share of the first system of a mixture among the choices."""
+"""Name of the share of the first system of an interpolation among the choices."""
+WEIGHTS = "weights"
+"""Name of the weights of the parts of a mixture among the choices."""
 AS_SHIPPED = "as-shipped"
 """Value of a setting that stands for the default of the encoder."""
-NETWORKS = ("tilde", "tildev2", "splade-doc")
+NETWORKS = ("tilde", "tildev2", "splade-doc", "lookup")
 
 Precision = Literal["float32", "int8"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """One way to rank: an index, a dense encoder, or two other systems mixed.
+    """One way to rank: an index, a dense encoder, or other systems mixed.
 
     Attributes
     ----------
@@ -48,6 +50,8 @@ class System:
         Pieces that the dense encoder reads.
     interpolate, fuse : tuple of str
         Two systems that are interpolated over the candidates of the first, or fused by rank.
+    mix : tuple of str
+        Indexes that are ranked together over the union of their candidates, see `termwise.search.MixtureSearcher`.
     note : str
         Note for readers of the tables.
     """
@@ -61,12 +65,13 @@ class System:
     length: int = 256
     interpolate: tuple[str, ...] = ()
     fuse: tuple[str, ...] = ()
+    mix: tuple[str, ...] = ()
     note: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The two systems of a mixture."""
-        return self.interpolate or self.fuse
+        """The systems that are interpolated, fused or mixed."""
+        return self.interpolate or self.fuse or self.mix
 
     @property
     def expanded(self) -> bool:
@@ -138,6 +143,7 @@ class Plan:
     systems: dict[str, System]
     measure: str
     alpha: tuple[float, ...]
+    weights_step: float
     settings: tuple[SettingChoice, ...]
     contrasts: tuple[Pairing, ...]
     exposures: tuple[Exposure, ...]
@@ -165,6 +171,7 @@ class Plan:
             systems={name: _system(name, entry) for name, entry in body["systems"].items()},
             measure=choose["measure"],
             alpha=tuple(choose["alpha"]),
+            weights_step=choose["weights_step"],
             settings=tuple(part(SettingChoice, entry) for entry in choose.get("settings", ())),
             contrasts=tuple(part(Pairing, entry) for entry in body.get("contrasts", ())),
             exposures=tuple(part(Exposure, entry) for entry in body.get("exposures", ())),
@@ -215,16 +222,29 @@ class Plan:
         """The collections with a dev split."""
         return tuple(name for name, entry in self.collections.items() if entry.dev is not None)
 
-    @property
-    def digest(self) -> str:
-        """Digest of the parts that choices depend on: systems, dev splits, rules of choices."""
-        body = {
-            "depth": self.depth,
-            "dev": {name: self.collections[name].dev for name in self.dev},
-            "systems": {name: without(entry, "note") for name, entry in self.source["systems"].items()},
-            "choose": self.source["choose"],
-        }
-        return digest_of(body)
+    def digest(self, system: str, setting: str) -> str:
+        """Digest of what a choice depends on: its systems, the dev splits, and its rule."""
+        choice = next((one for one in self.settings if (one.system, one.setting) == (system, setting)), None)
+        names = {*self.with_parts([system]), *(name for name in [self.systems[system].like] if name)}
+        if choice is not None and choice.by == "mixed":
+            names.add(self.mixture_of(system))
+        rules = {ALPHA: list(self.alpha), WEIGHTS: self.weights_step}
+        return digest_of(
+            {
+                "depth": self.depth,
+                "dev": {name: self.collections[name].dev for name in self.dev},
+                "systems": {name: without(self.source["systems"][name], "note") for name in sorted(names)},
+                "measure": self.measure,
+                "rule": rules[setting] if choice is None else asdict(choice),
+            }
+        )
+
+    def mixture_of(self, system: str) -> str:
+        """Return the name of the interpolation of a system with the baseline."""
+        found = [name for name, one in self.systems.items() if one.interpolate == (BASELINE, system)]
+        if not found:
+            raise ParameterError("no mixture of the system with the baseline", facts=[("system", system)])
+        return found[0]
 
     def with_parts(self, names: Sequence[str]) -> list[str]:
         """Return systems with their parts and the baseline, in the order of the plan."""
@@ -245,8 +265,9 @@ class Plan:
 
     def chosen_on(self, system: str, setting: str) -> tuple[str, ...] | None:
         """Return the collections of a choice; None if there is no such choice."""
-        if setting == ALPHA:
-            return self.dev if self.systems[system].interpolate else None
+        if setting in (ALPHA, WEIGHTS):
+            mixed = self.systems[system].interpolate if setting == ALPHA else self.systems[system].mix
+            return self.dev if mixed else None
         for choice in self.settings:
             if (choice.system, choice.setting) == (system, setting):
                 return choice.collections or self.dev
@@ -255,10 +276,11 @@ class Plan:
 
 def _system(name: str, entry: Mapping[str, Any]) -> System:
     system = part(System, entry, name=name)
-    kinds = [bool(system.model), system.dense, bool(system.interpolate), bool(system.fuse)]
-    if sum(kinds) != 1 or any(len(part) not in (0, 2) for part in (system.interpolate, system.fuse)):
+    kinds = [bool(system.model), system.dense, *map(bool, (system.interpolate, system.fuse, system.mix))]
+    pairs = (system.interpolate, system.fuse)
+    if sum(kinds) != 1 or any(len(pair) not in (0, 2) for pair in pairs) or len(system.mix) == 1:
         raise ParameterError(
-            "a system is a model, the dense encoder, or two systems mixed", facts=[("system", name)]
+            "a system is a model, the dense encoder, or other systems mixed", facts=[("system", name)]
         )
     return system
 
@@ -270,13 +292,15 @@ class Chosen:
     Attributes
     ----------
     system, setting : str
-        System and setting; `ALPHA` is the share of the first system of a mixture.
-    value : str or float
+        System and setting: a parameter, `ALPHA` or `WEIGHTS`.
+    value : str, float or list of float
         Chosen value.
     by : str
         System whose mean was maximised.
     tried : list of dict
         Every value, with the macro mean and the mean of each collection.
+    plan : str
+        `Plan.digest` of the choice.
     """
 
     system: str
@@ -284,6 +308,7 @@ class Chosen:
     value: Any
     by: str
     tried: list[dict[str, Any]]
+    plan: str
 
     @property
     def collections(self) -> tuple[str, ...]:
@@ -293,7 +318,7 @@ class Chosen:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """Choices on the dev splits, with their networks and plan.
+    """Choices on the dev splits, with their networks.
 
     Attributes
     ----------
@@ -301,13 +326,10 @@ class Choices:
         Choices in their order.
     encoders : mapping of str to mapping of str to str
         Networks of the choices, see `identities`.
-    plan : str
-        `Plan.digest`.
     """
 
     made: tuple[Chosen, ...] = ()
     encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    plan: str = ""
 
     @classmethod
     def read(cls, path: Path) -> Choices:
@@ -344,24 +366,29 @@ class Choices:
         return replace(self, made=(*others, chosen))
 
     def beside(self, earlier: Choices) -> Choices:
-        """Return these and earlier choices for other systems, if both have the same plan and networks."""
+        """Return these and earlier choices for other systems, if both have the same networks."""
         shared = self.encoders.keys() & earlier.encoders.keys()
-        if earlier.plan != self.plan or any(self.encoders[name] != earlier.encoders[name] for name in shared):
+        if any(self.encoders[name] != earlier.encoders[name] for name in shared):
             return self
         made = {(one.system, one.setting): one for one in (*earlier.made, *self.made)}
         return replace(self, made=tuple(made.values()), encoders={**earlier.encoders, **self.encoders})
 
     @property
     def alpha(self) -> dict[str, float]:
-        """The share of the first system of each mixture."""
+        """The share of the first system of each interpolation."""
         return {one.system: float(one.value) for one in self.made if one.setting == ALPHA}
+
+    @property
+    def weights(self) -> dict[str, list[float]]:
+        """The weights of the parts of each mixture."""
+        return {one.system: list(map(float, one.value)) for one in self.made if one.setting == WEIGHTS}
 
     @property
     def settings(self) -> dict[str, dict[str, str]]:
         """The chosen parameters of each system."""
         found: dict[str, dict[str, str]] = {}
         for one in self.made:
-            if one.setting != ALPHA:
+            if one.setting not in (ALPHA, WEIGHTS):
                 found.setdefault(one.system, {})[one.setting] = str(one.value)
         return found
 
@@ -401,10 +428,11 @@ class Choices:
         made = [one for one in self.made if one.system in wanted]
         if not made:
             return
-        if self.plan != plan.digest:
+        outdated = [one for one in made if one.plan != plan.digest(one.system, one.setting)]
+        if outdated:
             raise CheckFailedError(
-                "the choices were made with another plan",
-                facts=[("plan", plan.digest), ("chosen with", self.plan)],
+                "choices were made with another plan",
+                facts=[("choices", ", ".join(f"{one.setting} of {one.system}" for one in outdated))],
                 fixes=[_AGAIN],
             )
         used = plan.networks([one.system for one in made])
@@ -447,8 +475,8 @@ def identities(encoders: Mapping[str, str], precision: Precision | None) -> dict
     Returns
     -------
     dict of str to dict of str to str
-        For each model the ``precision`` and an ``id``: a digest of the network of this precision, its tokenizer and its
-        floors. Window and number of expansion terms are not part of it, because they are chosen.
+        For each model the ``precision`` and an ``id``: a digest of the network of this precision, its tokenizer, its
+        floors and its query table. Window and number of expansion terms are not part of it, because they are chosen.
     """
     return {name: _identity(folder, precision) for name, folder in encoders.items()}
 
@@ -456,5 +484,6 @@ def identities(encoders: Mapping[str, str], precision: Precision | None) -> dict
 def _identity(name_or_path: str, precision: Precision | None) -> dict[str, str]:
     folder = EncoderFolder.open(name_or_path)
     session = OnnxSession(folder, precision=precision)
-    files: Iterable[str] = [session.file, *([FLOORS] if FLOORS in folder.manifest.files else [])]
+    used = (FLOORS, QUERY_ROWS, QUERY_SHIFTS)
+    files: Iterable[str] = [session.file, *(name for name in used if name in folder.manifest.files)]
     return {"id": folder.fingerprint(files), "precision": session.precision}

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
 from termwise.models import NetworkModel, make_model
 from termwise.records import Run
+from termwise.search import MixtureSearcher, Part
 from termwise.search.timed_run import TimedRun
 
 RRF_K = 60
@@ -204,13 +205,14 @@ class Bench:
         if system.fuse:
             return self._fused(system)
         if system.interpolate:
+            return self._interpolated(system)
+        if system.mix:
             return self._mixed(system)
         timed, built = self._ranked(name, again=False), self.built(name)
-        searched = built.sizes["inverted"] or built.sizes["forward"]  # small indexes have no inverted view
         return Outcome(
             Run(timed.run, name),
             timed.encoding + timed.scoring,
-            (searched + built.sizes["order"]) / built.documents,
+            _searched(built) / built.documents,
             built.sizes["all"] / built.documents,
             _efforts(built),
             {
@@ -223,25 +225,50 @@ class Bench:
             },
         )
 
-    def mixture(self, system: System, alpha: float) -> Run:
+    def mixture(self, system: System, weights: Sequence[float]) -> TimedRun:
+        """Rank with the indexes of several systems together."""
+        parts = [
+            Part(name, self.built(name).searcher, weight)
+            for name, weight in zip(system.mix, weights, strict=True)
+        ]
+        judged, depth = self.judged, self._plan.depth
+        searcher = MixtureSearcher(parts, depth=depth)
+        searcher.rank_many(judged.queries[:20], k=depth)  # compiles kernels, warms caches
+        return searcher.rank_many(judged.queries, k=depth, exclude=judged.seeds or None, name=system.name)
+
+    def _mixed(self, system: System) -> Outcome:
+        """Rank with the indexes of several systems together, with the chosen weights."""
+        weights = self._choices.weights[system.name]
+        timed = self.mixture(system, weights)
+        parts = [self.built(name) for name in system.mix]
+        return Outcome(
+            timed.run,
+            timed.encoding + timed.scoring,
+            sum((_searched(built) + _rescored(built)) / built.documents for built in parts),
+            sum(built.sizes["all"] / built.documents for built in parts),
+            sum((_efforts(built) for built in parts), ()),
+            {"weights": dict(zip(system.mix, weights, strict=True))},
+        )
+
+    def interpolation(self, system: System, alpha: float) -> Run:
         """Interpolate the scores of two systems over the candidates of the first, the baseline."""
         first, second = system.interpolate
         one, other = self._ranked(first, again=False).run, self._ranked(second, again=True).run
         # Both systems score every candidate, so that no score is missing.
         return interpolate(one, other, alpha=alpha, missing="drop", scaling="z", name=system.name)
 
-    def _mixed(self, system: System) -> Outcome:
+    def _interpolated(self, system: System) -> Outcome:
         """Retrieve with the first system, score its candidates with the second, and interpolate."""
         first, second = system.interpolate
         alpha = self._choices.alpha[system.name]
         one, scored, built = self.outcome(first), self._ranked(second, again=True), self.built(second)
         begin = time.perf_counter()
-        run = self.mixture(system, alpha)
+        run = self.interpolation(system, alpha)
         mixing = (time.perf_counter() - begin) / max(1, len(run))
         return Outcome(
             run,
             one.seconds + scored.encoding + scored.scoring + mixing,
-            one.bytes + (built.sizes["forward"] + built.sizes["order"]) / built.documents,
+            one.bytes + (_rescored(built) + built.sizes["order"]) / built.documents,
             one.all_bytes + built.sizes["all"] / built.documents,
             one.efforts + _efforts(built),
             {"alpha": alpha},
@@ -350,6 +377,17 @@ def training_of(encoder: str) -> dict[str, Any]:
         "pairs_seen": trained.get("pairs_seen"),
         "left_out": trained.get("left_out"),
     }
+
+
+def _searched(built: Built) -> int:
+    """Return the bytes that a first stage reads; small indexes have no inverted view."""
+    sizes = built.sizes
+    return sizes["vectors"] or (sizes["inverted"] or sizes["forward"]) + sizes["order"]
+
+
+def _rescored(built: Built) -> int:
+    """Return the bytes that scoring of given documents reads, beyond those of a first stage."""
+    return 0 if built.sizes["vectors"] else built.sizes["forward"]
 
 
 def _efforts(built: Built) -> tuple[Effort | None, ...]:

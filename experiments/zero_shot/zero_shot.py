@@ -113,9 +113,14 @@ def run_report(plan: Plan, tools: Tools, arguments: argparse.Namespace) -> None:
         again=arguments.again,
     )
     names, skipped = _systems(plan, tools, arguments.systems, ledger.complete)
-    unchosen = {name for name in names if plan.systems[name].interpolate and name not in choices.alpha}
+    known = choices.alpha.keys() | choices.weights.keys()
+    unchosen = {
+        name
+        for name in names
+        if (plan.systems[name].interpolate or plan.systems[name].mix) and name not in known
+    }
     for name in [name for name in names if unchosen & set(plan.with_parts([name]))]:
-        skipped[name] = "its share is not chosen yet (zero_shot.py choose)"
+        skipped[name] = "its shares are not chosen yet (zero_shot.py choose)"
         names.remove(name)
     partial = bool(arguments.collections)
     choices.check(plan, ledger.encoders, names, partly=partial)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import record
 from macro_means import macro_ratios
 from measurements import Measurements
-from plan import BASELINE, Plan
+from plan import ALPHA, BASELINE, Plan
 from systems import RRF_K
 
 from termwise.errors import ParameterError
@@ -170,8 +170,9 @@ def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
     systems = [plan.systems[name] for name in names]
     if any(system.interpolate for system in systems):
         lines.append(
-            f"Mixtures re-rank the first {plan.depth:,} of BM25 by α z(BM25) + (1 − α) z(model), z-scores per "
-            "query over these documents; α and the other choices were made on the dev splits named below."
+            f"{', '.join(one.name for one in systems if one.interpolate)} re-rank the first {plan.depth:,} of BM25 by "
+            "α z(BM25) + (1 − α) z(model), z-scores per query over these documents; α and the other choices were "
+            "made on the dev splits named below."
         )
     for system in systems:
         if system.dense:
@@ -180,6 +181,11 @@ def _notes(result: Mapping[str, Any], plan: Plan, names: Sequence[str]) -> str:
             lines.append(
                 f"{system.name} is {' and '.join(system.fuse)} by reciprocal rank, 1 / ({RRF_K} + rank), of the "
                 f"first {plan.depth:,} of each."
+            )
+        if system.mix:
+            lines.append(
+                f"{system.name} ranks the union of the first {plan.depth:,} of {', '.join(system.mix)} by the weighted "
+                "sum of their z-scores over this union; the weights were chosen on the dev splits named below."
             )
         if system.note:
             lines.append(f"{system.name}: {system.note}.")
@@ -418,7 +424,7 @@ def _choice_table(result: Mapping[str, Any], plan: Plan) -> str:
         rows.append(
             [
                 one["system"],
-                "α" if one["setting"] == "alpha" else one["setting"],
+                "α" if one["setting"] == ALPHA else one["setting"],
                 str(one["value"]),
                 f"{values[0]} … {values[-1]}" if len(values) > 5 else ", ".join(values),
                 one["by"],
@@ -431,10 +437,7 @@ def _choice_table(result: Mapping[str, Any], plan: Plan) -> str:
     networks = ", ".join(
         f"{name} {known['precision']} {known['id'][:19]}…" for name, known in choices["encoders"].items()
     )
-    said = (
-        f"By macro {plan.measure} on the dev splits, for the plan {choices['plan'][:19]}… and the networks "
-        f"{networks}, which are those of the results above."
-    )
+    said = f"By macro {plan.measure} on the dev splits, for the networks of the results above: {networks}."
     head = ("system", "choice", "value", "tried", "by the mean of", "dev splits of", plan.measure)
     return f"{said}\n\n{record.table(head, rows, left=6)}"
 

@@ -58,6 +58,7 @@ model = "splade-doc"
 
 [choose]
 measure = "nDCG@10"
+weights_step = 0.25
 alpha = [0.0, 0.5, 1.0]
 
 [[choose.settings]]
@@ -261,18 +262,17 @@ def test_encode_runs_networks_without_ranking(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_choices_for_other_systems_of_the_same_plan_are_kept(plan, encoders):
+def test_choices_for_other_systems_of_the_same_networks_are_kept(plan, encoders):
     from dataclasses import replace
 
     from plan import Chosen
 
     earlier = chosen(plan, encoders)
     tried = earlier.made[0].tried
-    other = Chosen(system="bm25+tildev2", setting="alpha", value=0.0, by="bm25+tildev2", tried=tried)
+    other = Chosen(system="bm25+tildev2", setting="alpha", value=0.0, by="bm25+tildev2", tried=tried, plan="")
     later = replace(earlier, made=(other,), encoders={"tildev2": earlier.encoders["tildev2"]})
     assert later.beside(earlier).alpha == {"bm25+tilde": 0.5, "bm25+tildev2": 0.0}
     assert later.beside(earlier).encoders == earlier.encoders
-    assert later.beside(replace(earlier, plan="sha256:another")) == later
     others = {"tildev2": {"id": "sha256:other", "precision": "int8"}}
     assert later.beside(replace(earlier, encoders=others)) == later
 
@@ -308,8 +308,15 @@ def chosen(plan, encoders, *, on=("cats",)):
     from plan import Choices, Chosen, identities
 
     tried = [{"value": 0.5, "macro": 0.1, "collections": dict.fromkeys(on, 0.1)}]
-    one = Chosen(system="bm25+tilde", setting="alpha", value=0.5, by="bm25+tilde", tried=tried)
-    return Choices(made=(one,), encoders=identities(encoders, None), plan=plan.digest)
+    one = Chosen(
+        system="bm25+tilde",
+        setting="alpha",
+        value=0.5,
+        by="bm25+tilde",
+        tried=tried,
+        plan=plan.digest("bm25+tilde", "alpha"),
+    )
+    return Choices(made=(one,), encoders=identities(encoders, None))
 
 
 def test_choices_are_valid_for_the_same_plan_and_networks(plan, encoders, tmp_path):
@@ -358,6 +365,8 @@ def test_choices_of_another_plan_are_refused(plan, encoders, tmp_path):
     choices.check(
         Plan.read(path), identities(encoders, None), ["bm25+tilde"]
     )  # targets and notes choose nothing
+    path.write_text(PLAN.replace("[systems.dense]", '[systems.ml]\nmodel = "ml"\n\n[systems.dense]'))
+    choices.check(Plan.read(path), identities(encoders, None), ["bm25+tilde"])  # other systems do not matter
 
 
 def test_choices_on_fewer_collections_are_for_a_trial_only(plan, encoders):
@@ -410,7 +419,7 @@ def test_choices_are_inherited_by_like(tmp_path):
     )
     plan = Plan.read(path)
     made = [
-        Chosen(system="tildev2", setting=name, value=value, by="tildev2", tried=[])
+        Chosen(system="tildev2", setting=name, value=value, by="tildev2", tried=[], plan="")
         for name, value in (("length", "194"), ("idf_power", "0.25"))
     ]
     choices = Choices(made=tuple(made))
@@ -523,6 +532,31 @@ def test_a_mixture_reads_the_forward_view_of_its_re_ranker(collections, encoders
     assert bench.outcome("tilde").bytes == pytest.approx(
         ((sizes["inverted"] or sizes["forward"]) + sizes["order"]) / 50
     )
+
+
+def test_a_mixture_ranks_the_union_of_the_candidates_with_the_chosen_weights(collections, tmp_path):
+    from dev_choices import choose
+    from judged_collection import Judged
+    from plan import Choices, Plan
+    from systems import Bench, Tools
+
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        f'{PLAN}\n[systems.jm]\nmodel = "jm"\nanalyzer = "english"\n\n[systems."bm25+jm"]\nmix = ["bm25", "jm"]\n'
+    )
+    plan = Plan.read(path)
+    tools = Tools({}, None, tmp_path / "work")
+    bench = Bench(Judged.read("cats", collections / "cats", "dev"), plan, tools, Choices())
+    choices = choose(plan, {"cats": bench}, tools, ["bm25", "jm", "bm25+jm"])
+    (made,) = choices.made
+    assert [one["value"] for one in made.tried] == [[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]]
+    assert choices.weights["bm25+jm"] == made.value
+    mixed = bench.with_choices(choices).outcome("bm25+jm")
+    first = bench.mixture(plan.systems["bm25+jm"], made.value).run
+    assert [ranking.doc_ids for ranking in mixed.run] == [ranking.doc_ids for ranking in first]
+    assert mixed.facts == {"weights": dict(zip(("bm25", "jm"), made.value, strict=True))}
+    both = sum(bench.built(name).sizes[view] / 50 for name in ("bm25", "jm") for view in ("forward", "order"))
+    assert mixed.bytes >= both
 
 
 def test_choices_on_the_reported_split_are_refused(tmp_path):
