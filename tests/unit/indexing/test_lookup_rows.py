@@ -7,7 +7,7 @@ import pytest
 from tests.unit.encode import tiny
 
 from termwise import Document, build_index
-from termwise.encode import open_document_encoder
+from termwise.encode import PrecomputedRows, open_document_encoder, open_precomputed_encoder
 from termwise.encode.block_file import block_files
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.index.reader import Index
@@ -75,6 +75,18 @@ def test_both_forms_use_finished_blocks(folder, tmp_path, monkeypatch):
     assert texts == [document.text for document in DOCUMENTS]
     first, again = ((tmp_path / name / "manifest.json").read_bytes() for name in ("vectors", "again"))
     assert first == again
+
+
+def test_precomputed_vectors_are_indexed_without_the_network(folder, tmp_path):
+    model = Lookup(encoder=str(folder))
+    texts = [document.text for document in DOCUMENTS]
+    PrecomputedRows.of(texts, open_document_encoder(model)).write(tmp_path / "rows.npz")
+    (folder / "model.onnx").rename(folder / "gone.onnx")
+    for form in ("vectors", "terms"):
+        built = Lookup(encoder=str(folder), form=form)
+        encoder = open_precomputed_encoder(built, tmp_path / "rows.npz")
+        searcher = build_index(DOCUMENTS, tmp_path / form, model=built, encoder=encoder)
+        assert searcher.rank("sort sort lists", k=2).doc_ids[0] == "a"
 
 
 def by_hand(vectors: DocumentVectors, table: TermVectors, keep: int) -> list[dict[int, float]]:
