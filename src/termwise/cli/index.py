@@ -111,7 +111,8 @@ def command(
     termwise index docs.jsonl --model best --out docs.tw --store-text
     """
     from termwise.indexing import build_index, chosen_model, default_encoding
-    from termwise.indexing.recipes import BEST
+    from termwise.indexing.mixture_writer import part_folder
+    from termwise.indexing.recipes import BEST, RECIPES
     from termwise.models import Model1, NetworkModel, VectorModel
 
     given = model_settings(settings or ())
@@ -121,9 +122,15 @@ def command(
     if model == BEST:
         fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
         refuse_options(fixed, "to a mixture, whose parts have fixed settings")
+        work = encoding
+        for part in RECIPES[BEST].parts:
+            network = chosen_model(part.model, part.settings)
+            if isinstance(network, NetworkModel):
+                work = encoding or default_encoding(part_folder(out, part.model))
+                note_finished_blocks(work, network, precision=numbers, providers=providers)
         documents = collection_with_header_note(collection, names)
         note_ignored_vectors(collection)
-        with resumable_work(encoding), progress_bar() as progress:
+        with resumable_work(work), progress_bar() as progress:
             mixture = build_index(
                 documents,
                 out,

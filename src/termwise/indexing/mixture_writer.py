@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -80,12 +80,7 @@ class MixtureWriter:
 
     def part(self, name: str) -> Path:
         """Return the folder for the index of a new part, named like the part unless that folder is in use."""
-        stem = _UNUSUAL.sub("_", name)[:_LONGEST]
-        used = {*self._published_folders(), *(folder.name for folder in self._new)}
-        number = 1
-        while (folder := stem if number == 1 else f"{stem}-{number}") in used:
-            number += 1
-        self._new.append(self.path / folder)
+        self._new.append(part_folder(self.path, name, [folder.name for folder in self._new]))
         return self._new[-1]
 
     def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> MixtureSearcher:
@@ -152,19 +147,40 @@ class MixtureWriter:
         encoding = default_encoding(self.path / "part").name.removeprefix("part")
         return INDEX in names or unfinished or name.endswith(encoding)
 
-    def _published_folders(self) -> list[str]:
-        """Return the folders of the parts of the published mixture, which a damaged description does not name."""
-        if not is_mixture(self.path):
-            return []
-        try:
-            return [part.folder for part in MixtureManifest.read(self.path).parts]
-        except IndexFormatError:
-            return []
-
     def _remove_unpublished(self) -> None:
         if not self._published:
             for folder in self._new:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def part_folder(path: Path, name: str, taken: Iterable[str] = ()) -> Path:
+    """Return the folder for a new part of a mixture, which the published mixture does not use.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the mixture, which need not exist.
+    name : str
+        Name of the part.
+    taken : iterable of str, optional
+        Folders of other new parts.
+    """
+    used = {*taken, *_published_folders(path)}
+    stem = _UNUSUAL.sub("_", name)[:_LONGEST]
+    number = 1
+    while (folder := stem if number == 1 else f"{stem}-{number}") in used:
+        number += 1
+    return path / folder
+
+
+def _published_folders(path: Path) -> list[str]:
+    """Return the folders of the parts of a published mixture, which a damaged description does not name."""
+    if not is_mixture(path):
+        return []
+    try:
+        return [part.folder for part in MixtureManifest.read(path).parts]
+    except IndexFormatError:
+        return []
 
 
 def copy_index(index: Index, folder: Path) -> None:

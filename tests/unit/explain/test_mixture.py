@@ -1,0 +1,127 @@
+"""Explanations of mixtures in the terminal, on one line, and as a page."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.explain.terminal import rendered
+from tests.unit.explain.test_explanation_html import written
+
+from termwise.explain import Contribution, Explanation, MixturePart
+from termwise.explain.explanation_terminal import explanation_renderable
+from termwise.explain.explanation_text import decimals_of, hues, largest, marks, remarks, summands
+from termwise.explain.ranking_terminal import sum_parts
+
+QUERY = "merging gravity zebra"
+TEXT = "Merge lists."
+
+
+def term(name, part, weight, scale, span, text_spans=((0, 5),), origin="exact"):
+    return Contribution(name, origin, 1.0, weight, weight * scale, (span,), text_spans, part=part)
+
+
+# bm25: 0.25 * (4 - 3) / 0.5 = 0.5; lookup: 0.75 * (1.5 - 2) / 0.25 = -1.5
+PARTS = (MixturePart("bm25", 0.25, 4.0, 3.0, 0.5), MixturePart("lookup", 0.75, 1.5, 2.0, 0.25))
+CONTRIBUTIONS = (
+    term("merg", "bm25", 4.0, 0.5, (0, 7)),
+    term("gravity", "bm25", 0.0, 0.5, (8, 15), (), "absent"),
+    term("gravity", "lookup", 1.25, 3.0, (8, 15), (), "expansion"),
+    term("merging", "lookup", 0.5, 3.0, (0, 7), (), "expansion"),
+    term("zebra", "lookup", -0.25, 3.0, (16, 21), (), "vector"),
+)
+EXPLANATION = Explanation(
+    QUERY, "d1", -1.0, -7.5, CONTRIBUTIONS, (), TEXT, rank=None, results=12, parts=PARTS
+)  # fmt: skip
+
+
+def test_the_numbers_of_the_example_add_up():
+    assert [part.scale for part in PARTS] == [0.5, 3.0]
+    assert sum(part.shift for part in PARTS) == EXPLANATION.constant
+    assert EXPLANATION.constant + sum(part.score for part in CONTRIBUTIONS) == EXPLANATION.score
+
+
+def test_the_terminal_groups_the_terms_by_part():
+    assert (
+        rendered(explanation_renderable(EXPLANATION), width=92)
+        == """\
+d1
+score -1.0000 · not among the candidates of this query (12)
+query ‹merging› ‹gravity› ‹zebra›
+
+parts
+  weight × (score − mean) / deviation of the candidates
+  bm25    0.25 × (4.0000 − 3.0000) / 0.5000 = 0.5000
+  lookup  0.75 × (1.5000 − 2.0000) / 0.2500 = −1.5000
+
+  term            origin     query × doc × scale  contribution  share                in text
+  bm25
+  mean of bm25                       −3 × 0.5000       -1.5000
+  merging (merg)  exact      1 × 4.0000 × 0.5000        2.0000    │━━━━━━       25%       1×
+  lookup
+  mean of lookup                          −2 × 3       -6.0000
+  gravity         expansion       1 × 1.2500 × 3        3.7500    │━━━━━━━━━━━  47%        –
+  merging         expansion       1 × 0.5000 × 3        1.5000    │━━━━╸        19%        –
+  zebra           vector         1 × -0.2500 × 3       -0.7500  ━━│             -9%        –
+                                                  ────────────
+  score                                                -1.0000
+
+  added by the model, not in the text: gravity
+  lower the score, because the text is unlike texts about them: zebra
+
+text
+  ‹Merge› lists.
+"""
+    )
+
+
+def test_a_word_is_summed_over_the_parts():
+    shown = " ".join(part.plain for part in sum_parts(EXPLANATION))
+    assert shown == "constant -7.50 + gravity 3.75 + merging 3.50 - zebra 0.75 = -1.00"
+
+
+def test_a_word_has_one_colour_and_remarks_of_all_parts():
+    assert hues(EXPLANATION, range(5)) == {0: 0, 3: 0, 1: 1, 2: 1, 4: 2}
+    assert [(mark.start, mark.end, mark.term) for mark in marks(EXPLANATION)] == [(0, 5, 0)]
+    assert [(remark.reason[:5], remark.words) for remark in remarks(EXPLANATION)] == [
+        ("added", ("gravity",)),
+        ("lower", ("zebra",)),
+    ]
+
+
+def test_the_largest_terms_of_any_part_are_listed():
+    assert largest(EXPLANATION, [0, 2, 3, 4], 2) == [0, 2]
+    parts = list(summands(EXPLANATION, [0, 2, 3, 4], 2, decimals_of(EXPLANATION)))
+    assert parts == [
+        ("mean of bm25", -1.5, None),
+        ("merging (bm25)", 2.0, 0),
+        ("mean of lookup", -6.0, None),
+        ("gravity (lookup)", 3.75, 2),
+        ("2 more terms", 0.75, None),
+    ]
+
+
+def test_the_page_groups_the_terms_and_gives_the_scales():
+    page = written(EXPLANATION)
+    assert [row["text"].strip() for row in page.all("tr", **{"class": "part"})] == ["bm25", "lookup"]
+    shown = [
+        " ".join(li["text"].split()) for li in page.within("ul", **{"class": "parts"}) if li["tag"] == "li"
+    ]
+    assert shown == [
+        "bm25 0.25 × (4.0000 − 3.0000) / 0.5000 = 0.5000",
+        "lookup 0.75 × (1.5000 − 2.0000) / 0.2500 = −1.5000",
+    ]
+    rows = [" ".join(row["text"].split()) for row in page.all("tr")]
+    assert "mean of lookup, the same for every document−2 × 3−6.0000" in rows
+    assert rows[-1] == "Score−1.0000"
+
+
+def test_json_names_the_parts():
+    data = EXPLANATION.to_dict()
+    assert data["parts"][0] == {
+        "name": "bm25", "weight": 0.25, "score": 4.0, "mean": 3.0, "deviation": 0.5, "constant": 0.0,
+    }  # fmt: skip
+    assert [each["part"] for each in data["contributions"]] == ["bm25"] * 2 + ["lookup"] * 3
+
+
+def test_a_floor_is_a_part_of_the_shift():
+    part = MixturePart("jm", 0.5, -4.0, -6.0, 2.0, constant=-9.0)
+    assert part.shift == pytest.approx(0.25 * (-9.0 + 6.0))
