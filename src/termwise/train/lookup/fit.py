@@ -29,8 +29,8 @@ from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS
 from termwise.train.lookup.teacher_vectors import Shards, VectorsManifest, teacher_vectors
 from termwise.train.lookup.texts import read_texts
 from termwise.train.lookup.tokenised_texts import TokenisedTexts
-from termwise.train.loop.ownership import check_folder, claim, unclaimed_if_refused
-from termwise.train.messages import Say, silent
+from termwise.train.loop.ownership import SETTINGS, check_folder, claim, unclaimed_if_refused
+from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import LookupNetwork, positions, torch_threads
 from termwise.validation import check, check_path, check_threads
 from termwise.vectors import TermVectors
@@ -106,6 +106,8 @@ def train_lookup(
     begin = time.monotonic()
     out = Path(out)
     work = check_folder(FOLDER, out, resume=resume, base=teacher)
+    if resume and not (work / SETTINGS).exists():
+        say(resumption(0, 0, work))
     read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
     encoder = load_dense_encoder(teacher, say=say)
     _check_length(encoder, settings)

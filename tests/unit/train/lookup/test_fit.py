@@ -112,7 +112,9 @@ def test_the_card_names_teacher_texts_and_settings(made):
 
 
 def test_the_same_input_gives_the_same_encoder(made, teacher, texts, tmp_path, one_graph):
-    facts = train_lookup([texts], tmp_path / "again", teacher=teacher, settings=SETTINGS)
+    out, said = tmp_path / "again", []
+    facts = train_lookup([texts], out, teacher=teacher, settings=SETTINGS, resume=True, say=said.append)
+    assert said[0] == f"nothing to resume in {out / 'training'}: starting from the beginning"
     assert facts | {"seconds": 0} == made[1] | {"seconds": 0}
     one, other = EncoderFolder.open(made[0]), EncoderFolder.open(tmp_path / "again")
     assert one.id == other.id
