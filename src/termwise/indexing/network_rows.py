@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -19,6 +19,7 @@ from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.spill import RowSpill
 from termwise.indexing.context import BuildContext
+from termwise.indexing.count_rows import TokenCounter
 from termwise.indexing.lookup_rows import CompiledTerms
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
@@ -69,9 +70,11 @@ def build_network(
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
             for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
-                texts = [document.text for document in block] if context.store_text else None
-                writer.add_documents([document.doc_id for document in block], texts)
-                sink.add(rows)
+                texts = [document.text for document in block]
+                writer.add_documents(
+                    [document.doc_id for document in block], texts if context.store_text else None
+                )
+                sink.add(rows, texts)
             sink.write(writer, progress)
         query_weights = encoder.query_weights
         spec = encoder.analyzer.spec
@@ -119,8 +122,8 @@ class _RowSink(Protocol):
     def term_vectors(self) -> TermVectors | None:
         """Query table of the index, if any."""
 
-    def add(self, rows: EncodedRows) -> None:
-        """Take the rows of the next documents."""
+    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
+        """Take the rows and texts of the next documents."""
 
     def write(self, writer: IndexWriter, progress: Progress) -> None:
         """Write the rows that are not written yet, after all were added."""
@@ -137,7 +140,7 @@ class _Unchanged:
         self.floors = encoder.floors
         self.term_vectors = encoder.term_vectors
 
-    def add(self, rows: EncodedRows) -> None:
+    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Write rows."""
         if isinstance(rows, DocumentVectors):
             self._writer.add_vectors(rows)
@@ -174,7 +177,7 @@ class _TwoPassRows(ABC):
         self._spill = RowSpill(folder, "two_pass")
         self._vocabulary = encoder.vocabulary.id
 
-    def add(self, rows: EncodedRows) -> None:
+    def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Store rows on disk and update the statistics."""
         if not isinstance(rows, TermWeights):
             raise WeightError("an idf or floors need term weights", facts=[("given", type(rows).__name__)])
@@ -280,5 +283,6 @@ def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel
     if encoder.idf_power:
         return _IdfWeights(writer.folder, encoder)
     if isinstance(model, Lookup) and model.keep is not None and encoder.term_vectors is not None:
-        return CompiledTerms(writer.folder, encoder.term_vectors, keep=model.keep)
+        counter = TokenCounter(encoder.analyzer)
+        return CompiledTerms(writer.folder, encoder.term_vectors, counter, keep=model.keep)
     return _Unchanged(writer, encoder)

@@ -17,8 +17,10 @@ form        index                                          scores
                                                            the documents of the collection
 =========== ============================================== =======================================================
 
-The mean of a term is the same for all documents and does not change their order. The form ``terms`` can be retrieved by
-every engine that knows sparse weights only.
+The mean of a term is the same for all documents and does not change their order. Of the weights above 0, a document
+keeps the `keep` weights that are largest after multiplication by (1 + df(t))^(1/4), where df(t) is the number of
+documents whose text has the term: queries have frequent terms more often. The form ``terms`` can be retrieved by every
+engine that knows sparse weights only.
 
 A document scores by its best window, because a query is short and a window that answers it suffices. The mean over
 windows would rank a long document below a short one with the same passage.

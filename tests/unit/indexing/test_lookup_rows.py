@@ -89,8 +89,10 @@ def test_precomputed_vectors_are_indexed_without_the_network(folder, tmp_path):
         assert searcher.rank("sort sort lists", k=2).doc_ids[0] == "a"
 
 
-def by_hand(vectors: DocumentVectors, table: TermVectors, keep: int) -> list[dict[int, float]]:
-    """Return the weights above the mean, in plain loops."""
+def by_hand(
+    vectors: DocumentVectors, table: TermVectors, frequencies: list[int], keep: int
+) -> list[dict[int, float]]:
+    """Return the weights above the mean with the largest keys, in plain loops."""
     products = vectors.matrix().astype(np.float64) @ table.matrix().astype(np.float64).T
     bounds = zip(vectors.indptr[:-1].tolist(), vectors.indptr[1:].tolist(), strict=True)
     largest = [products[first:last].max(axis=0) if last > first else None for first, last in bounds]
@@ -106,7 +108,8 @@ def by_hand(vectors: DocumentVectors, table: TermVectors, keep: int) -> list[dic
                 if row[term] > means[term]
             }
         )
-        rows.append(dict(sorted(weights.items(), key=lambda pair: -pair[1])[:keep]))
+        best = sorted(weights, key=lambda term: -weights[term] * (1 + frequencies[term]) ** 0.25)[:keep]
+        rows.append({term: weights[term] for term in best})
     return rows
 
 
@@ -117,7 +120,10 @@ def test_compiled_terms_by_hand(folder, tmp_path):
     encoder = open_document_encoder(model)
     vectors = encoder.encode_documents([document.text for document in DOCUMENTS])
     assert index.term_vectors is None
-    for number, expected in enumerate(by_hand(vectors, encoder.term_vectors, 2)):
+    frequencies = [0] * len(tiny.PIECES)
+    for term, number in ((tiny.MERGE, 2), (tiny.SORT, 1), (tiny.LIST, 2), (tiny.CAT, 2), (tiny.DOG, 1)):
+        frequencies[term] = number
+    for number, expected in enumerate(by_hand(vectors, encoder.term_vectors, frequencies, 2)):
         terms, weights = index.weights(np.array([number])).row(0)
         assert terms.tolist() == sorted(expected)
         assert weights.tolist() == pytest.approx([expected[term] for term in sorted(expected)], rel=1e-5)
@@ -135,6 +141,17 @@ class Written:
         self.rows.append(rows)
 
 
+class Counter:
+    """Stands in for a counter of terms: text n has all terms of a frequency above n."""
+
+    def __init__(self, frequencies):
+        self.frequencies = frequencies
+
+    def encode_documents(self, texts):
+        rows = [{t: 1 for t, df in enumerate(self.frequencies) if int(text) < df} for text in texts]
+        return TermWeights.from_rows(rows, "any")
+
+
 @pytest.mark.parametrize("windows", [1, 3, 256])
 @pytest.mark.parametrize("dimensions", [5, 1100])
 def test_weights_do_not_depend_on_blocks(tmp_path, monkeypatch, windows, dimensions):
@@ -146,21 +163,23 @@ def test_weights_do_not_depend_on_blocks(tmp_path, monkeypatch, windows, dimensi
     )
     matrix = random.normal(size=(30, dimensions)) * random.integers(0, 3, size=(30, 1))
     table = TermVectors.of(matrix, Vocabulary([f"t{number}" for number in range(30)]).id)
-    compiled = CompiledTerms(tmp_path, table, keep=4)
+    frequencies = random.integers(0, 40, size=30)
+    compiled = CompiledTerms(tmp_path, table, Counter(frequencies), keep=4)
     bounds = vectors.indptr
     for first, last in ((0, 11), (11, 40)):
         start, stop = bounds[first], bounds[last]
         compiled.add(
             DocumentVectors(
                 bounds[first : last + 1] - start, vectors.rows[start:stop], vectors.scales[start:stop]
-            )
+            ),
+            [str(number) for number in range(first, last)],
         )
     written = Written()
     compiled.write(written, no_progress)
     compiled.close()
     rows = TermWeights.concatenate(written.rows)
     assert len(rows) == 40
-    for (terms, weights), expected in zip(rows, by_hand(vectors, table, 4), strict=True):
+    for (terms, weights), expected in zip(rows, by_hand(vectors, table, frequencies, 4), strict=True):
         assert terms.tolist() == sorted(expected)
         assert weights.tolist() == pytest.approx([expected[term] for term in sorted(expected)], rel=1e-4)
     assert not list(tmp_path.iterdir())
