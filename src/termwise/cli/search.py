@@ -221,6 +221,7 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
     from termwise.explain.word_boundaries import word_around
     from termwise.search import MixtureSearcher
 
+    mixed = isinstance(searcher, MixtureSearcher)
     if isinstance(searcher, MixtureSearcher):
         searcher = searcher.parts[0].searcher  # no part has results; the words of the first are named
     text = query if example is None else example.text
@@ -243,7 +244,7 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
     lines = [f"no results: {'; '.join(reasons) or 'the analyzer removes all words of the query'}"]
     if similar := _similar_terms(vocabulary, unknown.values()):
         lines.append(f"similar terms in the index: {_listed(similar)}")
-    if reasons and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
+    if reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde and tildev2 add related terms"
         )

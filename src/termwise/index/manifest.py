@@ -303,7 +303,10 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
     build = _BUILD_FIX.format(folder)
     if not folder.exists():
         return MissingFileError("there is no such index", facts=[("path", folder)], fixes=[build])
-    if any(folder.glob(f"{BUILD}*")):
+    names: list[str] = []
+    with suppress(OSError):  # it may be removed meanwhile
+        names = [entry.name for entry in folder.iterdir()]
+    if any(name.startswith(BUILD) for name in names):
         return NotAnIndexError(
             "the build of this index was not finished", facts=[("path", folder)], fixes=[build]
         )
@@ -313,7 +316,7 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
             facts=[("path", folder), ("found", kind.manifest), ("missing", NAME)],
             fixes=kind.uses,
         )
-    if any(folder.glob("*")):
+    if names:
         build = _BUILD_FIX.format("DIR")
     return NotAnIndexError(
         "this folder holds no index", facts=[("path", folder), ("missing", NAME)], fixes=[build]
