@@ -191,11 +191,11 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     known = identities({kind: str(assets / kind) for kind in ("tilde", "tildev2")}, None)
     tried = [{"value": "20", "macro": 0.5, "collections": {"cats": 0.5}}]
     settings = (
-        Chosen(system="tilde", setting="length", value="20", by="bm25+tilde", tried=tried),
-        Chosen(system="tildev2", setting="expansion_terms", value="5", by="tildev2", tried=tried),
-        Chosen(system="tildev2", setting="idf_power", value="0.25", by="tildev2", tried=tried),
+        Chosen(system="tilde", setting="length", value="20", by="bm25+tilde", tried=tried, plan=""),
+        Chosen(system="tildev2", setting="expansion_terms", value="5", by="tildev2", tried=tried, plan=""),
+        Chosen(system="tildev2", setting="idf_power", value="0.25", by="tildev2", tried=tried, plan=""),
     )
-    Choices(made=settings, encoders=known, plan="sha256:any").write(choices)
+    Choices(made=settings, encoders=known).write(choices)
     run(made, work, "--ship", f"--choices={choices}")
     assert EncoderFolder.open(assets / "tilde").manifest.length == 20
     manifest = EncoderFolder.open(assets / "tildev2").manifest
@@ -208,7 +208,7 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     shipped = {path: path.read_bytes() for path in assets.rglob("*") if path.is_file()}
     made.main(["--size=cpu", "--chosen", f"--choices={choices}"])  # what is there already, nothing else
     assert {path: path.read_bytes() for path in assets.rglob("*") if path.is_file()} == shipped
-    Choices(made=settings[:1], encoders=known, plan="sha256:any").write(choices)
+    Choices(made=settings[:1], encoders=known).write(choices)
     made.main(["--size=cpu", "--chosen", f"--choices={choices}"])
     manifest = EncoderFolder.open(assets / "tildev2").manifest
     assert (manifest.length, manifest.expansion.terms, manifest.idf_power) == (12, 3, 0.0)
@@ -219,7 +219,7 @@ def test_a_run_is_shipped_as_trained_and_then_as_chosen(made, work, tmp_path, ca
     assert "--work and --base" in capsys.readouterr().err
 
     other = {**known, "tilde": {"id": "sha256:other", "precision": "int8"}}
-    Choices(made=settings, encoders=other, plan="sha256:any").write(choices)
+    Choices(made=settings, encoders=other).write(choices)
     assert made.chosen_for("tilde", choices) == made.chosen_for("tildev2", choices) == {}
     assert "is for other networks" in capsys.readouterr().out
 
