@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -69,7 +70,7 @@ def command(
             "fuse takes run files, and one of these is a folder",
             facts=[("folder", next(run for run in runs if is_folder(run)))],
             fixes=[
-                "termwise fuse-indexes DIR DIR --alpha A --out DIR fuses indexes",
+                f"termwise fuse-indexes {' '.join(quote(str(run)) for run in runs)} --alpha A --out DIR fuses indexes",
                 "termwise search DIR --queries FILE --output RUN makes a run of an index",
             ],
         )
