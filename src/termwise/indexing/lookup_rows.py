@@ -20,13 +20,6 @@ from termwise.weights import TermWeights
 WINDOWS = 256
 """Windows whose products with all terms are in memory: 31 MB for 30,522 terms."""
 
-FREQUENCY_POWER = 0.25
-"""Power of the document frequency in the key that chooses the weights of a document.
-
-A query holds a frequent term more often than a rare one, so the expected part of a weight in a score grows with the
-frequency. Chosen on three dev splits, where the weight alone keeps too many terms that nobody asks for.
-"""
-
 EXACT_IN_FLOAT32 = (1 << 24) // LEVELS**2
 """Largest number of dimensions for which a dot product of two rows is exact in float32, in any order of its sum."""
 
@@ -36,8 +29,9 @@ class CompiledTerms:
 
         w(t, d) = max over the windows i of d of  v[t] . e[i]  -  mean of this maximum over all documents with a window
 
-    Of the weights above 0, a document keeps those with the largest ``w(t, d) * (1 + df(t)) ** FREQUENCY_POWER``, where
-    df(t) is the number of documents whose text has the term.
+    Of the weights above 0, a document keeps those with the largest ``w(t, d) * (1 + df(t)) ** (1 / 4)``, where df(t) is
+    the number of documents whose text has the term. A query has a frequent term more often than a rare one, so the
+    expected part of a weight in a score grows with the frequency. The power was chosen on dev splits.
 
     Memory holds the query table in float32 and the products of `WINDOWS` windows; the vectors stay on disk. Dot
     products are sums of integers, so threads and libraries of linear algebra do not change a weight.
@@ -94,12 +88,13 @@ class CompiledTerms:
     def write(self, writer: IndexWriter, progress: Progress) -> None:
         """Write the rows of all documents to the index."""
         means = (self._sums / max(self._filled, 1)).astype(np.float32)
-        factors = (1.0 + self._frequencies[self._terms]) ** FREQUENCY_POWER
+        # Square roots are rounded alike on all machines, powers are not.
+        factors = np.sqrt(np.sqrt(1.0 + self._frequencies[self._terms])).astype(np.float32)
         for first in range(0, self._spill.documents, WINDOWS):
             last = min(first + WINDOWS, self._spill.documents)
             vectors = self._spill.read(first, last)
             parts = [
-                (documents, self._kept(largest - means, factors.astype(np.float32)))
+                (documents, self._kept(largest - means, factors))
                 for documents, largest in self._largest(vectors)
             ]
             lengths = np.zeros(last - first, dtype=np.int64)
