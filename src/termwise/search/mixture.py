@@ -54,6 +54,7 @@ from termwise.search.mixture_folder import (
 from termwise.search.searcher import Searcher, checked_queries, excluded_documents
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.validation import check_path, check_threads, is_finite_number, is_integer
+from termwise.weights import TermWeights
 
 BATCH = 1 << 14
 """Documents per batch when identifiers are compared."""
@@ -293,6 +294,11 @@ class MixtureSearcher:
             If a candidate is not in the index, or occurs twice.
         """
         checked_k(k)
+        if isinstance(query, TermWeights):
+            raise ParameterError(
+                "a mixture ranks for a text, not for a row of weights: each part has its own terms",
+                fixes=["pass the text of the query"],
+            )
         query_id = query.query_id if isinstance(query, Query) else ""
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
         return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded)

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import termwise
 from termwise import Document, Query, Ranking, Run, Searcher, build_index
@@ -117,6 +119,30 @@ def test_order_of_parts_threads_and_rank_many(searchers, mixture):
     assert other.rank_many(QUERIES, k=7).run == run
     assert mixture.rank_many(QUERIES, k=7, threads=3).run == run
     assert [mixture.rank(query, k=7) for query in QUERIES] == list(run)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    words=st.lists(st.sampled_from([*WORDS, "only3", "zebra"]), max_size=6),
+    depth=st.integers(1, 45),
+    weights=st.tuples(st.floats(-2, 2), st.floats(0.01, 2)),
+    k=st.integers(1, 45),
+)
+def test_any_mixture_is_the_sum_over_its_candidates(searchers, words, depth, weights, k):
+    query = " ".join(words)
+    union = {d for searcher in searchers.values() for d in searcher.rank(query, k=depth).doc_ids}
+    candidates = [document.doc_id for document in DOCUMENTS if document.doc_id in union]
+    total = np.zeros(len(candidates))
+    for searcher, weight in zip(searchers.values(), weights, strict=True):
+        ranking = searcher.rank(query, k=99, candidates=candidates)
+        scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+        values = np.array([scores[doc_id] for doc_id in candidates])
+        if len(values) and values.min() < values.max():
+            total += weight / values.std() * (values - values.mean())
+    order = np.argsort(-total, kind="stable")[:k]
+    ranking = mixed(searchers, depth, weights).rank(query, k=k)
+    assert ranking.doc_ids == tuple(candidates[place] for place in order)
+    assert ranking.scores.tolist() == total[order].tolist()
 
 
 def test_queries_that_one_part_or_no_part_knows(tmp_path):
@@ -231,6 +257,8 @@ def test_arguments(searchers, mixture):
         mixture.explain("merge", "nope")
     with pytest.raises(ParameterError, match="a query is a string"):
         mixture.rank(3)
+    with pytest.raises(ParameterError, match="not for a row of weights"):
+        mixture.rank(searchers["bm25"].encode("merge"))
     bm25 = searchers["bm25"]
     wrong = [
         ([], "1 to 32 parts"),
