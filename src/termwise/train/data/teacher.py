@@ -29,7 +29,7 @@ VECTORS = "teacher"
 
 _SHORTEST = 64
 _BATCH = 64
-_QUERIES = 1024
+_QUERIES = 256
 
 
 class TeacherVectors:
