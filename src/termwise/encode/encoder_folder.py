@@ -286,6 +286,8 @@ class EncoderFolder:
         }
         if QUERY_ROWS in head["files"]:
             head["query_scale"] = manifest.query_scale
+        elif manifest.kind == "lookup":
+            del head["cleaning"]  # it cleans queries only; vectors of documents do not depend on it
         return json_fingerprint(head)
 
     def path(self, file: str) -> Path:

@@ -12,7 +12,7 @@ from importlib import resources
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,11 @@ class WordPieceAnalyzer:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (WordPieceAnalyzer, (self.spec,))
+
+    @property
+    def unknown(self) -> int:
+        """Number of the unknown token."""
+        return cast(int, self.vocabulary.number(self._tokenizer.model.unk_token))  # checked when it was read
 
     @classmethod
     def shipped(cls, *, name: str = "wordpiece") -> WordPieceAnalyzer:

@@ -95,6 +95,16 @@ def test_settings_and_kind(folder: Path, tilde: Path) -> None:
         encoder(folder, length=17)
 
 
+def test_the_cleaning_of_queries_does_not_change_the_vectors_of_documents(
+    folder: Path, tiny: ModuleType, tmp_path: Path
+) -> None:
+    table = np.ones((16, 2), dtype=np.float32)
+    kept = tiny.lookup_folder(tmp_path / "kept", table=table, cleaning="none")
+    cleaned = tiny.lookup_folder(tmp_path / "cleaned", table=table)
+    assert EncoderFolder.open(kept).id != EncoderFolder.open(cleaned).id
+    assert encoder(kept).fingerprint == encoder(cleaned).fingerprint
+
+
 def test_the_model() -> None:
     assert Lookup().keep is None
     assert Lookup(form="terms").keep == 1024

@@ -183,10 +183,11 @@ def train_lookup(
 
 
 def _query_vocabulary(encoder: DenseEncoder, settings: LookupSettings) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Mark the tokens that may have a row, which exclude special ones."""
+    """Mark the tokens that may have a row, which exclude special ones and the unknown token."""
     vocabulary = encoder.analyzer.vocabulary
     kept = clean_vocabulary(vocabulary, settings.cleaning)
-    kept[list(asdict(special_ids(vocabulary, LookupNetwork.kind)).values())] = False
+    special = asdict(special_ids(vocabulary, LookupNetwork.kind)).values()
+    kept[[*special, encoder.analyzer.unknown]] = False
     return kept
 
 

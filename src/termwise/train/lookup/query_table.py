@@ -122,7 +122,7 @@ def refuse_no_tokens(tokens: int, *, texts: int) -> None:
         raise EmptyCollectionError(
             "no text has a token of the query vocabulary",
             facts=[("texts", texts)],
-            fixes=["give texts in the language of the encoder", "`cleaning='none'` keeps all tokens"],
+            fixes=["give texts in the language of the encoder"],
         )
 
 

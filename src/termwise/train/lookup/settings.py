@@ -46,7 +46,7 @@ class LookupSettings(TypedSettings):
 
     max_texts: int = 0
     length: int = 128
-    cleaning: CleanMode = "repo"
+    cleaning: CleanMode = "none"
     centred: bool = True
     ridge: float = 1.0
     steps: int = 8
