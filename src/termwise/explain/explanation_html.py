@@ -8,7 +8,7 @@ equal bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -79,13 +79,14 @@ class _Segment:
 
 @dataclass(frozen=True)
 class _Part:
-    """Summand of the formula; `position` is 0 if it belongs to no term."""
+    """Summand of the formula; `position` is 0 if it belongs to no term, `part` is empty outside of a mixture."""
 
     sign: str
     number: str
     name: str
-    position: int
-    hue: int
+    part: str = ""
+    position: int = 0
+    hue: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,12 @@ def explanation_html(explanation: Explanation) -> str:
     example = explanation.example
     example_parts = [] if example is None else _text(explanation.query, wording.example_marks(explanation))
     marked = {piece.term for part in parts for piece in part}
-    listed = _TERMS if example is None else _TERMS_OF_EXAMPLE
-    terms = _terms(explanation, positions, colours, marked)
+    listed = set(wording.largest(explanation, positions, _TERMS if example is None else _TERMS_OF_EXAMPLE))
+    chips = set(
+        wording.largest(explanation, [position for position in positions if position in marked], _CHIPS)
+    )
+    terms = dict(zip(positions, _terms(explanation, positions, colours, marked), strict=True))
+    further = [position for position in positions if position not in listed]
     query = legible(explanation.query, directions=True)
     return render_page(
         "termwise.explain",
@@ -151,10 +156,10 @@ def explanation_html(explanation: Explanation) -> str:
         else "",
         remarks=wording.remarks(explanation),
         rank=wording.rank_text(explanation),
-        total=_total(explanation, positions, terms, listed),
-        shown_terms=terms[:listed],
-        further_terms=terms[listed:],
-        chips=[term for term in terms if term.in_page][:_CHIPS],
+        total=_total(explanation, terms, further),
+        shown_terms=[term for position, term in terms.items() if position in listed],
+        further_terms=[terms[position] for position in further],
+        chips=[term for position, term in terms.items() if position in chips],
         stored=text is not None,
         empty=text is not None and not text.strip(),
         parts=_pieces(parts, colours),
@@ -180,7 +185,7 @@ def _terms(
     decimals = wording.decimals_of(explanation)
     weight_decimals = wording.decimals_for(contributions[position].weight for position in positions)
     scores = [contributions[position].score for position in positions]
-    whole = sum(map(abs, scores))
+    whole = wording.sum_without_signs(explanation)
     highest, lowest = max([0.0, *scores]), min([0.0, *scores])
     sources = {source.position: source for source in wording.translation_sources(explanation)}
     terms = []
@@ -212,12 +217,12 @@ def _terms(
     return terms
 
 
-def _total(
-    explanation: Explanation, positions: Sequence[int], terms: Sequence[_Term], listed: int
-) -> dict[str, object]:
-    """Return bar, formula and last rows of the table of the score."""
+def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequence[int]) -> dict[str, object]:
+    """Return bar, formula and last rows of the table of the score; `further` terms are not in the table."""
     constant, decimals = explanation.constant, wording.decimals_of(explanation)
-    scores = [explanation.contributions[position].score for position in positions]
+    contributions = explanation.contributions
+    scores = [contributions[position].score for position in terms]
+    rest = sum(contributions[position].score for position in further)
     constants = [part.shift for part in explanation.parts] or [constant]
     lacking = wording.rounding([*constants, *scores], explanation.score, decimals)
     return {
@@ -231,13 +236,14 @@ def _total(
             }
             for part in explanation.parts
         ],
-        "segments": list(_segments(scores, terms, decimals)),
-        "formula": list(_formula(explanation, positions, terms, decimals)),
+        "segments": list(_segments(scores, list(terms.values()), decimals)),
+        "formula": list(_formula(explanation, terms, decimals)),
         "score": _typeset(explanation.score, decimals),
         "constant": None if constant == 0 or explanation.parts else _typeset(constant, decimals),
         "rounding": _typeset(lacking, decimals) if lacking else None,
-        "negative": [term.full_name for term, score in zip(terms, scores, strict=True) if score < 0],
-        "rest": _typeset(sum(scores[listed:]), decimals),
+        "negative": [term.full_name for term, score in zip(terms.values(), scores, strict=True) if score < 0],
+        "rest": _typeset(rest, decimals),
+        "rest_share": _percent(rest, wording.sum_without_signs(explanation)),
         "decimals": decimals,
     }
 
@@ -259,20 +265,20 @@ def _segments(scores: Sequence[float], terms: Sequence[_Term], decimals: int) ->
         yield _Segment(0, 0, "smaller parts", written, percentage, grow, share >= 0.15)
 
 
-def _formula(
-    explanation: Explanation, positions: Sequence[int], terms: Sequence[_Term], decimals: int
-) -> Iterable[_Part]:
-    by_position = dict(zip(positions, terms, strict=True))
-    most = len(positions) if len(positions) <= _FORMULA_TERMS + 1 else _FORMULA_TERMS
+def _formula(explanation: Explanation, terms: Mapping[int, _Term], decimals: int) -> Iterable[_Part]:
+    most = len(terms) if len(terms) <= _FORMULA_TERMS + 1 else _FORMULA_TERMS
     for number_, (name, value, position) in enumerate(
-        wording.summands(explanation, positions, most, decimals)
+        wording.summands(explanation, list(terms), most, decimals)
     ):
         if number_ == 0:
-            yield _Part("", _typeset(value, decimals if value else 0), name, 0, 0)
+            yield _Part("", _typeset(value, decimals if value else 0), name)
             continue
-        term = None if position is None else by_position[position]
         sign, size = "−" if value < 0 else "+", _typeset(abs(value), decimals)
-        yield _Part(sign, size, name, term.position if term else 0, term.hue if term else 0)
+        if position is None:
+            yield _Part(sign, size, name)
+        else:
+            term = terms[position]
+            yield _Part(sign, size, term.full_name, term.part, term.position, term.hue)
 
 
 def _neighbours(explanation: Explanation) -> list[dict[str, object]]:

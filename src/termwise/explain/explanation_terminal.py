@@ -90,7 +90,8 @@ class _ExplanationView:
         parts = self._head(columns, plain)
         if self.explanation.constant != 0 or wording.contributing(self.explanation):
             factors = "query × doc × scale" if self.explanation.parts else "query × doc"
-            parts += [Text(), indented(_table(self._rows(), columns - 2, factors))]
+            whole = wording.sum_without_signs(self.explanation)
+            parts += [Text(), indented(_table(self._rows(), columns - 2, factors, whole))]
         if notes := list(_remarks(self.explanation)):
             parts += [Text(), *map(indented, notes)]
         if sources := list(self._translation_sources()):
@@ -270,8 +271,11 @@ class _Row:
     style: str = ""
 
 
-def _table(rows: Sequence[_Row], columns: int, factors: str) -> Table:
-    """Return the table of the sum; in a narrow terminal it has fewer columns and shorter names, but all numbers."""
+def _table(rows: Sequence[_Row], columns: int, factors: str, whole: float) -> Table:
+    """Return the table of the sum; in a narrow terminal it has fewer columns and shorter names, but all numbers.
+
+    `whole` is the sum that the shares are parts of.
+    """
     score_width = max(len(row.score) for row in rows)
     heading = "contribution" if columns >= _NARROW else "adds"
     score_width = max(score_width, len(heading))
@@ -304,18 +308,17 @@ def _table(rows: Sequence[_Row], columns: int, factors: str) -> Table:
     for row in rows:
         if row is rows[-1]:
             table.add_row(*[""] * (1 + len(before)), Text("─" * score_width, "dim"))
-        bars = [_bar(row.share, shares, row.colour, bar)] if bar else []
+        bars = [_bar(row.share, shares, whole, row.colour, bar)] if bar else []
         left, right = ([getattr(row, key) for key in keys] for keys in (before, after))
         table.add_row(row.name, *left, row.score, *bars, *right, style=row.style)
     return table
 
 
-def _bar(part: float | None, parts: Sequence[float], colour: str, width: int) -> Text:
+def _bar(part: float | None, parts: Sequence[float], whole: float, colour: str, width: int) -> Text:
     """Draw a part as a horizontal bar with its percentage; the largest part has the full width.
 
     With negative parts the bars have a common zero, and those of negative parts go to the left of it.
     """
-    whole = sum(map(abs, parts))
     if part is None or not whole > 0:
         return Text()
     highest, lowest = max(0.0, *parts), min(0.0, *parts)

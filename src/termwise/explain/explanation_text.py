@@ -111,6 +111,11 @@ def decimals_of(explanation: Explanation) -> int:
     return decimals_for([explanation.constant, explanation.score, *parts])
 
 
+def sum_without_signs(explanation: Explanation) -> float:
+    """Return the sum of the absolute values of all contributions: the whole of the shares."""
+    return sum(abs(part.score) for part in explanation.contributions)
+
+
 def number(value: float, decimals: int) -> str:
     """Write a number with a fixed number of decimals, without the sign of zero.
 
@@ -215,7 +220,8 @@ def summands(
                 name = f"{full_name(contributions[position], explanation.query)} ({legible_line(part.name)})"
                 yield name, contributions[position].score, position
     values += [contributions[position].score for position in listed]
-    if others := [contributions[position].score for position in positions if position not in listed]:
+    kept = set(listed)
+    if others := [contributions[position].score for position in positions if position not in kept]:
         values.append(sum(others))
         yield f"{len(others):,} more terms", values[-1], None
     if lacking := rounding(values, explanation.score, decimals):
@@ -223,12 +229,7 @@ def summands(
 
 
 def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
-    """Return the positions of the largest contributions, at most `most`, in the given order.
-
-    In a mixture, these are the contributions with the largest absolute value in any part.
-    """
-    if len(positions) <= most or not explanation.parts:
-        return list(positions[:most])
+    """Return the positions of the contributions with the largest absolute value, at most `most`, in the given order."""
     scores = explanation.contributions
     kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])
     return [position for position in positions if position in kept]

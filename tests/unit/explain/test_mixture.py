@@ -125,3 +125,40 @@ def test_json_names_the_parts():
 def test_a_floor_is_a_part_of_the_shift():
     part = MixturePart("jm", 0.5, -4.0, -6.0, 2.0, constant=-9.0)
     assert part.shift == pytest.approx(0.25 * (-9.0 + 6.0))
+
+
+def test_page_and_terminal_fold_the_smallest_terms_and_agree_on_shares():
+    small = [f"w{number:02}" for number in range(40)]
+    query = " ".join([*small, "gravity"])
+    # 40 contributions of +-0.5 cancel out; that of gravity is 20: half of 40 without signs
+    words = [
+        term(name, "bm25", (-1) ** number, 0.5, (4 * number, 4 * number + 3), ())
+        for number, name in enumerate(small)
+    ]
+    gravity = term("gravity", "lookup", 20 / 3, 3.0, (160, 167), ())
+    shown = Explanation(query, "d1", 12.5, -7.5, (*words, gravity), (), "gravity", parts=PARTS)
+    table = rendered(explanation_renderable(shown), width=92)
+    assert [line.split()[-2:] for line in table.splitlines() if line.startswith("  gravity ")] == [
+        ["50%", "–"]
+    ]
+    (rest,) = [line for line in table.splitlines() if line.startswith("  21 more terms")]
+    assert rest.split()[3:] == ["-0.5000", "━│", "-1%"]
+    page = written(shown)
+    assert [each["text"].strip() for each in page.all("tr", **{"class": "part"})][:2] == ["bm25", "lookup"]
+    first = page.all("table")[0]
+    (row,) = [each for each in page.all("tr") if each["attributes"].get("id") == "term-41"]
+    assert first in row["parents"]
+    assert "50%" in row["text"]
+    assert "11 more terms" in first["text"]
+
+
+def test_the_formula_names_the_part_of_each_term():
+    names = [
+        element["text"]
+        for element in written(EXPLANATION).within("p", **{"class": "formula"})
+        if element["attributes"].get("class") == "name"
+    ]
+    assert names == [
+        "score", "mean of bm25", "merging", "bm25", "mean of lookup", "gravity", "lookup", "merging", "lookup",
+        "zebra", "lookup",
+    ]  # fmt: skip
