@@ -25,6 +25,7 @@ from termwise.cli.fusion_options import (
     note_same_queries,
     note_weight_names,
     query_scales,
+    weight_numbers,
 )
 from termwise.cli.judged import read_runs
 from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option, refuse_options
@@ -77,25 +78,33 @@ def command(
     if sum((alpha is not None, weights is not None, rrf)) != 1:
         raise UsageError(
             "say how to weigh the runs: one of --alpha, --weights, --rrf",
-            fixes=["--alpha 0.5", "--weights FILE, from termwise learn-weights", "--rrf"],
+            fixes=[
+                "--alpha 0.5",
+                "--weights 0.2,0.3,0.5",
+                "--weights FILE, from termwise learn-weights",
+                "--rrf",
+            ],
         )
+    numbers = weight_numbers(weights, runs, "runs")
+    if numbers is not None:
+        weights = None
     rules = {"--missing": missing, "--normalise": normalise, "--documents": documents}
     if weights is not None:
         refuse_options(rules, "with --weights: the file states them")
     elif rrf:
         refuse_options({**rules, "--queries": queries, "--index": index}, "to --rrf, which uses ranks only")
     else:
-        check_alpha_count(runs, "runs")
+        if alpha is not None:
+            check_alpha_count(runs, "runs")
+            numbers = shares_of(alpha)
         check_missing_given(missing)
     refuse_overwriting([output], [*runs, weights, queries, *(index or [])])
     columns = column_separator(separator)
     loaded = read_runs(runs)
     check_common_queries(loaded)
     fusion: Fusion | None = None
-    if alpha is not None:
-        fusion = Fusion(
-            [run.name for run in loaded], shares_of(alpha), **fusion_rules(missing, normalise, documents)
-        )
+    if numbers is not None:
+        fusion = Fusion([run.name for run in loaded], numbers, **fusion_rules(missing, normalise, documents))
         note_left_out(loaded, missing, documents)
     elif weights is not None:
         fusion = Fusion.open(weights)

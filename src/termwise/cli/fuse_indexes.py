@@ -15,6 +15,7 @@ from termwise.cli.fusion_options import (
     check_count,
     note_weight_names,
     one_or_each,
+    weight_numbers,
 )
 from termwise.cli.index_notes import report_index, report_mixture
 from termwise.cli.options import (
@@ -47,7 +48,8 @@ def command(
         list[str] | None,
         option(
             "--normalise NORMALISATION",
-            "With --alpha: raw, which writes one index, or z, which writes a mixture.  [default: raw]",
+            "raw, which writes one index, or z, which writes a mixture; not with a weights file.  [default: z for a "
+            "mixture or an index of vectors, else raw]",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -74,13 +76,17 @@ def command(
 
     termwise fuse-indexes bm25.tw tilde.tw --alpha 0.3 --normalise z --out both.tw
 
+    termwise fuse-indexes best.tw tilde.tw --weights 0.2,0.5,0.3 --out three.tw
+
     termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw
     """
     from termwise.fusion import Fusion, fuse_indexes, index_weights, mix_indexes
     from termwise.fusion.interpolation import shares_of
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
+    from termwise.search.mixture_folder import is_mixture
 
+    mixed = any(map(is_mixture, folders))
     folders = [part for folder in folders for part in _parts(folder)]
     check_count(folders, "indexes")
     files = [folder for folder in folders if is_file(folder)]
@@ -93,16 +99,24 @@ def command(
     if (alpha is None) == (weights is None):
         raise UsageError(
             "say how to weigh the indexes: one of --alpha, --weights",
-            fixes=["--weights FILE, from termwise learn-weights", "--alpha 0.5"],
+            fixes=["--alpha 0.5", "--weights 0.2,0.3,0.5", "--weights FILE, from termwise learn-weights"],
         )
     names = [folder.name.removesuffix(".tw") for folder in folders]
-    if weights is not None:
-        refuse_options({"--normalise": normalise}, "with --weights: the file states it")
-        fusion = Fusion.open(weights)
+    numbers = weight_numbers(weights, folders, "indexes")
+    if numbers is not None:
+        weights = None
     elif alpha is not None:
         check_alpha_count(folders, "indexes")
-        fusion = Fusion(names, shares_of(alpha), missing="drop", scaling=one_or_each(normalise or ["raw"]))
+        numbers = shares_of(alpha)
     indexes = [Index.open(folder) for folder in folders]
+    if weights is not None:
+        refuse_options({"--normalise": normalise}, "with --weights FILE: the file states it")
+        fusion = Fusion.open(weights)
+    elif numbers is not None:
+        if normalise is None:
+            only_z = mixed or any(index.term_vectors is not None for index in indexes)
+            normalise = ["z"] if only_z else ["raw"]
+        fusion = Fusion(names, numbers, missing="drop", scaling=one_or_each(normalise))
     begin = time.perf_counter()
     if set(fusion.scaling) == {"z"}:
         refuse_options({"--float": float_weights}, "to a mixture, which keeps the indexes as they are")

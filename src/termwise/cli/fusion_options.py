@@ -10,6 +10,7 @@ from termwise.cli.judged import load_queries
 from termwise.cli.options import option
 from termwise.cli.terminal import counted, note
 from termwise.errors import DataError, UsageError
+from termwise.storage.safe_read import is_file
 
 if TYPE_CHECKING:
     from termwise.fusion import Fusion, QueryScales
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
 Alpha = Annotated[float | None, option("--alpha A", "Weight of the first of two, 0 to 1.")]
 Weights = Annotated[
-    Path | None, option("--weights FILE", "Weights file written by termwise learn-weights or termwise tune.")
+    Path | None,
+    option(
+        "--weights FILE|W,W,...",
+        "Weights file written by termwise learn-weights or termwise tune, or one number for each.",
+    ),
 ]
 MissingScore = Annotated[
     str | None,
@@ -63,9 +68,36 @@ def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
     if len(paths) != 2:
         raise UsageError(
             f"--alpha is the weight of the first of two {noun}",
-            facts=[(noun, len(paths))],
-            fixes=["--weights FILE, from termwise learn-weights"],
+            facts=[(noun, ", ".join(map(str, paths)))],
+            fixes=[
+                f"--weights {','.join(['W'] * len(paths))}, one number for each",
+                "--weights FILE, from termwise learn-weights",
+            ],
         )
+
+
+def weight_numbers(weights: Path | None, paths: Sequence[Path], noun: str) -> tuple[float, ...] | None:
+    """Return the numbers that are given in place of a weights file; None for a file.
+
+    Examples
+    --------
+    >>> weight_numbers(Path("0.2,0.8"), [Path("one.tw"), Path("other.tw")], "indexes")
+    (0.2, 0.8)
+    >>> weight_numbers(Path("weights.json"), [], "indexes")
+    """
+    if weights is None or is_file(weights):
+        return None
+    try:
+        numbers = tuple(float(part) for part in str(weights).split(","))
+    except ValueError:
+        return None
+    if len(numbers) != len(paths):
+        raise UsageError(
+            f"--weights needs one number for each of the {noun}",
+            facts=[("weights", len(numbers)), (noun, ", ".join(map(str, paths)))],
+            fixes=[f"--weights {','.join(['W'] * len(paths))}"],
+        )
+    return numbers
 
 
 def check_missing_given(missing: str | None) -> None:

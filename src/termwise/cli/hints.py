@@ -15,7 +15,7 @@ _COMMANDS = {
     "fuse": "fuse RUN RUN --output FILE",
     "fuse_indexes": "fuse-indexes DIR DIR --out DIR",
     "learn": "learn-weights RUN RUN --qrels FILE --output FILE",
-    "mix_indexes": "fuse-indexes DIR DIR --alpha 0.5 --normalise z --out DIR",
+    "mix_indexes": "fuse-indexes DIRS --weights 0.5,0.5 --normalise z --out DIR",
     "probe_rankers": "probe RANKER --out DIR",
     "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --output FILE",
     "open_searcher": 'search DIR "your question"',
@@ -34,7 +34,7 @@ _OPTIONS = {
         "alpha analyzer base candidates collection confidence data delta device documents encode encoding "
         "expand_with expansion_terms fail_if fields float floors_from folds index judged kind level like_file "
         "measure memory method missing model normalise out output overwrite precision qrels queries resamples "
-        "resume run scorer separator settings store_text table teacher threads validation"
+        "resume run scorer separator settings store_text table teacher threads validation weights"
     ).split()
 } | {"expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
@@ -53,6 +53,7 @@ _SPECIAL = {
 """Arguments whose value has another form on the command line."""
 
 _EXPANSION = re.compile(r"expansion=Expansion\((.*), (\w+)\)", re.DOTALL)
+_NUMBERS = re.compile(r"weights=\[([^]]*)\]")
 _CALL = re.compile(r"([A-Za-z_.0-9]+)\((.*)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
 """An argument, or an attribute of the argument `settings`, which is given with ``--set``."""
@@ -81,8 +82,8 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
     >>> spell("train_lookup(teacher=all-MiniLM-L6-v2)")
     'termwise train lookup --texts PATH --out DIR --teacher all-MiniLM-L6-v2'
-    >>> spell("mix_indexes(one.tw, other.tw)")
-    'termwise fuse-indexes one.tw other.tw --alpha 0.5 --normalise z --out DIR'
+    >>> spell("mix_indexes(one.tw, other.tw, weights=[0.3, 0.7])")
+    'termwise fuse-indexes one.tw other.tw --weights 0.3,0.7 --normalise z --out DIR'
     >>> print(spell("fail_if='typos<-0.3'"), spell("out=my index"))
     --fail-if 'typos<-0.3' --out 'my index'
     """
@@ -90,6 +91,8 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     if call and call[1] in _COMMANDS:
         command = _COMMANDS[call[1]]
         given = takewhile(lambda value: value and "=" not in value, re.split(r",\s*", call[2]))
+        if "DIRS" in command:
+            command = command.replace("DIRS", " ".join(map(_quoted, given)) or "DIR DIR")
         # Positional arguments replace the first placeholders of the command.
         command = re.sub(r"\b[A-Z]{2,}\b", lambda found: _quoted(next(given, found[0])), command)
         options = []
@@ -111,6 +114,8 @@ def _options(arguments: str, known: Collection[str] | None = None) -> Iterator[s
             option = None
         if argument in _SPECIAL:
             yield _SPECIAL[argument]
+        elif numbers := _NUMBERS.fullmatch(argument):
+            yield f"--weights {numbers[1].replace(' ', '')}"
         elif expansion := _EXPANSION.fullmatch(argument):
             yield f"--expand-with {_quoted(expansion[1])} --expansion-terms {expansion[2]}"
         elif found and option:

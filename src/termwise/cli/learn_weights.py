@@ -26,8 +26,18 @@ from termwise.errors import UsageError
 from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from termwise.evaluate.contrast import Contrast
     from termwise.fusion import Fusion
-    from termwise.records import Run
+    from termwise.records import Qrel, Run
+    from termwise.search import MixtureSearcher
+
+_LEAST_GAIN = 5e-5
+"""Least difference of two values that four decimal places show."""
+
+_DIGITS = range(4, 9)
+"""Decimal places of the bounds of an interval: as few as tell them apart."""
 
 
 def command(
@@ -81,15 +91,19 @@ def command(
     """
     from termwise.collection import read_qrels
     from termwise.fusion import learn
+    from termwise.search import MixtureSearcher
     from termwise.search.mixture_folder import is_mixture
 
+    present: MixtureSearcher | None = None
     if len(runs) == 1 and is_mixture(runs[0]):
         given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
         refuse_options(given, "to a mixture, which scores all its candidates with z-scores")
         if queries is None:
             raise UsageError("the weights of a mixture need the queries", fixes=["add --queries FILE"])
         refuse_overwriting([output], [*runs, qrels, queries])
-        loaded = _part_runs(runs[0], queries)
+        present = MixtureSearcher.open(runs[0])
+        with progress_bar() as progress:
+            loaded = present.part_runs(load_queries(queries), progress=progress)
         missing, documents, queries = "minimum", "union", None
     else:
         check_count(runs, "runs")
@@ -103,7 +117,7 @@ def command(
             {"--seed": seed, "--starts": starts}, f"to --method {method}, which uses no random numbers"
         )
     scales = query_scales(normalise or [], queries, index or [])
-    judgments = read_qrels(qrels)
+    judgments = list(read_qrels(qrels))
     with progress_bar() as progress:
         fusion = learn(
             loaded,
@@ -119,10 +133,22 @@ def command(
     note_left_out(loaded, missing, documents)
     if output is not None:
         fusion.save(output)
+    gain = None if present is None else _gain(present, loaded, fusion, judgments)
     if as_json:
-        print_json({"weights_file": None if output is None else str(output), "fusion": fusion.to_dict()})
+        report = {"weights_file": None if output is None else str(output), "fusion": fusion.to_dict()}
+        if present is not None and gain is not None:
+            report["present"] = {
+                "weights": [part.weight for part in present.parts],
+                "value": gain.baseline_mean,
+                "gain": gain.difference,
+                "ci_low": gain.ci_low,
+                "ci_high": gain.ci_high,
+            }
+        print_json(report)
     else:
         print_text(learned_text(fusion))
+        if present is not None and gain is not None:
+            print_text(gain_text(present, gain))
     if output is not None:
         note(f"{output}: written")
         if is_mixture(runs[0]):
@@ -131,12 +157,31 @@ def command(
             )
 
 
-def _part_runs(folder: Path, queries: str) -> list[Run]:
-    """Return the scores of the parts of a mixture."""
-    from termwise.search import MixtureSearcher
+def _gain(mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, qrels: list[Qrel]) -> Contrast:
+    """Compare learned weights with the present weights of a mixture, on the queries of the learning."""
+    from termwise.evaluate import compare
+    from termwise.fusion import Fusion
 
-    with progress_bar() as progress:
-        return MixtureSearcher.open(folder).part_runs(load_queries(queries), progress=progress)
+    weights = [part.weight for part in mixture.parts]
+    names = [run.name for run in runs]
+    present = Fusion(names, weights, missing="minimum", scaling="z", documents="union")
+    fused = [present.apply(runs, name="present"), learned.apply(runs, name="learned")]
+    measure = "" if learned.learned is None else learned.learned.measure
+    return compare(fused, qrels, [measure]).contrasts[0]
+
+
+def gain_text(mixture: MixtureSearcher, gain: Contrast) -> str:
+    """Return the value of the present weights, and what the learned weights gain, as two sentences."""
+    shares = " + ".join(f"{part.weight:.4g} {part.name}" for part in mixture.parts)
+    value = f"{gain.measure} with the present weights, {shares}: {gain.baseline_mean:.4f}."
+    if gain.difference < _LEAST_GAIN:
+        return f"{value}\nThe learned weights gain nothing."
+    difference = f"The learned weights gain {gain.difference:.4f}"
+    if gain.ci_low is not None and gain.ci_high is not None:
+        difference += f", with a 95% interval from {gain.ci_low:.4f} to {gain.ci_high:.4f}"
+        if gain.ci_low <= 0:
+            difference += ": too little to prefer them"
+    return f"{value}\n{difference}."
 
 
 def learned_text(fusion: Fusion) -> str:
@@ -158,9 +203,13 @@ def learned_text(fusion: Fusion) -> str:
     lines.append(f"{learned.measure} of the fused run: {learned.value:.4f}, over {judged}.")
     if learned.low is not None and learned.high is not None:
         first = fusion.runs[0]
-        interval = f"Every weight of {first} from {learned.low:.4f} to {learned.high:.4f} gives this value"
-        if learned.low == learned.high:
-            interval = f"The weight of {first} that gives this value is {learned.low:.4f}"
+        low, high = learned.low, learned.high
+        digits = next((n for n in _DIGITS if f"{low:.{n}f}" != f"{high:.{n}f}"), None)
+        if digits is None:
+            about = "" if low == high else "about "
+            interval = f"The weight of {first} that gives this value is {about}{low:.4f}"
+        else:
+            interval = f"Every weight of {first} from {low:.{digits}f} to {high:.{digits}f} gives this value"
         others = {0: "no other weight does", 1: "1 other interval does"}.get(
             learned.ties or 0, f"{learned.ties} other intervals do"
         )

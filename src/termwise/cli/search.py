@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
     from termwise.index.reader import MappedVocabulary
     from termwise.records import Exclusion, Query, Ranking
+    from termwise.search import MixtureSearcher, Searcher
     from termwise.search.by_example import AnySearcher, Example
 
 _MAX_SPELLING_TERMS = 1_000_000
@@ -52,6 +53,8 @@ _MAX_LENGTH_DIFFERENCE = 2
 
 _MAX_CORRECTED = 8
 """Number of query words for which similar spellings are searched."""
+
+_REMOVED = "the analyzer removes all words of the query"
 
 _MAX_LISTED = 20
 """Number of words or documents listed on one line."""
@@ -157,6 +160,7 @@ def _answer(
     searcher: AnySearcher, query: str, example: Example | None, k: int, *, explain: bool, as_json: bool
 ) -> None:
     """Rank one query, or one query document, and print the results."""
+    from termwise.search import MixtureSearcher
 
     def rank() -> tuple[Ranking, tuple[str, ...]]:
         return (searcher.rank(query, k=k), ()) if example is None else example.rank(searcher, k=k)
@@ -186,6 +190,8 @@ def _answer(
         note(f"{results} from {counted(len(searcher.index), 'document')} in {1000 * seconds:.2f} ms")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
+    if len(ranking) and example is None and isinstance(searcher, MixtureSearcher):
+        _note_silent_parts(searcher, query)
     if same:
         note_line(f"excluded, because the text is the same: {_listed(same)}")
 
@@ -218,7 +224,6 @@ def _note_excluded(searcher: AnySearcher, queries: Sequence[Query], exclude: Exc
 def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | None) -> list[str]:
     """Return the reason for an empty result, and suggestions."""
     from termwise.engine.query_encoder import query_encoder_of
-    from termwise.explain.word_boundaries import word_around
     from termwise.search import MixtureSearcher
 
     mixed = isinstance(searcher, MixtureSearcher)
@@ -234,21 +239,37 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
     if example is not None:
         return ["no results: no other document shares a term with the query document"]
     vocabulary = searcher.index.vocabulary
-    analysis = searcher.encoder.analyzer.analyze(query)
-    unknown, weightless = dict[str, str](), dict[str, str]()
-    for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
-        word = query[slice(*word_around(query, *span))]
-        (unknown if vocabulary.number(token) is None else weightless)[word] = token
-    reasons = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
-    reasons += [f"not in the index: {_listed(unknown)}"] if unknown else []
-    lines = [f"no results: {'; '.join(reasons) or 'the analyzer removes all words of the query'}"]
-    if similar := _similar_terms(vocabulary, unknown.values()):
+    reasons, unknown = _reasons(searcher, query)
+    lines = [f"no results: {'; '.join(reasons) or _REMOVED}"]
+    if similar := _similar_terms(vocabulary, unknown):
         lines.append(f"similar terms in the index: {_listed(similar)}")
     if reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde and tildev2 add related terms"
         )
     return lines
+
+
+def _reasons(searcher: Searcher, query: str) -> tuple[list[str], list[str]]:
+    """Return why no word of a query has a weight in an index, and the tokens that the index does not know."""
+    from termwise.explain.word_boundaries import word_around
+
+    analysis = searcher.encoder.analyzer.analyze(query)
+    unknown, weightless = dict[str, str](), dict[str, str]()
+    for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
+        word = query[slice(*word_around(query, *span))]
+        (unknown if searcher.index.vocabulary.number(token) is None else weightless)[word] = token
+    reasons = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
+    reasons += [f"not in the index: {_listed(unknown)}"] if unknown else []
+    return reasons, list(unknown.values())
+
+
+def _note_silent_parts(searcher: MixtureSearcher, query: str) -> None:
+    """Name the parts of a mixture that know no word of a query, because only the others rank then."""
+    for part in searcher.parts:
+        if len(part.searcher.encode(query).row(0)[0]) == 0:
+            reasons, _ = _reasons(part.searcher, query)
+            note_line(f"{part.name}: {'; '.join(reasons) or _REMOVED}")
 
 
 def _listed(words: Collection[str], separator: str = ", ") -> str:

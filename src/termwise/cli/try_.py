@@ -269,11 +269,18 @@ def _print(
 
 
 def _next_commands(systems: Sequence[_System], question: str, best: str) -> list[str]:
+    from termwise.indexing.recipes import BEST
+
     folders = {system.name: shlex.quote(str(system.folder)) for system in systems}
     last = list(folders.values())[-1]
     query = f"{quoted('random choice with weights')} --explain"
     lines = [f"search {folder} {query}" for folder in dict.fromkeys([folders.get("model1", last), last])]
     lines.append(f"explain {folders['bm25']} {quoted(question)} {best} --html explanation.html")
+    mixtures = [system for system in systems if system.name == BEST and len(system.ranking)]
+    lines += [
+        f"explain {folders[BEST]} {quoted(question)} {shlex.quote(system.ranking.doc_ids[0])}"
+        for system in mixtures
+    ]
     if "model1" in folders:
         pieces, mixed = (
             shlex.quote(str(_folder_for(systems[0].folder, name))) for name in ("pieces", "mixed")

@@ -61,7 +61,7 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
       run            bm25
       normalisation  z
       why            its mean and deviation are those of the results of each query
-      fix            normalise at search time: `mix_indexes()`
+      fix            normalise at search time: `mix_indexes(weights=[0.25, 0.75])`
           or         choose weights for `scaling='raw'`, or learn them for `scaling='global'`
     """
     counting = [number for number, weight in enumerate(fusion.weights) if weight != 0]
@@ -77,7 +77,9 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
                 "an index cannot hold this normalisation",
                 facts=[("run", fusion.runs[number]), ("normalisation", scaling), ("why", _WHY[scaling])],
                 fixes=[
-                    "normalise at search time: `mix_indexes()`" if scaling == "z" else "fuse runs",
+                    f"normalise at search time: `mix_indexes(weights={list(fusion.weights)})`"
+                    if scaling == "z"
+                    else "fuse runs",
                     "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
                 ],
             )

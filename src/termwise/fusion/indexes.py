@@ -108,8 +108,9 @@ def fuse_indexes(
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     shares = checked_weights(weights, len(opened))
     check_folders([index.path for index in opened], Path(path))
-    _check_postings(opened)
-    spec, weighting = _common_analyzer(opened), _common_weighting(opened)
+    mixing = _mixing(opened, shares)
+    _check_postings(opened, mixing)
+    spec, weighting = _common_analyzer(opened, mixing), _common_weighting(opened, mixing)
     weighted = [(index, share) for index, share in zip(opened, shares, strict=True) if share != 0]
     parts = _Parts.of([index for index, _ in weighted], [share for _, share in weighted])
     query_weights = parts.query_weights() if weighting == "idf" else None
@@ -180,7 +181,7 @@ class _Parts:
             new = known[index.manifest.vocabulary]
             if index.manifest.background:
                 if len(new) < len(vocabulary):
-                    raise _missing_terms(indexes, index, len(vocabulary))
+                    raise _missing_terms(indexes, weights, index, len(vocabulary))
                 new = np.append(new, np.int32(len(vocabulary)))
             numbers.append(new)
         return cls(indexes, weights, vocabulary, numbers)
@@ -211,7 +212,7 @@ class _Parts:
                         ("such terms", len(conflicts)),
                     ],
                     fixes=[
-                        _mixing(self.indexes[0], self.indexes[1]),
+                        _mixing(self.indexes, self.weights),
                         "build them with the same query weights",
                     ],
                 )
@@ -339,7 +340,7 @@ def _missing_document(index: Index, other: Index, doc_id: str, missing: int) -> 
     )
 
 
-def _common_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
+def _common_analyzer(indexes: Sequence[Index], mixing: str) -> AnalyzerSpec:
     first, *others = (analyzer_of(index).spec for index in indexes)
     for index, spec in zip(indexes[1:], others, strict=True):
         if spec.fingerprint != first.fingerprint:
@@ -352,7 +353,7 @@ def _common_analyzer(indexes: Sequence[Index]) -> AnalyzerSpec:
                     ("reason", "a query has one sequence of tokens"),
                 ],
                 fixes=[
-                    _mixing(indexes[0], index),
+                    mixing,
                     *_rebuilding("first", indexes[0], spec),
                     *_rebuilding("other", index, first),
                 ],
@@ -370,24 +371,28 @@ def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[str]:
     return [f"rebuild the {which}: `build_index(model='{name}', analyzer='{analyzer.name}{file}')`"]
 
 
-def _mixing(first: Index, other: Index) -> str:
-    """Return how to rank with two indexes whose weights cannot be added term by term."""
-    return f"add their scores at search time instead: `mix_indexes({first.path}, {other.path})`"
+def _mixing(indexes: Sequence[Index], weights: Sequence[float]) -> str:
+    """Return how to rank with indexes whose weights cannot be added term by term."""
+    folders = ", ".join(str(index.path) for index in indexes)
+    shares = ", ".join(f"{weight:g}" for weight in weights)
+    return f"add their scores at search time instead: `mix_indexes({folders}, weights=[{shares}])`"
 
 
-def _common_weighting(indexes: Sequence[Index]) -> str:
+def _common_weighting(indexes: Sequence[Index], mixing: str) -> str:
     first, *others = (query_weighting_of(index) for index in indexes)
     for index, weighting in zip(indexes[1:], others, strict=True):
         if weighting != first:
             raise ParameterError(
                 "the indexes have different query weightings, so their scores cannot be added",
                 facts=[("index", f"{indexes[0].path}  {first}"), ("other", f"{index.path}  {weighting}")],
-                fixes=[_mixing(indexes[0], index)],
+                fixes=[mixing],
             )
     return str(first)
 
 
-def _missing_terms(indexes: Sequence[Index], index: Index, terms: int) -> VocabularyMismatchError:
+def _missing_terms(
+    indexes: Sequence[Index], weights: Sequence[float], index: Index, terms: int
+) -> VocabularyMismatchError:
     return VocabularyMismatchError(
         "an index with a document bias must have all terms of the others",
         facts=[
@@ -396,7 +401,7 @@ def _missing_terms(indexes: Sequence[Index], index: Index, terms: int) -> Vocabu
             ("reason", "the bias is multiplied by the number of known query terms, which would increase"),
         ],
         fixes=[
-            _mixing(indexes[0], indexes[1]),
+            _mixing(indexes, weights),
             "use an analyzer with a fixed vocabulary, such as wordpiece",
         ],
     )
@@ -413,13 +418,13 @@ def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
         )
 
 
-def _check_postings(opened: Sequence[Index]) -> None:
+def _check_postings(opened: Sequence[Index], mixing: str) -> None:
     for index in opened:
         if index.term_vectors is not None:
             raise ParameterError(
                 "an index that ranks by vectors cannot be added to another one",
                 facts=[("index", index.path)],
-                fixes=[_mixing(opened[0], opened[1])],
+                fixes=[mixing],
             )
 
 

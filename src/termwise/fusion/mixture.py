@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from termwise.errors import ParameterError
 from termwise.fusion.indexes import check_folders, check_indexes
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index
 from termwise.indexing.mixture_writer import MixtureWriter, copy_index
 from termwise.search.mixture import MixtureSearcher, Part
-from termwise.search.mixture_folder import DEPTH
+from termwise.search.mixture_folder import DEPTH, MixtureManifest, is_mixture
 from termwise.search.searcher import Searcher
 from termwise.validation import check, check_path
 
@@ -75,6 +76,14 @@ def mix_indexes(
     """
     check_indexes(indexes)
     check_path("path", path)
+    for folder in indexes:
+        if not isinstance(folder, Index) and is_mixture(folder):
+            parts = [str(Path(folder) / part.folder) for part in MixtureManifest.read(Path(folder)).parts]
+            raise ParameterError(
+                "a mixture cannot be a part of another one, but its parts can",
+                facts=[("mixture", folder), ("parts", ", ".join(parts))],
+                fixes=["give the indexes of its parts, with a weight for each"],
+            )
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
     check_folders([index.path for index in opened], Path(path))
     shares = checked_weights(weights, len(opened))

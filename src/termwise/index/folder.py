@@ -13,6 +13,7 @@ from termwise.index.container import storage_errors
 from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest
 from termwise.storage.atomic_file import is_open_file
 from termwise.storage.manifest_json import Misfit
+from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
 from termwise.storage.safe_read import read_regular
 
@@ -77,6 +78,13 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise StorageError(
             "the output folder cannot be read", facts=[("path", path), ("reason", error.strerror)]
         ) from error
+    kind = kind_of(path)
+    if kind is not None and kind.manifest == MIXTURE:
+        raise ForeignFolderError(
+            f"the folder is {kind.noun}, not an index; nothing was changed",
+            facts=[("folder", path), ("found", kind.manifest)],
+            fixes=["choose another folder", "remove the mixture first"],
+        )
     known = {LOCK, NEW, NAME} if own_manifest else {LOCK, NEW}
     check_names(
         path,

@@ -27,7 +27,7 @@ from termwise.storage.manifest_json import (
     sealed,
     unsealed,
 )
-from termwise.storage.model_folder import kind_of
+from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.vectors import MOST_DIMENSIONS
 
 NAME = "manifest.json"
@@ -300,6 +300,14 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
+    around = kind_of(folder.parent)
+    if around is not None and around.manifest == MIXTURE:
+        missing = NotAnIndexError if folder.exists() else MissingFileError
+        return missing(
+            "the index of a part is missing from the mixture",
+            facts=[("mixture", folder.parent), ("missing", folder / NAME)],
+            fixes=["build the mixture again"],
+        )
     build = _BUILD_FIX.format(folder)
     if not folder.exists():
         return MissingFileError("there is no such index", facts=[("path", folder)], fixes=[build])

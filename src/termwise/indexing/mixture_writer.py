@@ -127,6 +127,12 @@ class MixtureWriter:
             raise StorageError(
                 "the output folder cannot be read", facts=[("path", self.path), ("reason", error.strerror)]
             ) from error
+        if INDEX in names and NAME not in names:
+            raise ForeignFolderError(
+                "the folder is an index, not a mixture; nothing was changed",
+                facts=[("folder", self.path), ("found", INDEX)],
+                fixes=["choose another folder", "remove the index first"],
+            )
         check_names(self.path, names, self._belongs, "a mixture")
         if is_mixture(self.path) and not overwrite:
             raise IndexExistsError(

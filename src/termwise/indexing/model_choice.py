@@ -12,6 +12,7 @@ from termwise.encode.document_encoder import check_encoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
 from termwise.indexing.context import refuse_arguments
+from termwise.indexing.recipes import RECIPES
 from termwise.models import Model, Model1, NetworkModel, make_model, model_names
 from termwise.models.checks import check_parameter
 from termwise.models.idf_power import POWER
@@ -84,6 +85,17 @@ def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
 def _missing(model: str | Path) -> TermwiseError:
     """Return the error for a model that is neither a known name nor an existing folder."""
     names = model_names()
+    recipe = RECIPES.get(str(model))
+    if recipe is not None:
+        parts = [part.model for part in recipe.parts]
+        return ParameterError(
+            "this is the name of a mixture, and one model is needed here",
+            facts=[("model", model), ("parts", ", ".join(parts))],
+            fixes=[
+                f"name the part: `model='{parts[-1]}'`; the mixture takes its encoded documents: "
+                f"`build_index(model='{model}', encoding=FOLDER)`"
+            ],
+        )
     if isinstance(model, Path) or os.sep in model:
         return MissingFileError(
             "there is no such folder of an encoder or of a translation table",

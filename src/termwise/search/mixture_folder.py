@@ -40,9 +40,10 @@ from termwise.storage.manifest_json import (
     sealed,
     unsealed,
 )
+from termwise.storage.model_folder import MIXTURE
 from termwise.storage.safe_read import is_file, read_regular
 
-NAME = "mixture.json"
+NAME = MIXTURE
 FORMAT = "termwise-mixture"
 VERSION = 1
 

@@ -23,6 +23,10 @@ MAX_MANIFEST = 1 << 24
 _Manifest = TypeVar("_Manifest")
 
 
+MIXTURE = "mixture.json"
+"""Manifest of a mixture of indexes."""
+
+
 class FolderKind(NamedTuple):
     """Kind of a folder.
 
@@ -49,7 +53,7 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "scorer.json": ("a scorer", ("`read_scorer_folder('{folder}')`",)),
     "encoding.json": ("an encoding of a collection", ("`build_index(model=MODEL, encoding='{folder}')`",)),
-    "mixture.json": (
+    MIXTURE: (
         "a mixture of indexes",
         ("name the index of one part, a folder in {folder}", "`open_searcher('{folder}')`"),
     ),

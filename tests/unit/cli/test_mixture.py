@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from termwise import build_index, read_run
+from termwise import Searcher, build_index, read_run
+from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
 from termwise.errors import UsageError
+from termwise.evaluate.contrast import Contrast
+from termwise.fusion import Fusion
+from termwise.fusion.weights_file import Learned
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 from termwise.rankers import ScorerContext, open_scorer
@@ -131,8 +138,17 @@ def test_inspect_and_verify(place, capsys):
 def test_learned_weights_of_a_mixture(place, capsys):
     learn = ["learn-weights", "m", "--qrels", "qrels.txt", "--output", "weights.json"]
     assert run([*learn, "--queries", "queries.tsv"]) == 0
-    assert "next: termwise fuse-indexes m --weights weights.json --out DIR" in capsys.readouterr().err
+    streams = capsys.readouterr()
+    assert "next: termwise fuse-indexes m --weights weights.json --out DIR" in streams.err
+    assert "\nnDCG@10 with the present weights, 0.25 bm25 + 0.75 jm: " in streams.out
+    assert streams.out.endswith("\nThe learned weights gain nothing.\n")
     assert run(["fuse-indexes", "m", "--weights", "weights.json", "--out", "n"]) == 0
+    capsys.readouterr()
+    assert run([*learn, "--queries", "queries.tsv", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["present"]["weights"] == [0.25, 0.75]
+    gain = report["fusion"]["learned"]["value"] - report["present"]["value"]
+    assert report["present"]["gain"] == pytest.approx(gain)
     weights = json.loads((place / "weights.json").read_text())["weights"]
     assert [part.weight for part in MixtureSearcher.open("n").parts] == [w for w in weights if w]
     assert run(learn) == 2
@@ -141,19 +157,127 @@ def test_learned_weights_of_a_mixture(place, capsys):
     assert "does not apply to a mixture" in capsys.readouterr().err
 
 
+def test_the_gain_of_learned_weights(place):
+    gain = Contrast(
+        "RR", "present", "learned", 9, 0.5, 0.51, 0.01, 0.02, -0.01, 0.03, *[None] * 8, 3, 4, 2, np.zeros(9)
+    )
+    value = "RR with the present weights, 0.25 bm25 + 0.75 jm: 0.5000.\n"
+    mixture = MixtureSearcher.open("m")
+    said = "The learned weights gain 0.0100, with a 95% interval from -0.0100 to 0.0300: too little to prefer them."
+    assert gain_text(mixture, gain) == value + said
+    clear = replace(gain, ci_low=0.002)
+    assert gain_text(mixture, clear).endswith("a 95% interval from 0.0020 to 0.0300.")
+
+
+def test_the_interval_of_a_weight_has_the_digits_that_tell_its_ends_apart():
+    def said(low, high):
+        learned = Learned(
+            method="sweep",
+            measure="RR",
+            value=0.5,
+            alone=(0.4, 0.3),
+            queries=9,
+            queries_sha256="0" * 64,
+            low=low,
+            high=high,
+            ties=0,
+            deviations=(None, None),
+        )
+        fusion = Fusion(["bm25", "jm"], [0.4, 0.6], missing="minimum", learned=learned)
+        return learned_text(fusion).splitlines()[-2]
+
+    assert said(0.25, 0.5).startswith("Every weight of bm25 from 0.2500 to 0.5000 gives this value; ")
+    assert said(0.44061, 0.44063).startswith("Every weight of bm25 from 0.44061 to 0.44063 gives")
+    assert said(0.4406, 0.4406 + 1e-12).startswith(
+        "The weight of bm25 that gives this value is about 0.4406; "
+    )
+
+
 def test_indexes_that_cannot_be_added_are_mixed(place, capsys):
     """The refusal names one command, and that command works."""
     build_index("docs.jsonl", "english.tw", model="bm25")
     build_index("docs.jsonl", "pieces.tw", model="bm25", analyzer="wordpiece-clean")
     assert run(["fuse-indexes", "english.tw", "pieces.tw", "--alpha", "0.3", "--out", "mixed.tw"]) == 3
     error = capsys.readouterr().err
-    command = "termwise fuse-indexes english.tw pieces.tw --alpha 0.5 --normalise z --out DIR"
+    command = "termwise fuse-indexes english.tw pieces.tw --weights 0.3,0.7 --normalise z --out DIR"
     assert f"add their scores at search time instead: {command}\n" in error
     assert run(command.replace("DIR", "mixed.tw").split()[1:]) == 0
-    assert capsys.readouterr().out.startswith("mixed.tw: 4 documents, 0.5 english + 0.5 pieces, ")
+    assert capsys.readouterr().out.startswith("mixed.tw: 4 documents, 0.3 english + 0.7 pieces, ")
     assert run(["search", "mixed.tw", "sorting cards"]) == 0
     assert run([*command.split()[1:], "--float"]) == 2
     assert "--float does not apply to a mixture" in capsys.readouterr().err
+
+
+def test_weights_of_more_than_two_parts(place, capsys):
+    """A mixture counts as its parts, and z-scores are its only normalisation."""
+    build_index("docs.jsonl", "bm25.tw", model="bm25")
+    fuse = ["fuse-indexes", "m", "bm25.tw", "--out", "n"]
+    assert run([*fuse, "--alpha", "0.3"]) == 2
+    error = capsys.readouterr().err
+    assert "indexes  m/bm25, m/jm, bm25.tw\n" in error
+    assert "--weights W,W,W, one number for each" in error
+    assert run([*fuse, "--weights", "0.3,0.7"]) == 2
+    assert "--weights needs one number for each of the indexes" in capsys.readouterr().err
+    assert run([*fuse, "--weights", "0.25,0.5,0.25"]) == 0
+    assert [(part.name, part.weight) for part in MixtureSearcher.open("n").parts] == [
+        ("bm25", 0.25),
+        ("jm", 0.5),
+        ("bm25-2", 0.25),
+    ]
+    assert run(["fuse-indexes", "m", "--alpha", "0.5", "--out", "o", "--normalise", "raw"]) == 0
+    assert run(["fuse-indexes", "bm25.tw", "m/jm", "--weights", "2,1", "--out", "raw.tw"]) == 0
+    assert len(Searcher.open("raw.tw").rank("cards")) == 3
+
+
+def test_a_missing_part(place, capsys):
+    shutil.rmtree("m/jm")
+    for command in (
+        ["search", "m", "cards"],
+        ["verify", "m"],
+        ["fuse-indexes", "m", "--alpha", "1", "--out", "n"],
+    ):
+        assert run(command) == 3
+        error = capsys.readouterr().err
+        assert "the index of a part is missing from the mixture" in error
+        assert "mixture  m\n" in error
+        assert "build the mixture again" in error
+        assert "--out" not in error
+    assert run(["index", "docs.jsonl", "--model", "best", "--out", "m", "--overwrite"]) == 0
+    assert run(["verify", "m"]) == 0
+
+
+def test_an_index_is_no_mixture_and_the_reverse(place, capsys):
+    build_index("docs.jsonl", "plain.tw")
+    assert run(["index", "docs.jsonl", "--model", "best", "--out", "plain.tw", "--overwrite"]) == 2
+    error = capsys.readouterr().err
+    assert "the folder is an index, not a mixture; nothing was changed" in error
+    assert "remove the index first" in error
+    assert run(["index", "docs.jsonl", "--out", "m", "--overwrite"]) == 2
+    error = capsys.readouterr().err
+    assert "the folder is a mixture of indexes, not an index; nothing was changed" in error
+    assert "remove the mixture first" in error
+    assert run(["verify", "m"]) == 0
+
+
+def test_encode_names_the_part(place, capsys):
+    assert run(["encode", "docs.jsonl", "--model", "best", "--encoding", "rows"]) == 2
+    error = capsys.readouterr().err
+    assert "this is the name of a mixture" in error
+    assert "name the part: --model jm" in error
+    assert "termwise index COLLECTION --out DIR --model best --encoding FOLDER" in error
+
+
+def test_parts_that_know_no_word_of_the_query(place, capsys):
+    build_index("docs.jsonl", "stems.tw", model="bm25", analyzer="whitespace")
+    build_index("docs.jsonl", "words.tw", model="jm")
+    assert (
+        run(["fuse-indexes", "stems.tw", "words.tw", "--alpha", "0.3", "--normalise", "z", "--out", "n"]) == 0
+    )
+    capsys.readouterr()
+    assert run(["search", "n", "merging zzz"]) == 0
+    assert "\nstems: not in the index: merging, zzz\n" in capsys.readouterr().err
+    assert run(["search", "n", "cards zzz"]) == 0
+    assert "not in the index" not in capsys.readouterr().err
 
 
 def test_commands_that_take_no_mixture(place, capsys):

@@ -257,7 +257,7 @@ def test_other_analyzers(build, tmp_path):
     assert [facts[name].split("  ")[1] for name in ("index", "other")] == ["whitespace", "english"]
     mixing, *rebuilding = caught.value.fixes
     folders = ", ".join(facts[name].split("  ")[0] for name in ("index", "other"))
-    assert mixing == f"add their scores at search time instead: `mix_indexes({folders})`"
+    assert mixing == f"add their scores at search time instead: `mix_indexes({folders}, weights=[1, 1])`"
     assert rebuilding == [
         "rebuild the first: `build_index(model='bm25', analyzer='english')`",
         "rebuild the other: `build_index(model='bm25', analyzer='whitespace')`",

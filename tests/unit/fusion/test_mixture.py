@@ -124,11 +124,14 @@ def test_folders_that_cannot_be_used(tmp_path, parts):
     (tmp_path / "full" / "notes.txt").write_text("")
     with pytest.raises(ForeignFolderError, match=r"do not belong to a mixture"):
         mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "full", overwrite=True)
-    with pytest.raises(ForeignFolderError, match=r"do not belong to a mixture"):
-        mix_indexes(parts[:2], [0.5, 0.5], parts[2], overwrite=True)  # an index is no mixture
+    with pytest.raises(ForeignFolderError, match="is an index, not a mixture"):
+        mix_indexes(parts[:2], [0.5, 0.5], parts[2], overwrite=True)
     mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m")
-    with pytest.raises(ForeignFolderError, match="do not belong to an index"):
+    with pytest.raises(ForeignFolderError, match="is a mixture of indexes, not an index"):
         build_index(DOCUMENTS, tmp_path / "m", overwrite=True)
+    with pytest.raises(ParameterError, match="cannot be a part of another one") as caught:
+        mix_indexes([tmp_path / "m", parts[2]], [0.5, 0.5], tmp_path / "n")
+    assert dict(caught.value.facts)["parts"] == f"{tmp_path / 'm' / 'bm25'}, {tmp_path / 'm' / 'jm'}"
     with writer_lock(tmp_path / "m"), pytest.raises(IndexLockedError):
         mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m", overwrite=True)
 
