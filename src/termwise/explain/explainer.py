@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, first_stage, score_documents
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin
+from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
 from termwise.text.analyzer import Analysis
 
@@ -49,7 +51,7 @@ def explain(
                 doc_id=doc_id,
                 score=float(score_documents(index, vector, np.array([ordinal]))[0][0]),
                 constant=vector.constant,
-                contributions=_contributions(index, encoder, vector, ordinal, query_spans, text),
+                contributions=_contributions(index, encoder, vector, ordinal, query, query_spans, text),
                 unknown=tuple(sorted(unknown)),
                 text=text,
                 rank=rank,
@@ -71,12 +73,16 @@ def _contributions(
     encoder: QueryEncoder,
     vector: QueryVector,
     ordinal: int,
+    query: str,
     query_spans: Mapping[str, tuple[Span, ...]],
     text: str | None,
 ) -> tuple[Contribution, ...]:
     spans = {} if text is None else _token_spans(encoder.analyzer.analyze(text))
     if index.term_vectors is not None:
-        return _vector_contributions(index, vector, ordinal, query_spans, None if text is None else spans)
+        by_vectors = _vector_contributions(
+            index, vector, ordinal, query_spans, None if text is None else spans
+        )
+        return _largest_first(_with_pieces(by_vectors, query, text))
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
     always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
@@ -117,7 +123,7 @@ def _contributions(
                 score=vector.background * bias * vector.unit,
             )
         )
-    return _largest_first(contributions)
+    return _largest_first(_with_pieces(contributions, query, text))
 
 
 def _vector_contributions(
@@ -126,7 +132,7 @@ def _vector_contributions(
     ordinal: int,
     query_spans: Mapping[str, tuple[Span, ...]],
     spans: Mapping[str, tuple[Span, ...]] | None,
-) -> tuple[Contribution, ...]:
+) -> list[Contribution]:
     """Return the contributions to a score by vectors; `spans` is None without a stored text."""
     products, scale = term_products(index, vector, ordinal)
     contributions = []
@@ -146,7 +152,18 @@ def _vector_contributions(
                 spans=() if spans is None else spans.get(token, ()),
             )
         )
-    return _largest_first(contributions)
+    return contributions
+
+
+def _with_pieces(contributions: list[Contribution], query: str, text: str | None) -> list[Contribution]:
+    """Correct the origin of terms of which the text has only a piece of another word."""
+    if text is None:
+        return contributions
+    matches = whole_matches(query, text, [(part.query_spans, part.spans) for part in contributions])
+    return [
+        replace(part, origin="piece") if part.origin == "exact" and part.spans and not whole else part
+        for part, whole in zip(contributions, matches, strict=True)
+    ]
 
 
 def _largest_first(contributions: list[Contribution]) -> tuple[Contribution, ...]:

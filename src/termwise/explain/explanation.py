@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from termwise.explain.attribution import SourceWord, Span
 
-Origin = Literal["exact", "expansion", "translation", "vector", "background", "absent", "unknown"]
-"""Origin of a contribution: an exact match, an expansion of the document by a model, a translation of other words, the
-product of the vectors of a word and of a text without it, the document bias, a term that is absent from the document,
-or unknown because the text is not stored."""
+Origin = Literal["exact", "piece", "expansion", "translation", "vector", "background", "absent", "unknown"]
+"""Origin of a contribution: an exact match, a piece of a word that occurs only in other words, an expansion of the
+document by a model, a translation of other words, the product of the vectors of a word and of a text without it, the
+document bias, a term that is absent from the document, or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)

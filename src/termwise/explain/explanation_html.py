@@ -169,7 +169,8 @@ def explanation_html(explanation: Explanation) -> str:
         neighbours=_neighbours(explanation),
         pieces=wording.in_pieces(explanation),
         exact=all(
-            part.origin in ("exact", "absent", "background", "vector") for part in explanation.contributions
+            part.origin in ("exact", "piece", "absent", "background", "vector")
+            for part in explanation.contributions
         ),
         vectors=any(part.origin == "vector" or part.score < 0 for part in explanation.contributions),
     )

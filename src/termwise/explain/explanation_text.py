@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import Mark
-from termwise.explain.word_boundaries import whole_words, word_around
+from termwise.explain.word_boundaries import united, whole_matches, whole_words, word_around
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Contribution, Explanation, MixturePart
 
 ORIGINS = {
     "exact": "the word itself",
+    "piece": "only a piece of the word, in another word",
     "expansion": "added by the model, not in the text",
     "translation": "translated from other words of the text",
     "vector": "not in the text, compared by vectors",
@@ -352,18 +353,37 @@ def marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the text, with positions of contributions as terms.
 
     Source words of translations are marked by their share, unless it is below `NOTEWORTHY`. Marks inside a word cover
-    the whole word.
+    the whole word, unless only one piece of it is in a word of the query.
     """
-    marked = []
+    text = explanation.text or ""
+    matches = _whole_matches(explanation)
+    words: list[Mark] = []
+    pieces: list[Mark] = []
     for position, part in enumerate(explanation.contributions):
         if part.score > 0:
-            marked += [Mark(start, end, part.score, position) for start, end in part.spans]
+            for span in part.spans:
+                (words if span in matches[position] else pieces).append(Mark(*span, part.score, position))
             for source in part.sources:
                 if source.term != part.term and source.share >= NOTEWORTHY:
-                    marked += [
+                    words += [
                         Mark(start, end, part.score * source.share, position) for start, end in source.spans
                     ]
-    return whole_words(explanation.text or "", marked)
+    marked = whole_words(text, words) + pieces
+    return united(marked) if explanation.parts else marked
+
+
+def _whole_matches(explanation: Explanation) -> dict[int, frozenset[Span]]:
+    """Return the spans of each contribution that match a word of the query, see `whole_matches`."""
+    by_part: defaultdict[str, list[int]] = defaultdict(list)
+    for position, part in enumerate(explanation.contributions):
+        by_part[part.part].append(position)
+    matches: dict[int, frozenset[Span]] = {}
+    for positions in by_part.values():
+        parts = [explanation.contributions[position] for position in positions]
+        terms = [(part.query_spans, part.spans) for part in parts]
+        found = whole_matches(explanation.query, explanation.text or "", terms)
+        matches |= zip(positions, found, strict=True)
+    return matches
 
 
 def example_marks(explanation: Explanation) -> list[Mark]:
@@ -472,7 +492,8 @@ def query_marks(explanation: Explanation) -> list[Mark]:
         target += [Mark(start, end, 2.0, position) for start, end in part.query_spans]
     marked = {word_around(query, mark.start, mark.end) for mark in adding}
     left = [mark for mark in others if word_around(query, mark.start, mark.end) not in marked]
-    return whole_words(query, adding + left)
+    marked_words = whole_words(query, adding + left)
+    return united(marked_words) if explanation.parts else marked_words
 
 
 def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
@@ -524,32 +545,32 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     absent: list[Contribution] = []
     weightless: list[Contribution] = []
     negative: list[Contribution] = []
-    adding = {
-        word
-        for part in explanation.contributions
-        if explanation.parts and part.score != 0
-        for word in _words_around(part.query_spans, query)
-    }
-    in_text = {
-        word
-        for part in explanation.contributions
-        if explanation.parts and part.spans
-        for word in _words_around(part.query_spans, query)
-    }
+    adding, in_text, added_words = (
+        {
+            word
+            for part in (explanation.contributions if explanation.parts else ())
+            if is_kind(part)
+            for word in _words_around(part.query_spans, query)
+        }
+        for is_kind in (_adds, _is_in_text, _is_added)
+    )
     for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
+        words_of_part = _words_around(part.query_spans, query)
         if part.score == 0 and part.origin != "background":
-            if adding & _words_around(part.query_spans, query):
-                continue  # another part of a mixture has a weight for the word
-            (weightless if part.spans else absent).append(part)
+            if part.spans:
+                if not adding & words_of_part:
+                    weightless.append(part)
+            elif not (in_text | added_words if explanation.text is not None else adding) & words_of_part:
+                absent.append(part)
         elif part.score < 0 and part.origin != "background":
             negative.append(part)
-        elif part.origin == "expansion" and not in_text & _words_around(part.query_spans, query):
+        elif _is_added(part) and not in_text & words_of_part:
             added.append(part)
     unknown = [query[start:end] for start, end in explanation.unknown]
     stored = explanation.text is not None
     words_by_reason = {
         ORIGINS["expansion"]: _named(added, explanation),
-        NEGATIVE: _named(negative, explanation),
+        NEGATIVE: _lowering_words(negative, explanation),
         "not in this document" if stored else "of no weight in this document": _named(absent, explanation),
         "in this document, but of no weight": _named(weightless, explanation),
         "not in the index": unknown,
@@ -559,6 +580,33 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
         Remark(reason, tuple(map(legible_line, distinct[:words])), max(0, len(distinct) - words))
         for reason, reason_words in words_by_reason.items()
         if (distinct := _distinct(reason_words))
+    ]
+
+
+def _adds(part: Contribution) -> bool:
+    return part.score != 0
+
+
+def _is_in_text(part: Contribution) -> bool:
+    return bool(part.spans) and part.origin != "piece"
+
+
+def _is_added(part: Contribution) -> bool:
+    return part.score > 0 and part.origin == "expansion"
+
+
+def _lowering_words(negative: Sequence[Contribution], explanation: Explanation) -> list[str]:
+    """Name the words with a negative weight in a part; that of a word in pieces is the sum over its pieces."""
+    query = explanation.query
+    totals: defaultdict[tuple[str, Span], float] = defaultdict(float)
+    for part in explanation.contributions:
+        for word in _words_around(part.query_spans, query):
+            totals[part.part, word] += part.score
+    return [
+        label(part, query)
+        for part in negative
+        if not part.query_spans
+        or any(totals[part.part, word] < 0 for word in _words_around(part.query_spans, query))
     ]
 
 

@@ -46,6 +46,21 @@ def test_a_contribution_is_a_product_of_weights(bm25):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "origins"),
+    [
+        ("hypersonic wings", {"##sonic": "piece", "super": "absent"}),
+        ("a super sonic boom", {"super": "piece", "##sonic": "absent"}),
+        ("Supersonic, hypersonic", {"super": "exact", "##sonic": "exact"}),
+    ],
+)
+def test_a_piece_in_another_word_is_not_the_word(tmp_path, text, origins):
+    documents = [Document("a", text), Document("b", "supersonic")]
+    pieces = build_index(documents, tmp_path / "pieces", analyzer="wordpiece", store_text=True)
+    shown = pieces.explain("supersonic", "a").contributions
+    assert {contribution.term: contribution.origin for contribution in shown} == origins
+
+
 def test_contributions_have_spans_in_query_and_text(bm25):
     explanation = bm25.explain("Lists, a list!", "d")
     assert by_term(explanation)["list"] == Contribution(

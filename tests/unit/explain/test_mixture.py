@@ -162,3 +162,37 @@ def test_the_formula_names_the_part_of_each_term():
         "score", "mean of bm25", "merging", "bm25", "mean of lookup", "gravity", "lookup", "merging", "lookup",
         "zebra", "lookup",
     ]  # fmt: skip
+
+
+# "supersonic" is one word for bm25 and two pieces for lookup; the text has a piece of it in another word
+SONIC = "supersonic wing's"
+SONIC_PARTS = (
+    term("superson", "bm25", 0.0, 0.5, (0, 10), (), "absent"),
+    term("wing's", "bm25", 2.0, 0.5, (11, 17), ((11, 17),)),
+    term("##sonic", "lookup", 1.0, 3.0, (5, 10), ((5, 10),), "piece"),
+    term("wing", "lookup", 1.0, 3.0, (11, 15), ((11, 15),)),
+    term("super", "lookup", -0.5, 3.0, (0, 5), (), "vector"),
+)
+SONIC_SHOWN = Explanation(SONIC, "d1", 1.0, -4.5, SONIC_PARTS, (), "hypersonic wing's", parts=PARTS)
+
+
+def test_a_shared_piece_is_not_the_word():
+    shown = rendered(explanation_renderable(SONIC_SHOWN), width=92)
+    assert "\n  hyper‹sonic› ‹wing's›\n" in shown
+    assert "\nquery ‹supersonic› ‹wing's›\n" in shown
+    assert "\n  not in this document: supersonic\n" in shown
+    (row,) = [line for line in shown.splitlines() if line.startswith("  supersonic (##sonic)")]
+    assert row.split()[2] == "piece"
+
+
+def test_pieces_lower_the_score_if_their_sum_is_negative():
+    def lowering(super_, sonic):
+        pair = (
+            term("##sonic", "lookup", sonic, 3.0, (5, 10), (), "vector"),
+            term("super", "lookup", super_, 3.0, (0, 5), (), "vector"),
+        )
+        shown = Explanation(SONIC, "d1", 1.0, -4.5, pair, (), "lists", parts=PARTS)
+        return [remark.words for remark in remarks(shown) if remark.reason.startswith("lower")]
+
+    assert lowering(-0.5, 1.0) == []
+    assert lowering(-1.0, 0.5) == lowering(-1.0, -0.5) == [("supersonic",)]

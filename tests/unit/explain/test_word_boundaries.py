@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from termwise.explain.snippets import Mark
-from termwise.explain.word_boundaries import inside_word, whole_words, word_around
+from termwise.explain.word_boundaries import inside_word, united, whole_matches, whole_words, word_around
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,24 @@ def test_many_marks_in_a_long_word_take_little_time(monkeypatch: pytest.MonkeyPa
 def test_a_word_ends_after_200_characters() -> None:
     assert word_around("a" * 1000, 500, 501) == (300, 701)
     assert word_around("-" + "a" * 198 + "-", 100, 101) == (1, 199)
+
+
+def test_a_term_that_is_a_word_here_and_a_piece_there_does_not_match() -> None:
+    # "token" is a word of the query and a piece of "tokenizer"; in the second pair it is the reverse
+    assert whole_matches("token", "tokenizer", [([(0, 5)], [(0, 5)])]) == [frozenset()]
+    assert whole_matches("tokenizer", "token", [([(0, 5)], [(0, 5)])]) == [frozenset()]
+    assert whole_matches("token", "a Token", [([(0, 5)], [(2, 7)])]) == [frozenset({(2, 7)})]
+    assert whole_matches("", "token", [([], [(0, 5)])]) == [frozenset({(0, 5)})]
+
+
+def test_two_pieces_of_different_words_do_not_match() -> None:
+    sonic, link = ([(5, 10)], [(5, 10)]), ([(13, 17)], [(10, 14)])
+    assert whole_matches("supersonic unlink", "hypersoniclink", [sonic, link]) == [frozenset(), frozenset()]
+
+
+def test_only_overlapping_marks_are_united() -> None:
+    chain = [Mark(0, 3, 1.0, 0), Mark(2, 5, 2.0, 1), Mark(4, 6, 1.0, 2), Mark(6, 8, 1.0, 3)]
+    assert [(mark.start, mark.end, mark.term) for mark in united(chain)] == [
+        (0, 6, 0), (0, 6, 1), (0, 6, 2), (6, 8, 3),
+    ]  # fmt: skip
+    assert united([]) == []
