@@ -12,15 +12,19 @@ import pytest
 from termwise import Searcher, build_index, read_run
 from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
+from termwise.engine.query_encoder import encoder_description
 from termwise.errors import UsageError
 from termwise.evaluate.contrast import Contrast
 from termwise.fusion import Fusion
 from termwise.fusion.weights_file import Learned
+from termwise.index import IndexWriter
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers.token_statistics import Background
 from termwise.search import MixtureSearcher
+from termwise.text import Vocabulary, make_analyzer
+from termwise.vectors import DocumentVectors, TermVectors
 
 DOCUMENTS = """\
 {"_id": "a", "text": "merge sorted lists"}
@@ -227,6 +231,30 @@ def test_weights_of_more_than_two_parts(place, capsys):
     assert run(["fuse-indexes", "m", "--alpha", "0.5", "--out", "o", "--normalise", "raw"]) == 0
     assert run(["fuse-indexes", "bm25.tw", "m/jm", "--weights", "2,1", "--out", "raw.tw"]) == 0
     assert len(Searcher.open("raw.tw").rank("cards")) == 3
+
+
+def test_an_index_of_vectors_is_mixed_by_default(place, capsys):
+    build_index("docs.jsonl", "bm25.tw", model="bm25")
+    vocabulary = Vocabulary(["cards", "lists"])
+    with IndexWriter("dense.tw") as writer:
+        writer.add_documents(list("abcd"), [""] * 4)
+        writer.add_vectors(DocumentVectors(range(5), [[1, 0], [0, 1], [0, 2], [1, 1]], [0.5] * 4))
+        description = encoder_description(
+            model="lookup",
+            parameters={},
+            analyzer=make_analyzer("whitespace").spec,
+            weighting="counts",
+            exact=False,
+        )
+        terms = TermVectors([[0, 3], [3, 0]], [0, 0], 0.5, vocabulary.id)
+        writer.commit(vocabulary, encoder=description, term_vectors=terms)
+    pair = ["fuse-indexes", "bm25.tw", "dense.tw", "--alpha", "0.3", "--out", "n"]
+    assert run([*pair, "--normalise", "raw"]) == 2
+    error = capsys.readouterr().err
+    command = "termwise fuse-indexes bm25.tw dense.tw --weights 0.3,0.7 --normalise z --out DIR"
+    assert f"add their scores at search time instead: {command}\n" in error
+    assert run(pair) == 0
+    assert capsys.readouterr().out.startswith("n: 4 documents, 0.3 bm25 + 0.7 dense, ")
 
 
 def test_a_missing_part(place, capsys):

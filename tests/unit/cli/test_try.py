@@ -114,6 +114,9 @@ def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, 
     streams = capsys.readouterr()
     assert re.search(r"^BM25 \+ lookup, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
     assert "\n  termwise search python-stdlib-best.tw " in streams.err
+    assert "\n  termwise explain python-stdlib-best.tw 'merge lists' heapq.merge\n" in streams.err.replace(
+        '"', "'"
+    )
     assert "BM25 + lookup: no weights ship for 1 of the 3 documents" in streams.err
     mixture = MixtureSearcher.open("python-stdlib-best.tw")
     assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")

@@ -140,10 +140,10 @@ def test_folders_and_files_that_are_not_an_index(tmp_path: Path, write: Make) ->
     with pytest.raises(NotAnIndexError):
         Index.open(index.path / "manifest.json")
     manifest = index.path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 2'))
+    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 3'))
     with pytest.raises(NewerFormatError) as caught:
         Index.open(str(index.path))
-    assert dict(caught.value.facts)["format"] == 2
+    assert dict(caught.value.facts)["format"] == 3
 
 
 def test_a_missing_file_is_named(write: Make) -> None:

@@ -13,16 +13,18 @@ from termwise.encode import EncoderFolder, block_encoding
 from termwise.encode import encoder_manifest as encoders
 from termwise.errors import ModelFormatError, NotAnIndexError
 from termwise.index import Index
+from termwise.search import mixture_folder
 from termwise.storage.model_folder import FOLDER_KINDS, wrong_kind
 from termwise.translation import open_table
 from termwise.translation import table_manifest as tables
 from termwise.yardsticks import gradient_boosting_folder as boosted
 
-ENCODER, TABLE, SCORER, ENCODING, BOOSTED = FOLDER_KINDS
+ENCODER, TABLE, SCORER, ENCODING, MIXTURE, BOOSTED = FOLDER_KINDS
 
 
 def test_these_are_the_manifests() -> None:
     assert (ENCODER, TABLE, ENCODING) == (encoders.NAME, tables.NAME, block_encoding.NAME)
+    assert mixture_folder.NAME == MIXTURE
     assert boosted.NAME == BOOSTED
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
