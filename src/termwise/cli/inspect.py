@@ -126,8 +126,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("postings", f"{facts['postings']:,}"),
         ("segments", f"{facts['segments']}"),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
-        ("quantiser", quantisation),
-        *_vector_rows(facts),
+        *(_vector_rows(facts) or [("quantiser", quantisation)]),
     ]
     rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
     return rows
@@ -144,6 +143,7 @@ def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
             "vectors",
             f"{vectors['windows']:,} windows of {vectors['dimensions']:,} dimensions, {each:,.0f} bytes per document",
         ),
+        ("quantiser", "int8, with a scale for each window"),
         ("query table", f"{vectors['terms']:,} of {facts['terms']:,} terms have a vector"),
     ]
 

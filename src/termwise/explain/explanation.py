@@ -66,8 +66,8 @@ class MixturePart:
     score : float
         Score of the document in the index of the part.
     mean, deviation : float
-        Mean and standard deviation of its scores over the candidates of the query; the deviation is 1 if all are
-        equal.
+        Mean and population standard deviation of its scores over the candidates of the query; the deviation is 1 if
+        all are equal.
     constant : float
         Part of `score` that all documents have for this query.
     """
@@ -162,5 +162,6 @@ class Explanation:
         return f'<iframe title="Explanation of a score" srcdoc="{page}" style="{style}"></iframe>'
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as JSON-like data."""
-        return asdict(self)
+        """Return the explanation as JSON-like data; the parts of a mixture also have `scale` and `shift`."""
+        parts = [{**asdict(part), "scale": part.scale, "shift": part.shift} for part in self.parts]
+        return {**asdict(self), "parts": parts}

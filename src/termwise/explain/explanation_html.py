@@ -172,6 +172,7 @@ def explanation_html(explanation: Explanation) -> str:
             part.origin in ("exact", "piece", "absent", "background", "vector")
             for part in explanation.contributions
         ),
+        outlined=bool(wording.added_by_model(explanation)),
         vectors=any(part.origin == "vector" or part.score < 0 for part in explanation.contributions),
     )
 
@@ -240,6 +241,8 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
         "segments": list(_segments(scores, list(terms.values()), decimals)),
         "formula": list(_formula(explanation, terms, decimals)),
         "score": _typeset(explanation.score, decimals),
+        "shifted": any(value != 0 for value in constants),
+        "constants": any(part.constant != 0 for part in explanation.parts),
         "constant": None if constant == 0 or explanation.parts else _typeset(constant, decimals),
         "rounding": _typeset(lacking, decimals) if lacking else None,
         "negative": [term.full_name for term, score in zip(terms.values(), scores, strict=True) if score < 0],

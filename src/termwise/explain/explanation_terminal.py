@@ -213,7 +213,7 @@ class _ExplanationView:
             shown = [indented(table)]
         if added:
             sign = "‹+word›" if plain else "in italics"
-            shown.append(Text(f"{sign}: the word is not in the document; the model added it", "dim"))
+            shown.append(Text(f"{sign}: the word is not in the document; the model gives it a weight", "dim"))
         return shown
 
     def _passages(

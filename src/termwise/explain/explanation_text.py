@@ -256,11 +256,17 @@ def part_line(part: MixturePart) -> str:
     >>> from termwise.explain.explanation import MixturePart
     >>> part_line(MixturePart("bm25", 0.3, 5.0, 4.0, 2.0))
     '0.3 × (5.0000 − 4.0000) / 2.0000 = 0.1500'
+    >>> part_line(MixturePart("bm25", 0.3, 0.0, 0.0, 1.0))
+    '0: all candidates have the score 0.0000'
     """
     decimals = max(4, decimals_for([part.score, part.mean, part.deviation]))
     score, mean, deviation = (
         number(value, decimals).replace("-", "−") for value in (part.score, part.mean, part.deviation)
     )
+    if part.score == part.mean and part.deviation == 1:
+        return f"0: all candidates have the score {score}"
+    if part.mean < 0:
+        mean = f"({mean})"
     total = number((part.score - part.mean) * part.scale, 4).replace("-", "−")
     return f"{part.weight:g} × ({score} − {mean}) / {deviation} = {total}"
 

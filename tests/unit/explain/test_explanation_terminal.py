@@ -214,7 +214,7 @@ def test_the_example_is_beside_the_document():
     assert shown[-3:] == [
         "  seed                                    d1",
         "  Molten ‹rock›, a ‹+volcano›             The ‹rock› and its heat.",
-        "‹+word›: the word is not in the document; the model added it",
+        "‹+word›: the word is not in the document; the model gives it a weight",
     ]
 
 

@@ -7,8 +7,9 @@ from tests.unit.explain.terminal import rendered
 from tests.unit.explain.test_explanation_html import written
 
 from termwise.explain import Contribution, Explanation, MixturePart
+from termwise.explain.explanation_html import explanation_html
 from termwise.explain.explanation_terminal import explanation_renderable
-from termwise.explain.explanation_text import decimals_of, hues, largest, marks, remarks, summands
+from termwise.explain.explanation_text import decimals_of, hues, largest, marks, part_line, remarks, summands
 from termwise.explain.ranking_terminal import sum_parts
 
 QUERY = "merging gravity zebra"
@@ -118,6 +119,7 @@ def test_json_names_the_parts():
     data = EXPLANATION.to_dict()
     assert data["parts"][0] == {
         "name": "bm25", "weight": 0.25, "score": 4.0, "mean": 3.0, "deviation": 0.5, "constant": 0.0,
+        "scale": 0.5, "shift": -1.5,
     }  # fmt: skip
     assert [each["part"] for each in data["contributions"]] == ["bm25"] * 2 + ["lookup"] * 3
 
@@ -196,3 +198,19 @@ def test_pieces_lower_the_score_if_their_sum_is_negative():
 
     assert lowering(-0.5, 1.0) == []
     assert lowering(-1.0, 0.5) == lowering(-1.0, -0.5) == [("supersonic",)]
+
+
+def test_a_part_with_equal_scores_or_a_negative_mean_is_readable():
+    assert part_line(MixturePart("bm25", 0.3, 0.0, 0.0, 1.0)) == "0: all candidates have the score 0.0000"
+    # a document outside of the candidates has another score
+    assert part_line(MixturePart("bm25", 0.5, 2.0, 0.0, 1.0)) == "0.5 × (2.0000 − 0.0000) / 1.0000 = 1.0000"
+    assert (
+        part_line(MixturePart("jm", 0.5, -4.0, -6.0, 2.0)) == "0.5 × (−4.0000 − (−6.0000)) / 2.0000 = 0.5000"
+    )
+
+
+def test_the_page_says_what_the_bar_and_the_sum_leave_out():
+    page = " ".join(explanation_html(EXPLANATION).split())
+    assert "raise the score, without the means. <b><bdi>zebra</bdi></b> lowers it." in page
+    assert "weight of the term in the document) − mean)." in page
+    assert "constant + sum of" not in page
