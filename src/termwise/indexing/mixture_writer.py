@@ -2,6 +2,9 @@
 
 New parts are built in folders that the published mixture does not use. `MixtureWriter.commit` replaces
 ``mixture.json`` in one step, and then removes the folders of old parts. An open mixture keeps its mapped files.
+
+A build removes only folders of parts: those that the earlier ``mixture.json`` names, and those that an unfinished build
+has listed in ``mixture.building`` before it wrote them. A folder with other files or folders is refused.
 """
 
 from __future__ import annotations
@@ -24,13 +27,16 @@ from termwise.errors import (
 from termwise.index import Index
 from termwise.index.container import storage_errors
 from termwise.index.folder import LOCK, writer_lock
-from termwise.index.manifest import BUILD, publish
 from termwise.index.manifest import NAME as INDEX
+from termwise.index.manifest import publish
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture, manifest_digest
-from termwise.storage.atomic_file import TEMPORARY, sync_folder
+from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
+
+BUILDING = "mixture.building"
+"""Name of the file with the folders of the parts of an unfinished build, one in each line."""
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
 _LONGEST = 100
@@ -80,8 +86,12 @@ class MixtureWriter:
 
     def part(self, name: str) -> Path:
         """Return the folder for the index of a new part, named like the part unless that folder is in use."""
-        self._new.append(part_folder(self.path, name, [folder.name for folder in self._new]))
-        return self._new[-1]
+        folder = part_folder(self.path, name, [folder.name for folder in self._new])
+        with storage_errors(self.path):
+            listed = dict.fromkeys([*_listed_folders(self.path), folder.name])
+            write_bytes_whole(self.path / BUILDING, "".join(f"{name}\n" for name in listed).encode())
+        self._new.append(folder)
+        return folder
 
     def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> MixtureSearcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
@@ -97,11 +107,13 @@ class MixtureWriter:
         )
         manifest = MixtureManifest(records, depth)
         MixtureSearcher.of(self.path, manifest)  # checks that the parts hold the same documents
+        old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)
         self._published = True
-        for manifest_file in self.path.glob(f"*/{INDEX}"):
-            if manifest_file.parent not in self._new:
-                shutil.rmtree(manifest_file.parent, ignore_errors=True)
+        for name in old - {folder.name for folder in self._new}:
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        with suppress(OSError):
+            (self.path / BUILDING).unlink()
         return MixtureSearcher.open(self.path)
 
     def _claimed(self, overwrite: bool) -> list[Path]:
@@ -143,20 +155,23 @@ class MixtureWriter:
 
     def _belongs(self, name: str) -> bool:
         """Return whether a file or folder belongs to a mixture, or to an unfinished build of one."""
-        path = self.path / name
-        if name in (NAME, LOCK) or (name.startswith(f".{NAME}.") and TEMPORARY.fullmatch(name)):
+        if name in (NAME, LOCK, BUILDING) or (
+            name.startswith((f".{NAME}.", f".{BUILDING}.")) and TEMPORARY.fullmatch(name)
+        ):
             return True
-        if not path.is_dir() or path.is_symlink():
-            return False
-        names = os.listdir(path)
-        unfinished = not names or any(each.startswith(BUILD) or each == LOCK for each in names)
-        encoding = default_encoding(self.path / "part").name.removeprefix("part")
-        return INDEX in names or unfinished or name.endswith(encoding)
+        path = self.path / name
+        folders = [*_published_folders(self.path), *_listed_folders(self.path)]
+        known = {*folders, *(default_encoding(self.path / folder).name for folder in folders)}
+        return name in known and path.is_dir() and not path.is_symlink()
 
     def _remove_unpublished(self) -> None:
-        if not self._published:
-            for folder in self._new:
-                shutil.rmtree(folder, ignore_errors=True)
+        if self._published:
+            return
+        for folder in self._new:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not any((self.path / default_encoding(folder).name).exists() for folder in self._new):
+            with suppress(OSError):
+                (self.path / BUILDING).unlink()
 
 
 def part_folder(path: Path, name: str, taken: Iterable[str] = ()) -> Path:
@@ -189,6 +204,15 @@ def _published_folders(path: Path) -> list[str]:
         return []
 
 
+def _listed_folders(path: Path) -> list[str]:
+    """Return the folders of the parts of an unfinished build."""
+    try:
+        names = (path / BUILDING).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return []
+    return [name for name in names if name == Path(name).name and name not in ("", ".", "..")]
+
+
 def copy_index(index: Index, folder: Path) -> None:
     """Copy an open index into a folder; on the same disk, the copy shares the files, which never change.
 
@@ -200,7 +224,7 @@ def copy_index(index: Index, folder: Path) -> None:
         If the files cannot be written.
     """
     with storage_errors(folder):
-        if folder.exists():
+        if folder.exists():  # left by an interrupted build
             shutil.rmtree(folder)
         folder.mkdir()
         for file in index.manifest.files():

@@ -11,6 +11,7 @@ from termwise.encode.block_encoding import remove_work_folder
 from termwise.encode.block_file import block_files
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.index.manifest import FORMAT, MAX_MANIFEST, NAME
+from termwise.search.mixture_folder import is_mixture
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
 
@@ -67,7 +68,7 @@ def check_outside_indexes(encoding: Path) -> None:
     """Refuse a work folder that is an index or lies inside one."""
     path = Path(os.path.realpath(encoding))
     for folder in (path, *path.parents):
-        if _is_index(folder):
+        if _is_index(folder) or is_mixture(folder):
             raise ParameterError(
                 "the folder of encoded documents lies inside an index",
                 facts=[

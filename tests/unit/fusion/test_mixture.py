@@ -83,8 +83,11 @@ def test_overwriting_keeps_an_open_mixture(tmp_path, parts):
     (tmp_path / "m" / "mixture.json").write_text("{")
     with pytest.raises(CorruptIndexError):
         MixtureSearcher.open(tmp_path / "m")
-    mix_indexes(parts[1:], [0.9, 0.1], tmp_path / "m", overwrite=True)  # a damaged mixture may be overwritten
-    assert len(MixtureSearcher.open(tmp_path / "m")) == 3
+    with pytest.raises(
+        ForeignFolderError, match="do not belong to a mixture"
+    ):  # it does not say what is its own
+        mix_indexes(parts[1:], [0.9, 0.1], tmp_path / "m", overwrite=True)
+    assert names(tmp_path / "m") == ["dirichlet", "jm", "mixture.json"]
 
 
 def test_a_failed_build_changes_nothing(tmp_path, parts, monkeypatch):

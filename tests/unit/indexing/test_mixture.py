@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from termwise import Document, build_index
-from termwise.errors import IndexExistsError, ParameterError, UnknownNameError
+from termwise.errors import ForeignFolderError, IndexExistsError, ParameterError, UnknownNameError
 from termwise.indexing import default_encoding, recipes
 from termwise.indexing.recipes import BEST, RECIPES, Recipe, RecipePart
+from termwise.indexing.work_folder import check_outside_indexes
 from termwise.models import model_names
 from termwise.search import MixtureSearcher
 
@@ -62,6 +63,7 @@ def test_an_interrupted_build_is_built_again(tmp_path, monkeypatch):
     assert not (tmp_path / "m").exists()
     build_index(DOCUMENTS[:2], tmp_path / "m" / "bm25")  # what a killed build leaves
     default_encoding(tmp_path / "m" / "jm").mkdir()
+    (tmp_path / "m" / "mixture.building").write_text("bm25\njm\n")
     assert len(build_index(DOCUMENTS, tmp_path / "m", model="best")) == 5
 
 
@@ -86,3 +88,42 @@ def test_settings_are_fixed(tmp_path, argument):
     with pytest.raises(ParameterError, match="fixed settings"):
         build_index(DOCUMENTS, tmp_path / "m", model="best", **argument)
     assert not (tmp_path / "m").exists()
+
+
+def test_indexes_of_the_user_are_never_removed(tmp_path):
+    mine = tmp_path / "mine"
+    for name in ("bm25", "jm"):
+        build_index(DOCUMENTS, mine / name, model=name)
+    before = sorted(path.relative_to(mine) for path in mine.rglob("*"))
+    for overwrite in (False, True):
+        with pytest.raises(ForeignFolderError, match="do not belong to a mixture; nothing was changed"):
+            build_index(DOCUMENTS, mine, model="best", overwrite=overwrite)
+    assert sorted(path.relative_to(mine) for path in mine.rglob("*")) == before
+
+
+def test_an_index_inside_a_mixture_stays(tmp_path):
+    path = tmp_path / "m"
+    build_index(DOCUMENTS, path, model="best")
+    build_index(DOCUMENTS, path / "extra", model="jm")
+    with pytest.raises(ForeignFolderError, match="nothing was changed"):
+        build_index(DOCUMENTS, path, model="best", overwrite=True)
+    assert MixtureSearcher.open(path).rank("merge").doc_ids
+    assert (path / "extra" / "manifest.json").is_file()
+
+
+def test_a_work_folder_does_not_lie_inside_a_mixture(tmp_path):
+    build_index(DOCUMENTS, tmp_path / "m", model="best")
+    with pytest.raises(ParameterError, match="lies inside an index"):
+        check_outside_indexes(tmp_path / "m" / "enc")
+
+
+def test_folders_of_a_killed_build_are_replaced(tmp_path):
+    path = tmp_path / "m"
+    path.mkdir()
+    build_index(DOCUMENTS[:2], path / "bm25", model="bm25")
+    (path / "jm.encoding").mkdir()
+    with pytest.raises(ForeignFolderError, match="nothing was changed"):
+        build_index(DOCUMENTS, path, model="best")
+    (path / "mixture.building").write_text("bm25\njm\n../other\n")  # written before the folders
+    assert len(build_index(DOCUMENTS, path, model="best")) == len(DOCUMENTS)
+    assert not (path / "mixture.building").exists()
