@@ -5,6 +5,11 @@
     encoding.json         the encoder and its settings; only the same encoder may add to this folder
     block-000000.rows     rows of the first documents, and the hash of their identifiers and texts
     block-000001.rows     ...
+
+The first undamaged block that a run finds must hold its own documents. Otherwise the folder belongs to another
+collection, and the run ends without a change to it. After such a block, a block of other documents is replaced: the
+collection has grown or changed. So a change in the first block needs another folder. Damaged blocks are always encoded
+again.
 """
 
 from __future__ import annotations
@@ -16,7 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from termwise.display.safe_text import settings_differences, short_digest
-from termwise.encode.block_file import BLOCK_NAME, Rows, cut_blocks, read_block, write_block
+from termwise.encode.block_file import (
+    BLOCK_NAME,
+    BlockKey,
+    Rows,
+    cut_blocks,
+    holds_other_documents,
+    read_block,
+    write_block,
+)
 from termwise.encode.document_encoder import EncodedRows, RowEncoder, check_encoder
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress
@@ -71,7 +84,7 @@ def encoded_blocks(
     ParameterError
         If there is no such part, or an argument has the wrong type.
     ForeignFolderError
-        If the folder belongs to another encoder or other settings, or holds other files.
+        If the folder belongs to another encoder, other settings or another collection, or holds other files.
     StorageError
         If the folder cannot be written.
     """
@@ -153,9 +166,18 @@ def _blocks(
     progress: Progress,
 ) -> Iterator[tuple[list[Document], Rows]]:
     before = 0
+    is_ours = False
+    written: list[Path] = []
     for key, block in cut_blocks(documents, encoder.block):
-        if key.number % parts == part:
-            rows = read_block(folder, key, encoder)
+        own = key.number % parts == part
+        rows = read_block(folder, key, encoder) if own or not is_ours else None
+        if rows is not None:
+            is_ours = True
+        elif not is_ours and holds_other_documents(folder, key, encoder):
+            for path in written:
+                path.unlink(missing_ok=True)
+            raise _other_collection(folder, key, block)
+        if own:
             if rows is None:
                 progress(STAGE, before, length)  # here the rate begins, without the blocks of an earlier run
 
@@ -164,10 +186,24 @@ def _blocks(
 
                 rows = encoder.encode_documents([document.text for document in block], advance=advance)
                 write_block(folder, key, encoder, rows)
+                if not is_ours:
+                    written.append(folder / key.name)
                 progress(STAGE, before + len(block), length)
             yield block, rows
         before += len(block)
     progress(STAGE, before, length)
+
+
+def _other_collection(folder: Path, key: BlockKey, block: list[Document]) -> ForeignFolderError:
+    return ForeignFolderError(
+        "the work folder holds finished blocks of other documents",
+        facts=[
+            ("folder", folder),
+            ("file", key.name),
+            ("expected", f"the documents {block[0].doc_id} to {block[-1].doc_id} with their texts"),
+        ],
+        fixes=["choose another folder", f"rm -r {folder}"],
+    )
 
 
 def _checked_shard(value: object) -> tuple[int, int]:

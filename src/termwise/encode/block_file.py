@@ -13,8 +13,8 @@ In little-endian numbers, for `TermWeights` and for `DocumentVectors`::
     m           i4 terms                          i1 (k) numbers
     f4 (m)      weights                           scales
 
-A file is renamed to its final name when it is complete. A truncated or damaged file, and one of another encoder or of
-other documents, counts as missing: the block is encoded again.
+A file is renamed to its final name when it is complete. A truncated or damaged file, and one of another encoder, counts
+as missing: the block is encoded again. For a block of other documents, see `termwise.encode.block_encoding`.
 """
 
 from __future__ import annotations
@@ -155,22 +155,11 @@ def read_block(folder: Path, key: BlockKey, encoder: RowEncoder[Rows]) -> Rows |
     MissingFileError
         If the file exists and cannot be read.
     """
-    path = folder / key.name
-    try:
-        data = read_regular(path, MAX_BLOCK)
-    except FileNotFoundError:
+    whole = _read_whole(folder / key.name, encoder)
+    if whole is None:
         return None
-    except (OSError, Misfit) as error:
-        why = f"it is {error.seen}" if isinstance(error, Misfit) else error.strerror
-        raise MissingFileError(
-            "a block of encoded documents cannot be read", facts=[("file", path), ("reason", why)]
-        ) from error
-    head = _Head.of(data)
-    if head is None or (head.encoder, head.documents) != (_encoder_digest(encoder), key.digest):
-        return None
-    if (head.counts[0], head.size) != (key.documents, len(data)):
-        return None
-    if hashlib.sha256(memoryview(data)[len(head.magic) + 32 :]).digest() != head.checksum:
+    head, data = whole
+    if (head.documents, head.counts[0]) != (key.digest, key.documents):
         return None
     arrays = []
     start = head.start
@@ -188,6 +177,18 @@ def read_block(folder: Path, key: BlockKey, encoder: RowEncoder[Rows]) -> Rows |
     except WeightError:
         return None
     return cast(Rows, rows)  # the digest says that this encoder made them
+
+
+def holds_other_documents(folder: Path, key: BlockKey, encoder: RowEncoder[EncodedRows]) -> bool:
+    """Return whether there is an undamaged file of this encoder for the block, with other documents.
+
+    Raises
+    ------
+    MissingFileError
+        If the file exists and cannot be read.
+    """
+    whole = _read_whole(folder / key.name, encoder)
+    return whole is not None and whole[0].documents != key.digest
 
 
 class _Head(NamedTuple):
@@ -230,6 +231,25 @@ class _Head(NamedTuple):
     def size(self) -> int:
         """Size of the file."""
         return self.start + sum(np.dtype(dtype).itemsize * count for dtype, count in self.sections)
+
+
+def _read_whole(path: Path, encoder: RowEncoder[EncodedRows]) -> tuple[_Head, bytes] | None:
+    """Return the head and the bytes of a file; None if it is missing, damaged or of another encoder."""
+    try:
+        data = read_regular(path, MAX_BLOCK)
+    except FileNotFoundError:
+        return None
+    except (OSError, Misfit) as error:
+        why = f"it is {error.seen}" if isinstance(error, Misfit) else error.strerror
+        raise MissingFileError(
+            "a block of encoded documents cannot be read", facts=[("file", path), ("reason", why)]
+        ) from error
+    head = _Head.of(data)
+    if head is None or (head.encoder, head.size) != (_encoder_digest(encoder), len(data)):
+        return None
+    if hashlib.sha256(memoryview(data)[len(head.magic) + 32 :]).digest() != head.checksum:
+        return None
+    return head, data
 
 
 def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder[EncodedRows]) -> bool:

@@ -132,8 +132,8 @@ def finished_blocks(
 ) -> int:
     """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
 
-    Only the headers of the files are read, and no network is loaded. Damaged blocks and blocks of changed documents
-    count as well, although they will be encoded again.
+    Only the headers of the files are read, and no network is loaded. Damaged blocks and blocks of other documents
+    count as well, although they are not reused.
 
     Raises
     ------

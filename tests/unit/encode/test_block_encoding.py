@@ -9,7 +9,7 @@ import pytest
 from tests.unit.encode.counting import DOCUMENTS, Counting, read, texts
 
 from termwise.encode import encoded_blocks
-from termwise.errors import ParameterError
+from termwise.errors import ForeignFolderError, ParameterError
 from termwise.records import Document
 from termwise.weights import TermWeights
 
@@ -56,6 +56,56 @@ def test_changed_documents_are_encoded_again(tmp_path: Path) -> None:
     encoder = Counting()
     read(tmp_path, encoder, documents=renamed[:7])
     assert encoder.seen == texts(6)
+
+
+OTHERS = [Document(f"x{number}", "cd" * number) for number in range(8)]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("shard", [(1, 1), (1, 2), (2, 2)])
+def test_blocks_of_another_collection_are_refused(tmp_path: Path, shard: tuple[int, int]) -> None:
+    read(tmp_path, Counting())
+    before = contents(tmp_path)
+    encoder = Counting()
+    with pytest.raises(ForeignFolderError, match="other documents") as caught:
+        read(tmp_path, encoder, documents=OTHERS, shard=shard)
+    assert ("folder", tmp_path) in caught.value.facts
+    assert caught.value.fixes[0] == "choose another folder"
+    assert contents(tmp_path) == before
+    assert encoder.seen == []
+
+
+def test_blocks_written_before_another_collection_is_found_are_removed(tmp_path: Path) -> None:
+    read(tmp_path, Counting(), shard=(2, 2))
+    before = contents(tmp_path)
+    for _ in range(2):
+        with pytest.raises(ForeignFolderError, match="other documents"):
+            read(tmp_path, Counting(), documents=OTHERS)
+        assert contents(tmp_path) == before
+
+
+def test_a_damaged_block_is_not_one_of_another_collection(tmp_path: Path) -> None:
+    read(tmp_path, Counting())
+    path = tmp_path / "block-000000.rows"
+    good = path.read_bytes()
+    for place in (80, len(good) - 1):  # in the hash of the documents, in the weights
+        data = bytearray(good)
+        data[place] ^= 1
+        path.write_bytes(data)
+        encoder = Counting()
+        read(tmp_path, encoder)
+        assert encoder.seen == texts(0, 1, 2)
+        assert path.read_bytes() == good
+
+
+def test_a_collection_that_has_grown_resumes(tmp_path: Path) -> None:
+    read(tmp_path, Counting())
+    encoder = Counting()
+    read(tmp_path, encoder, documents=[*DOCUMENTS, *OTHERS[:2]])
+    assert encoder.seen == [*texts(6, 7), OTHERS[0].text, OTHERS[1].text]
 
 
 def test_shards_share_the_work(tmp_path: Path) -> None:
