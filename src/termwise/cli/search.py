@@ -245,7 +245,8 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
         lines.append(f"similar terms in the index: {_listed(similar)}")
     if reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append(
-            "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find related terms"
+            "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
+            "related terms"
         )
     return lines
 

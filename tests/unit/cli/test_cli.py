@@ -258,7 +258,10 @@ def test_search_as_json(index, capsys):
     assert sum(part["score"] for part in parts) + hit["explanation"]["constant"] == hit["score"]
 
 
-MORE = "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find related terms"
+MORE = (
+    "the model of this index matches exact terms only; "
+    "model1, tilde, tildev2, lookup and best also find related terms"
+)
 
 
 def test_a_query_with_the_name_of_a_file_is_noted(index, capsys):
