@@ -797,11 +797,11 @@ def test_explanations_add_up_and_mark_expansions(searcher):
         for part in parts:
             seen.add(part.origin)
             if part.weight > 0:
-                assert part.origin == ("exact" if part.term in tokens else "expansion")
-                assert bool(part.spans) == (part.origin == "exact")
+                assert part.origin in (("exact", "piece") if part.term in tokens else ("expansion",))
+                assert bool(part.spans) == (part.origin != "expansion")
             for start, end in part.spans:
                 assert part.term.removeprefix("##") == document.text[start:end]
-    assert seen == {"exact", "expansion", "absent"}
+    assert seen == {"exact", "piece", "expansion", "absent"}
 
 
 def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
