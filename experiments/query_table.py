@@ -18,7 +18,7 @@ import argparse
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,8 @@ from termwise.models import Lookup
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search import MixtureSearcher, Part, Searcher
 from termwise.text import CleanedAnalyzer
-from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train import LookupSettings
-from termwise.train.data.inputs import special_ids
+from termwise.train.lookup.fit import query_vocabulary
 from termwise.train.lookup.query_table import fit_query_table
 from termwise.train.lookup.tokenised_texts import TokenisedTexts
 from termwise.vectors import TermVectors
@@ -75,9 +74,7 @@ class Texts:
         """Fit the table of a variant; return it with the analyzer of queries and facts on the fit."""
         settings = replace(self.settings, **{name: each for name, each in variant.items() if name != "share"})
         vocabulary = self._analyzer.vocabulary
-        kept = clean_vocabulary(vocabulary, settings.cleaning)
-        special = asdict(special_ids(vocabulary, "lookup")).values()
-        kept[[*special, self._analyzer.unknown]] = False
+        kept = query_vocabulary(self._analyzer, settings.cleaning)
         files = max(1, round(variant.get("share", 1.0) * len(self._vectors)))
         vectors = self._vectors[:files]
         counts = self._tokenised.counts(kept)[: sum(map(len, vectors))]

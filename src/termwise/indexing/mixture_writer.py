@@ -145,24 +145,22 @@ class MixtureWriter:
                 facts=[("folder", self.path), ("found", INDEX)],
                 fixes=["choose another folder", "remove the index first"],
             )
-        check_names(self.path, names, self._belongs, "a mixture")
+        folders = [*_published_folders(self.path), *_listed_folders(self.path)]
+        own = {*folders, *(default_encoding(self.path / folder).name for folder in folders)}
+
+        def belongs(name: str) -> bool:
+            path = self.path / name
+            temporary = name.startswith((f".{NAME}.", f".{BUILDING}.")) and TEMPORARY.fullmatch(name)
+            listed = name in own and path.is_dir() and not path.is_symlink()
+            return name in (NAME, LOCK, BUILDING) or bool(temporary) or listed
+
+        check_names(self.path, names, belongs, "a mixture")
         if is_mixture(self.path) and not overwrite:
             raise IndexExistsError(
                 "the folder already holds a mixture",
                 facts=[("folder", self.path)],
                 fixes=["replace it with `overwrite=True`"],
             )
-
-    def _belongs(self, name: str) -> bool:
-        """Return whether a file or folder belongs to a mixture, or to an unfinished build of one."""
-        if name in (NAME, LOCK, BUILDING) or (
-            name.startswith((f".{NAME}.", f".{BUILDING}.")) and TEMPORARY.fullmatch(name)
-        ):
-            return True
-        path = self.path / name
-        folders = [*_published_folders(self.path), *_listed_folders(self.path)]
-        known = {*folders, *(default_encoding(self.path / folder).name for folder in folders)}
-        return name in known and path.is_dir() and not path.is_symlink()
 
     def _remove_unpublished(self) -> None:
         if self._published:

@@ -51,7 +51,7 @@ from termwise.search.mixture_folder import (
     is_part_name,
     manifest_digest,
 )
-from termwise.search.searcher import Searcher, checked_queries, excluded_documents
+from termwise.search.searcher import Searcher, check_explained, checked_queries, excluded_documents
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.validation import check_path, check_threads, is_finite_number, is_integer
 from termwise.weights import TermWeights
@@ -395,13 +395,7 @@ class MixtureSearcher:
         exclude: str | Collection[str] = (),
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
-        if isinstance(doc_ids, str):
-            raise ParameterError("doc_ids is a list of identifiers, not a string", facts=[("given", doc_ids)])
-        if competitors is not None and (not is_integer(competitors) or competitors < 0):
-            raise ParameterError(
-                "competitors is the number of documents to name, 0 or more",
-                facts=[("competitors", competitors)],
-            )
+        check_explained(doc_ids, competitors)
         text = query_text(query)
         ordinals = np.array([self.index.ordinal(doc_id) for doc_id in doc_ids], dtype=np.int64)
         excluded = excluded_documents("", exclude).for_query("")

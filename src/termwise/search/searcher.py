@@ -282,13 +282,7 @@ class Searcher:
         exclude: str | Collection[str] = (),
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
-        if isinstance(doc_ids, str):
-            raise ParameterError("doc_ids is a list of identifiers, not a string", facts=[("given", doc_ids)])
-        if competitors is not None and (not is_integer(competitors) or competitors < 0):
-            raise ParameterError(
-                "competitors is the number of documents to name, 0 or more",
-                facts=[("competitors", competitors)],
-            )
+        check_explained(doc_ids, competitors)
         excluded = excluded_documents("", exclude).for_query("")
         return explain(
             self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=excluded
@@ -313,6 +307,17 @@ class Searcher:
             scores, _ = score_documents(self.index, query, ordinals)
             ranking = rank_candidates(candidates, scores, query_id, depth)
         return excluded.remove_from(ranking).top(k) if excluded_ids else ranking
+
+
+def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:
+    """Check the documents to explain, and the number of competitors to name."""
+    if isinstance(doc_ids, str):
+        raise ParameterError("doc_ids is a list of identifiers, not a string", facts=[("given", doc_ids)])
+    if competitors is not None and (not is_integer(competitors) or competitors < 0):
+        raise ParameterError(
+            "competitors is the number of documents to name, 0 or more",
+            facts=[("competitors", competitors)],
+        )
 
 
 def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:

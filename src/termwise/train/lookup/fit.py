@@ -15,7 +15,8 @@ from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
 from termwise.storage.file_record import folder_fingerprint
-from termwise.text.cleaned_analyzer import clean_vocabulary
+from termwise.text import WordPieceAnalyzer
+from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.base_encoder import base_name
 from termwise.train.data.inputs import special_ids
 from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
@@ -128,8 +129,8 @@ def train_lookup(
         tokenised = TokenisedTexts.of(
             read.texts, encoder.analyzer, most=settings.length - 2, progress=progress
         )
-        query_vocabulary = _query_vocabulary(encoder, settings)
-        counts = tokenised.counts(query_vocabulary)
+        kept = query_vocabulary(encoder.analyzer, settings.cleaning)
+        counts = tokenised.counts(kept)
         refuse_no_tokens(counts.nnz, texts=len(tokenised))
     with torch_threads(threads):
         vectors: Shards = teacher_vectors(
@@ -159,7 +160,7 @@ def train_lookup(
         "dimensions": term_vectors.dimensions,
         "texts": len(read.texts),
         "sources": dict(read.sources),
-        "tokens": int(query_vocabulary[tokenised.numbers].sum()),
+        "tokens": int(kept[tokenised.numbers].sum()),
         "terms": terms,
         "fitted": table.texts,
         "residuals": [round(value, 6) for value in table.residuals],
@@ -182,12 +183,11 @@ def train_lookup(
     return {**facts, "seconds": round(time.monotonic() - begin, 1)}
 
 
-def _query_vocabulary(encoder: DenseEncoder, settings: LookupSettings) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def query_vocabulary(analyzer: WordPieceAnalyzer, cleaning: CleanMode) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Mark the tokens that may have a row, which exclude special ones and the unknown token."""
-    vocabulary = encoder.analyzer.vocabulary
-    kept = clean_vocabulary(vocabulary, settings.cleaning)
-    special = asdict(special_ids(vocabulary, LookupNetwork.kind)).values()
-    kept[[*special, encoder.analyzer.unknown]] = False
+    vocabulary = analyzer.vocabulary
+    kept = clean_vocabulary(vocabulary, cleaning)
+    kept[[*asdict(special_ids(vocabulary, LookupNetwork.kind)).values(), analyzer.unknown]] = False
     return kept
 
 

@@ -21,7 +21,7 @@ SENTENCES = 2
 """Largest number of sentences of a passage."""
 
 SHORTEST, LONGEST = 20, 400
-"""Characters of a sentence of a passage."""
+"""Smallest and largest number of characters of a sentence that is used."""
 
 _CUT = 600
 _LEAST = 3
