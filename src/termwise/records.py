@@ -5,8 +5,7 @@ Field names are those of ir_datasets and ir_measures (``doc_id``, ``query_id``, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -204,7 +203,7 @@ class Run:
         return query_id in self.rankings
 
 
-Exclusion = Mapping[str, str | AbstractSet[str]] | Literal["id"] | None
+Exclusion = Mapping[str, str | Collection[str]] | Literal["id"] | None
 """Documents to exclude: doc ids by query id, or ``"id"`` for the document with the id of the query; None for none."""
 
 
@@ -235,7 +234,7 @@ class ExcludedDocuments:
         Raises
         ------
         ParameterError
-            If it is neither None, ``"id"`` nor a mapping.
+            If it is neither None, ``"id"`` nor a mapping of query ids to strings.
         """
         if exclusion is None:
             return cls("none")
@@ -249,10 +248,19 @@ class ExcludedDocuments:
                     ("expected", "'id', or a mapping of query id to doc ids"),
                 ],
             )
-        listed = {
-            query_id: frozenset((doc_ids,) if isinstance(doc_ids, str) else doc_ids)
-            for query_id, doc_ids in exclusion.items()
-        }
+        listed = {}
+        for query_id, given in exclusion.items():
+            doc_ids = (given,) if isinstance(given, str) else given
+            if not isinstance(doc_ids, Collection) or not all(isinstance(each, str) for each in doc_ids):
+                raise ParameterError(
+                    "excluded documents are identifiers",
+                    facts=[
+                        ("query", query_id or "-"),
+                        ("given", shown(given)),
+                        ("expected", "a string, or a collection of strings"),
+                    ],
+                )
+            listed[query_id] = frozenset(doc_ids)
         return cls("listed", listed)
 
     def for_query(self, query_id: str) -> frozenset[str]:

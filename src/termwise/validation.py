@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeGuard
 
 import numpy as np
@@ -115,7 +116,7 @@ def check_texts(value: object) -> None:
 
 
 def _several(value: object) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, str | bytes)
+    return isinstance(value, Collection) and not isinstance(value, str | bytes | AbstractSet | Mapping)
 
 
 def check_documents(value: object) -> None:

@@ -33,3 +33,10 @@ def test_a_string_is_one_doc_id():
 def test_other_rules_are_refused(exclusion):
     with pytest.raises(ParameterError, match="unknown rule for excluding documents"):
         ExcludedDocuments.of(exclusion)
+
+
+@pytest.mark.parametrize("given", [3, None, [1], ["a", None]])
+def test_identifiers_are_strings(given):
+    with pytest.raises(ParameterError, match="excluded documents are identifiers") as caught:
+        ExcludedDocuments.of({"q": given})
+    assert dict(caught.value.facts)["query"] == "q"

@@ -146,7 +146,7 @@ def command(
             }
         print_json(report)
     else:
-        print_text(learned_text(fusion))
+        print_text(learned_text(fusion, mixture=present is not None))
         if present is not None and gain is not None:
             print_text(gain_text(present, gain))
     if output is not None:
@@ -184,8 +184,11 @@ def gain_text(mixture: MixtureSearcher, gain: Contrast) -> str:
     return f"{value}\n{difference}."
 
 
-def learned_text(fusion: Fusion) -> str:
-    """Return learned weights, and the measure they were learned for, as a table and sentences."""
+def learned_text(fusion: Fusion, *, mixture: bool = False) -> str:
+    """Return learned weights, and the measure they were learned for, as a table and sentences.
+
+    The runs of a `mixture` are the scores of its parts over all its candidates.
+    """
     from termwise.evaluate import Column, Table, to_text
 
     learned = fusion.learned
@@ -195,10 +198,15 @@ def learned_text(fusion: Fusion) -> str:
         Column("run", "Run", "text"),
         Column("scaling", "normalisation", "text"),
         Column("weight", "weight", "measure"),
-        Column("alone", f"{learned.measure} alone", "measure"),
+        Column("alone", f"{learned.measure} {'over all candidates' if mixture else 'alone'}", "measure"),
     )
     rows = tuple(zip(fusion.runs, fusion.scaling, fusion.weights, learned.alone, strict=True))
     lines = [to_text(Table(columns, rows)), ""]
+    if mixture:
+        lines.append(
+            "The last column ranks the candidates of all parts by the scores of one; a search in its index finds "
+            "others."
+        )
     judged = counted(learned.queries, "judged query")
     lines.append(f"{learned.measure} of the fused run: {learned.value:.4f}, over {judged}.")
     if learned.low is not None and learned.high is not None:

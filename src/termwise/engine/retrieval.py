@@ -17,6 +17,7 @@ from termwise.index.container import corrupt
 from termwise.index.segment import Inverted, Segment
 from termwise.kernels.forward_index import score_rows
 from termwise.kernels.retrieval import OK, ORDINAL_BITS, retrieve
+from termwise.validation import check_names
 
 _LOW = (1 << ORDINAL_BITS) - 1
 _tables = threading.local()
@@ -68,9 +69,10 @@ def score_documents(
     Returns
     -------
     scores : ndarray of shape (m,), float64
-        Real scores, including those of documents that share no term with the query.
+        Real scores, including those of documents that share no term with the query. In an index with vectors, 0 for a
+        document without a vector.
     matched : ndarray of shape (m,), bool
-        Whether the document shares a term with the query.
+        Whether the document shares a term with the query; in an index with vectors, whether it is a result.
     """
     if len(index.segments) == 1:
         sums, matched = _score_rows(index.segments[0], query, ordinals)
@@ -94,9 +96,12 @@ def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -
 
     Raises
     ------
+    ParameterError
+        If they are not a sequence of strings.
     UnknownIdError, DuplicateIdError
         If a candidate is not in the index, or occurs twice; the error names `query_id`.
     """
+    check_names("candidates", candidates)
     ordinals = index.find_many(candidates)
     unknown = np.flatnonzero(ordinals < 0)
     if len(unknown):

@@ -69,7 +69,7 @@ class MixturePart:
         Mean and population standard deviation of its scores over the candidates of the query; the deviation is 1 if
         all are equal.
     constant : float
-        Part of `score` that all documents have for this query.
+        Part of `score` that all documents have for this query; all of `score` for a document without a vector.
     """
 
     name: str

@@ -98,8 +98,20 @@ def reranked_run(
 
 
 def rank_candidates(
-    candidates: Sequence[str], scores: npt.NDArray[np.float64], query_id: str, k: int | None = None
+    candidates: Sequence[str],
+    scores: npt.NDArray[np.float64],
+    query_id: str,
+    k: int | None = None,
+    *,
+    scored: npt.NDArray[np.bool_] | None = None,
 ) -> Ranking:
-    """Order candidates by score and keep the best `k`, or all; ties keep the given order."""
-    order = np.argsort(-scores, kind="stable")[:k]
+    """Order candidates by score and keep the best `k`, or all; ties keep the given order.
+
+    With `scored`, the candidates for which it is False are last, with the smallest score of the others, or 0.
+    """
+    if scored is None:
+        order = np.argsort(-scores, kind="stable")[:k]
+    else:
+        scores = np.where(scored, scores, scores[scored].min() if scored.any() else 0.0)
+        order = np.lexsort((~scored, -scores))[:k]
     return Ranking([candidates[i] for i in order.tolist()], scores[order], query_id)

@@ -7,7 +7,7 @@ The scores of each part are normalised over the candidates, and the normalised s
 
 Mean and population standard deviation are those of the scores of the part over the candidates. If all candidates have
 the same score in a part, for example because it knows no word of the query, the deviation is taken as 1, and the part
-adds 0.
+adds 0. A document without a vector has the smallest score of the candidates in a part with vectors.
 
 The score of a document does not depend on the number of results. Documents with equal scores are in the order of the
 input.
@@ -53,7 +53,7 @@ from termwise.search.mixture_folder import (
 )
 from termwise.search.searcher import Searcher, check_explained, checked_queries, excluded_documents
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
-from termwise.validation import check_path, check_threads, is_finite_number, is_integer
+from termwise.validation import check, check_path, check_threads, is_finite_number, is_integer
 from termwise.weights import TermWeights
 
 BATCH = 1 << 14
@@ -95,6 +95,8 @@ class _Candidates:
         Input positions, ascending.
     means, deviations : list of float
         Of the scores of each part over the candidates; the deviation is 1 if all are equal.
+    least : list of float
+        Score in each part of a document without a vector.
     scores : ndarray of shape (n,), float64
         Scores of the mixture.
     """
@@ -103,6 +105,7 @@ class _Candidates:
     ordinals: Ordinals
     means: list[float]
     deviations: list[float]
+    least: list[float]
     scores: Floats
 
     def best(self, k: int) -> tuple[Ordinals, Floats]:
@@ -277,7 +280,8 @@ class MixtureSearcher:
             Number of results, 1 or more. There are at most as many as candidates.
         candidates : sequence of str, optional
             Score and order only these documents. All of them are ranked, and ties keep the given order. Their scores
-            are those that they have without this argument.
+            are those that they have without this argument. A document without a vector has the smallest score of the
+            candidates of the query in a part with vectors.
         exclude : str or collection of str, optional
             Documents to leave out of the candidates and results. Unknown identifiers are ignored.
 
@@ -344,7 +348,8 @@ class MixtureSearcher:
         Returns
         -------
         list of Run
-            One per part, named as the part; all have the same documents, for `termwise.fusion.learn`.
+            One per part, named as the part, for `termwise.fusion.learn`. All have the same documents, the candidates of
+            all parts: a search with one part alone finds other ones.
         """
         checked, excluded = checked_queries(queries, None, exclude)
         rankings: list[list[Ranking]] = [[] for _ in self.parts]
@@ -352,8 +357,7 @@ class MixtureSearcher:
             vectors = self._encoded(query.text)
             found = self._candidates(vectors, excluded.for_query(query.query_id))
             doc_ids = self.index.doc_ids(found.ordinals)
-            for ranked, part, vector in zip(rankings, self.parts, vectors, strict=True):
-                scores = score_documents(part.searcher.index, vector, found.ordinals)[0]
+            for ranked, scores in zip(rankings, self._part_scores(found, found.ordinals), strict=True):
                 ranked.append(rank_candidates(doc_ids, scores, query.query_id))
             progress("search", number + 1, len(checked))
         return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
@@ -405,11 +409,13 @@ class MixtureSearcher:
             explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts=texts)
             for part in self.parts
         ]
-        scores = self._scores(found, ordinals)
+        part_scores = self._part_scores(found, ordinals)
+        scores = self._scores(found, part_scores)
         ranked = None if competitors is None else found.best(max(1, len(found.ordinals)))
         return [
             self._mixed(
                 [of_part[position] for of_part in by_part],
+                [float(of_part[position]) for of_part in part_scores],
                 found,
                 float(scores[position]),
                 None
@@ -444,7 +450,8 @@ class MixtureSearcher:
             ordinals, scores = found.best(k)
             return Ranking(self.index.doc_ids(ordinals), scores, query_id)
         ordinals = candidate_ordinals(self.index, candidates, query_id)
-        ranking = rank_candidates(candidates, self._scores(found, ordinals), query_id)
+        scores = self._scores(found, self._part_scores(found, ordinals))
+        ranking = rank_candidates(candidates, scores, query_id)
         return excluded_documents(query_id, excluded).remove_from(ranking).top(k)
 
     def _candidates(self, vectors: list[QueryVector], excluded: frozenset[str]) -> _Candidates:
@@ -462,42 +469,64 @@ class MixtureSearcher:
         distinct = np.ones(len(union), dtype=np.bool_)
         np.not_equal(union[1:], union[:-1], out=distinct[1:])
         union = union[distinct]
-        found = _Candidates(vectors, union, [], [], np.zeros(len(union)))
+        found = _Candidates(vectors, union, [], [], [], np.zeros(len(union)))
         for part, vector, (ordinals, own) in zip(self.parts, vectors, firsts, strict=True):
             places = np.searchsorted(union, ordinals)
             others = np.ones(len(union), dtype=np.bool_)
             others[places] = False
             scores = np.empty(len(union))
             scores[places] = own
+            matched = ~others
             if len(ordinals) < len(union):
-                scores[others] = score_documents(part.searcher.index, vector, union[others])[0]
+                scores[others], matched[others] = score_documents(part.searcher.index, vector, union[others])
+            least = 0.0
+            if vector.vector is not None and matched.any():
+                least = float(scores[matched].min())
+                scores[~matched] = least
+            found.least.append(least)
             mean, deviation = _moments(scores)
             found.means.append(mean)
             found.deviations.append(deviation)
             found.scores[:] += part.weight / deviation * (scores - mean)
         return found
 
-    def _scores(self, found: _Candidates, ordinals: Ordinals) -> Floats:
-        """Return the scores of any documents, normalised over the candidates."""
-        total = np.zeros(len(ordinals))
-        each = zip(self.parts, found.vectors, found.means, found.deviations, strict=True)
-        for part, vector, mean, deviation in each:
-            scores = score_documents(part.searcher.index, vector, ordinals)[0]
+    def _part_scores(self, found: _Candidates, ordinals: Ordinals) -> list[Floats]:
+        """Return the scores of any documents in each part."""
+        by_part = []
+        for part, vector, least in zip(self.parts, found.vectors, found.least, strict=True):
+            scores, matched = score_documents(part.searcher.index, vector, ordinals)
+            by_part.append(scores if vector.vector is None else np.where(matched, scores, least))
+        return by_part
+
+    def _scores(self, found: _Candidates, by_part: Sequence[Floats]) -> Floats:
+        """Return the sum of the scores in each part, normalised over the candidates."""
+        total = np.zeros(len(by_part[0]))
+        each = zip(self.parts, by_part, found.means, found.deviations, strict=True)
+        for part, scores, mean, deviation in each:
             total += part.weight / deviation * (scores - mean)
         return total
 
     def _mixed(
         self,
         explanations: Sequence[Explanation],
+        part_scores: Sequence[float],
         found: _Candidates,
         score: float,
         neighbours: tuple[int | None, tuple[Competitor, ...], int] | None,
     ) -> Explanation:
         """Join the explanations of a document in each part."""
         parts = tuple(
-            MixturePart(part.name, part.weight, explained.score, mean, deviation, explained.constant)
-            for part, explained, mean, deviation in zip(
-                self.parts, explanations, found.means, found.deviations, strict=True
+            MixturePart(
+                part.name,
+                part.weight,
+                own,
+                mean,
+                deviation,
+                # A document without a vector has the smallest score of the candidates, and no contributions.
+                explained.constant + (own - explained.score),
+            )
+            for part, explained, own, mean, deviation in zip(
+                self.parts, explanations, part_scores, found.means, found.deviations, strict=True
             )
         )
         contributions = tuple(
@@ -620,6 +649,7 @@ def _moments(scores: Floats) -> tuple[float, float]:
 
 
 def _checked_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    check("parts", parts, isinstance(parts, Iterable), "a sequence of Part")
     checked = tuple(parts)
     if not 0 < len(checked) <= MAX_PARTS or not all(isinstance(part, Part) for part in checked):
         raise ParameterError(

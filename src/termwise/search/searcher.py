@@ -19,7 +19,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
-from termwise.validation import check_threads, is_integer
+from termwise.validation import check, check_names, check_run, check_threads, is_integer
 from termwise.weights import TermWeights
 
 
@@ -172,8 +172,9 @@ class Searcher:
             Number of results, 1 or more.
         candidates : sequence of str, optional
             Score and order only these documents. All of them are ranked, including those that share no term with the
-            query, and ties keep the given order. Without candidates, only documents that share a term with the query
-            are results, and ties are ordered by input position.
+            query, and ties keep the given order. In an index with vectors, documents without a vector are last, with
+            the smallest score of the others. Without candidates, only documents that share a term with the query are
+            results, and ties are ordered by input position.
         exclude : str or collection of str, optional
             Documents to leave out of the results; lower ones move up. Unknown identifiers are ignored.
 
@@ -185,7 +186,7 @@ class Searcher:
         Raises
         ------
         ParameterError
-            If `k` is not a whole number of 1 or more.
+            If `k` is not a whole number of 1 or more, or `candidates` or `exclude` are not strings.
         UnknownIdError, DuplicateIdError
             If a candidate is not in the index, or occurs twice.
         """
@@ -268,6 +269,8 @@ class Searcher:
 
         Raises
         ------
+        ParameterError
+            If an identifier is not a string.
         UnknownIdError
             If the index holds no such document.
         """
@@ -304,15 +307,15 @@ class Searcher:
             ranking = Ranking(self.index.doc_ids(ordinals), scores, query_id)
         else:
             ordinals = candidate_ordinals(self.index, candidates, query_id)
-            scores, _ = score_documents(self.index, query, ordinals)
-            ranking = rank_candidates(candidates, scores, query_id, depth)
+            scores, matched = score_documents(self.index, query, ordinals)
+            scored = None if query.vector is None else matched
+            ranking = rank_candidates(candidates, scores, query_id, depth, scored=scored)
         return excluded.remove_from(ranking).top(k) if excluded_ids else ranking
 
 
 def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:
     """Check the documents to explain, and the number of competitors to name."""
-    if isinstance(doc_ids, str):
-        raise ParameterError("doc_ids is a list of identifiers, not a string", facts=[("given", doc_ids)])
+    check_names("doc_ids", doc_ids)
     if competitors is not None and (not is_integer(competitors) or competitors < 0):
         raise ParameterError(
             "competitors is the number of documents to name, 0 or more",
@@ -322,13 +325,16 @@ def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:
 
 def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:
     """Return the documents that are excluded for one query."""
-    return ExcludedDocuments.of({query_id: given if isinstance(given, str) else frozenset(given)})
+    return ExcludedDocuments.of({query_id: given})
 
 
 def checked_queries(
     queries: Iterable[Query], candidates: Run | None, exclude: Exclusion
 ) -> tuple[list[Query], ExcludedDocuments]:
     """Return the queries to rank, those of the run if candidates are given, and the excluded documents."""
+    check("queries", queries, isinstance(queries, Iterable), "an iterable of Query")
+    if candidates is not None:
+        check_run(candidates)
     excluded = ExcludedDocuments.of(exclude)
     checked: list[Query] = []
     for query in queries:

@@ -146,6 +146,8 @@ def test_learned_weights_of_a_mixture(place, capsys):
     assert "next: termwise fuse-indexes m --weights weights.json --out DIR" in streams.err
     assert "\nnDCG@10 with the present weights, 0.25 bm25 + 0.75 jm: " in streams.out
     assert streams.out.endswith("\nThe learned weights gain nothing.\n")
+    assert streams.out.startswith("Run   normalisation  weight  nDCG@10 over all candidates\n")
+    assert "ranks the candidates of all parts by the scores of one" in streams.out
     assert run(["fuse-indexes", "m", "--weights", "weights.json", "--out", "n"]) == 0
     capsys.readouterr()
     assert run([*learn, "--queries", "queries.tsv", "--json"]) == 0

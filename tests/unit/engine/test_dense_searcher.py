@@ -16,6 +16,7 @@ from termwise.fusion.indexes import fuse_indexes
 from termwise.index import IndexWriter
 from termwise.indexing import build_index
 from termwise.records import Document, Query, Run
+from termwise.search.mixture import MixtureSearcher, Part
 from termwise.search.searcher import Searcher
 from termwise.text import make_analyzer
 from termwise.text.vocabulary import Vocabulary
@@ -78,10 +79,40 @@ def test_a_query_without_a_known_term_has_no_results(searcher: Searcher, query: 
     assert (candidates.doc_ids, candidates.scores.tolist()) == (("cards", "empty"), [0.0, 0.0])
 
 
-def test_candidates_are_all_scored_and_an_empty_one_has_no_score(searcher: Searcher) -> None:
-    ranking = searcher.rank("cards", candidates=["again", "empty", "both", "lists"])
-    assert ranking.doc_ids == ("both", "empty", "again", "lists")
-    assert ranking.scores.tolist() == [2.25, 0.0, -1.5, -1.5]
+def test_candidates_are_all_scored_and_an_empty_one_is_last(searcher: Searcher) -> None:
+    candidates = ["empty", "again", "both", "lists"]
+    ranking = searcher.rank("cards", candidates=candidates)
+    assert ranking.doc_ids == ("both", "again", "lists", "empty")
+    assert ranking.scores.tolist() == [2.25, -1.5, -1.5, -1.5]
+    for k in range(1, 5):
+        assert searcher.rank("cards", candidates=candidates, k=k) == ranking.top(k)
+    alone = searcher.rank("cards", candidates=["empty"])
+    assert (alone.doc_ids, alone.scores.tolist()) == (("empty",), [0.0])
+
+
+def test_an_empty_document_has_the_smallest_score_of_a_part_of_a_mixture(
+    searcher: Searcher, tmp_path: Path
+) -> None:
+    # The part "jm" finds the empty document too, because its index has other texts.
+    documents = [Document(doc_id, text or "cards") for doc_id, text in TEXTS.items()]
+    jm = build_index(documents, tmp_path / "jm.tw", model="jm", analyzer="whitespace")
+    mixture = MixtureSearcher([Part("jm", jm, 1e-9), Part("dense", searcher, 1.0)])
+    ranking = mixture.rank("cards")
+    # The scores of the part "dense" are -1.5, 5, 2.25, (none) and -1.5.
+    assert set(ranking.doc_ids[:2]) == {"cards", "both"}
+    assert set(ranking.doc_ids[2:]) == {"lists", "empty", "again"}
+    scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+    values = np.array([-1.5, 5.0, 2.25, -1.5, -1.5])
+    assert scores["empty"] == pytest.approx((-1.5 - values.mean()) / values.std(), abs=1e-8)
+    again = mixture.rank("cards", candidates=list(TEXTS))
+    assert dict(zip(again.doc_ids, again.scores.tolist(), strict=True)) == scores
+    (_, runs) = mixture.part_runs([Query("q", "cards")])
+    assert runs["q"].scores.tolist() == sorted(values, reverse=True)
+    found = mixture.explain("cards", "empty")
+    assert found.score == scores["empty"]
+    assert [part.score for part in found.parts][1] == -1.5
+    total = found.constant + sum(part.score for part in found.contributions)
+    assert total == pytest.approx(found.score, abs=1e-12)
 
 
 def test_many_queries_exclusion_and_threads(searcher: Searcher) -> None:

@@ -249,8 +249,22 @@ def test_arguments(searchers, mixture):
         mixture.rank("merge", k=0)
     with pytest.raises(ParameterError, match="identifier"):
         mixture.rank_many(["merge"])
-    with pytest.raises(ParameterError, match="not a string"):
-        mixture.explain_many("merge", "d1")
+    for searcher in (mixture, searchers["bm25"]):
+        for candidates in ("d1", [1], {"d1"}, 3, searcher.rank("merge")):
+            with pytest.raises(ParameterError, match="candidates cannot have this value"):
+                searcher.rank("merge", candidates=candidates)
+        for doc_ids in ("d1", [5], [["d1"]], 5):
+            with pytest.raises(ParameterError, match="doc_ids cannot have this value"):
+                searcher.explain_many("merge", doc_ids)
+        for exclude in (3, None, [1]):
+            with pytest.raises(ParameterError, match="excluded documents are identifiers"):
+                searcher.rank("merge", exclude=exclude)
+            with pytest.raises(ParameterError, match="excluded documents are identifiers"):
+                searcher.explain("merge", "d1", exclude=exclude)
+        with pytest.raises(ParameterError, match="a run is a Run"):
+            searcher.rank_many(QUERIES, candidates=["d1"])
+        with pytest.raises(ParameterError, match="queries cannot have this value"):
+            searcher.rank_many(None)
     with pytest.raises(ParameterError, match="competitors"):
         mixture.explain("merge", "d1", competitors=-1)
     with pytest.raises(UnknownIdError, match="nope"):
@@ -261,6 +275,8 @@ def test_arguments(searchers, mixture):
         mixture.rank(searchers["bm25"].encode("merge"))
     bm25 = searchers["bm25"]
     wrong = [
+        (None, "parts cannot have this value"),
+        (Part("a", bm25, 1.0), "parts cannot have this value"),
         ([], "1 to 32 parts"),
         ([bm25], "1 to 32 parts"),
         ([Part("a", bm25, 1.0), Part("a", bm25, 1.0)], "distinct names"),
