@@ -15,6 +15,7 @@ from termwise.train.networks import (  # noqa: E402
     TildeV2Network,
     check_network,
     language_model_head,
+    max_pooled_logits,
     network_on_base,
     output_layer,
     set_dropout,
@@ -154,6 +155,18 @@ def test_set_dropout(kind, headed):
             {"hidden_size": SIZE, "embedding_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
             | {"intermediate_size": 32},
         ),
+        *(
+            (
+                f"{architecture}ForMaskedLM",
+                {
+                    "hidden_size": SIZE,
+                    "num_hidden_layers": 1,
+                    "num_attention_heads": 2,
+                    "intermediate_size": 8,
+                },
+            )
+            for architecture in ("Roberta", "MPNet")
+        ),
     ],
 )
 def test_heads_of_other_architectures(model, options):
@@ -207,3 +220,21 @@ def test_positions_of_padding_are_not_counted():
     assert network(ids, torch.ones_like(ids)).shape == (1, 32)
     with pytest.raises(IndexError):
         network(torch.full((1, 33), 20), torch.ones((1, 33), dtype=torch.int64))
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+def test_max_pooled_logits_agree_with_the_maximum_of_all_logits(autocast: bool) -> None:
+    torch.manual_seed(0)
+    results = []
+    inputs, last = torch.randn(3, 7, 16), torch.nn.Linear(16, 50)
+    for pooled in (max_pooled_logits, lambda hidden, layer: layer(hidden).amax(dim=1)):
+        hidden = inputs.clone().requires_grad_()
+        last.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            logits = pooled(hidden, last)
+        torch.relu(logits.float()).square().sum().backward()
+        results.append([logits, hidden.grad, last.weight.grad.clone(), last.bias.grad.clone()])
+    tolerance = 0.05 if autocast else 1e-5
+    for ours, expected in zip(*results, strict=True):
+        assert ours.dtype == expected.dtype
+        torch.testing.assert_close(ours, expected, rtol=tolerance, atol=tolerance)
