@@ -136,6 +136,18 @@ class TermWeights:
         return cls(np.array(indptr, dtype=np.int64), terms, np.array(weights, dtype=np.float64), vocabulary)
 
     @classmethod
+    def of_query(cls, row: Mapping[int, float], vocabulary: str) -> TermWeights:
+        """Build the row of a query from terms and weights that are known to be valid, without checking them."""
+        terms = np.array(sorted(row), dtype=np.int32)
+        weights = np.array([row[term] for term in terms.tolist()], dtype=np.float32)
+        query = object.__new__(cls)
+        for name, array in (("indptr", np.array([0, len(terms)])), ("terms", terms), ("weights", weights)):
+            array.setflags(write=False)
+            object.__setattr__(query, name, array)
+        object.__setattr__(query, "vocabulary", vocabulary)
+        return query
+
+    @classmethod
     def concatenate(cls, parts: Sequence[TermWeights]) -> TermWeights:
         """Concatenate the rows of parts over one vocabulary.
 

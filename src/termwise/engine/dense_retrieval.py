@@ -124,10 +124,22 @@ def all_scores(index: Index, query: QueryVector) -> Scores:
     return np.concatenate(parts) * query.unit
 
 
-def best_by_vectors(vectors: SegmentVectors, query: QueryVector, k: int) -> tuple[Rows, Scores]:
-    """Return the `k` best rows of a segment, best first, and their scores in units of `QueryVector.unit`."""
+def best_by_vectors(
+    vectors: SegmentVectors, query: QueryVector, k: int
+) -> tuple[Rows, Scores, Scores | None]:
+    """Find the best rows of a segment.
+
+    Returns
+    -------
+    rows : ndarray of shape (at most k,), int64
+        Best first.
+    scores : ndarray of the same shape, float64
+        In units of `QueryVector.unit`.
+    every : ndarray of shape (documents,), float64, or None
+        Scores of all rows, -inf for those that are no results; None if they were computed with a rounded query.
+    """
     if not len(query.terms):
-        return np.empty(0, dtype=np.int64), np.empty(0)
+        return np.empty(0, dtype=np.int64), np.empty(0), None
     documents = len(vectors.starts) - 1
     exact = Digits.of(_vector_of(query))
     if len(exact.rows) > 1 and k <= documents // FEW:
@@ -143,10 +155,10 @@ def best_by_vectors(vectors: SegmentVectors, query: QueryVector, k: int) -> tupl
         if len(rows) <= documents // FEW:
             scores = _score_some(vectors, exact, rows)
             best = top_k(scores, k)
-            return rows[best], scores[best]
+            return rows[best], scores[best], None
     scores = _score_all(vectors, exact)
     best = top_k(scores, k)
-    return best, scores[best]
+    return best, scores[best], scores
 
 
 def score_by_vectors(
@@ -158,7 +170,11 @@ def score_by_vectors(
     """
     if not len(query.terms):
         return np.zeros(len(rows)), np.zeros(len(rows), dtype=np.bool_)
-    scores = _score_some(vectors, Digits.of(_vector_of(query)), rows)
+    return results_of(_score_some(vectors, Digits.of(_vector_of(query)), rows))
+
+
+def results_of(scores: Scores) -> tuple[Scores, npt.NDArray[np.bool_]]:
+    """Return scores with 0 for rows that are no results, and whether each row is one."""
     matched = scores > -np.inf
     return np.where(matched, scores, 0.0), matched
 

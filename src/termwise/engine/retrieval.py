@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors
+from termwise.engine.dense_retrieval import best_by_vectors, results_of, score_by_vectors
 from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
@@ -24,6 +24,11 @@ _tables = threading.local()
 
 RankedOrdinals = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Ordinals and real scores, best first."""
+
+Scored = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
+"""Real scores of documents, and whether each is a result; see `score_documents`."""
+
+ScoreOthers = Callable[[npt.NDArray[np.int64]], Scored]
 
 
 def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
@@ -51,19 +56,36 @@ def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
     CorruptIndexError
         If the postings point outside their arrays.
     """
+    ordinals, scores, _ = first_stage_and_others(index, query, k)
+    return ordinals, scores
+
+
+def first_stage_and_others(
+    index: Index, query: QueryVector, k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
+    """Return the results of `first_stage`, and a function that scores other documents as `score_documents` does.
+
+    An index with vectors has computed these scores already, except for queries that it rounds.
+    """
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
+    every: npt.NDArray[np.float64] | None = None
     for first, segment in zip(index.firsts, index.segments, strict=True):
-        rows, segment_sums = _search(segment, query, min(k, segment.documents))
+        rows, segment_sums, every = _search(segment, query, min(k, segment.documents))
         ordinals.append(rows + first)
         sums.append(segment_sums)
     merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
-    return merged, totals * query.unit + query.constant
+
+    def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
+        if every is None or len(index.segments) > 1:
+            return score_documents(index, query, ordinals)
+        scores, matched = results_of(every[ordinals])
+        return scores * query.unit + query.constant, matched
+
+    return merged, totals * query.unit + query.constant, score_others
 
 
-def score_documents(
-    index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:
     """Score given documents with the forward index.
 
     Returns
@@ -124,12 +146,14 @@ def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -
     return ordinals
 
 
-def _search(segment: Segment, query: QueryVector, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    """Return the `k` best rows of a segment, best first, and their sums."""
+def _search(
+    segment: Segment, query: QueryVector, k: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+    """Return the `k` best rows of a segment, best first, their sums, and the sums of all rows if they are known."""
     if segment.vectors is not None:
         return best_by_vectors(segment.vectors, query, k)
     search = _search_rows if segment.inverted is None else _search_blocks
-    return search(segment, query, k)
+    return *search(segment, query, k), None
 
 
 def _search_blocks(

@@ -114,7 +114,7 @@ class CountQueryEncoder:
         row = {term: weight for term, count in counts.items() if (weight := self._weight(term, count)) > 0}
         if row and self.vocabulary.background is not None:
             row[self.vocabulary.background] = sum(row.values())
-        return TermWeights.from_rows([row], self.vocabulary.id)
+        return TermWeights.of_query(row, self.vocabulary.id)
 
     def _weight(self, term: int, count: int) -> float:
         if self.term_weights is not None:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import candidate_ordinals, first_stage, score_documents
+from termwise.engine.retrieval import candidate_ordinals, first_stage_and_others, score_documents
 from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
@@ -460,17 +460,17 @@ class MixtureSearcher:
         depth = min(len(self.index), self.depth + len(excluded))
         firsts = []
         for part, vector in zip(self.parts, vectors, strict=True):
-            ordinals, scores = first_stage(part.searcher.index, vector, depth)
+            ordinals, scores, score_others = first_stage_and_others(part.searcher.index, vector, depth)
             if left_out is not None:
                 kept = ~np.isin(ordinals, left_out)
                 ordinals, scores = ordinals[kept], scores[kept]
-            firsts.append((ordinals[: self.depth], scores[: self.depth]))
-        union = np.sort(np.concatenate([ordinals for ordinals, _ in firsts]))
+            firsts.append((ordinals[: self.depth], scores[: self.depth], score_others))
+        union = np.sort(np.concatenate([ordinals for ordinals, *_ in firsts]))
         distinct = np.ones(len(union), dtype=np.bool_)
         np.not_equal(union[1:], union[:-1], out=distinct[1:])
         union = union[distinct]
         found = _Candidates(vectors, union, [], [], [], np.zeros(len(union)))
-        for part, vector, (ordinals, own) in zip(self.parts, vectors, firsts, strict=True):
+        for part, vector, (ordinals, own, score_others) in zip(self.parts, vectors, firsts, strict=True):
             places = np.searchsorted(union, ordinals)
             others = np.ones(len(union), dtype=np.bool_)
             others[places] = False
@@ -478,7 +478,7 @@ class MixtureSearcher:
             scores[places] = own
             matched = ~others
             if len(ordinals) < len(union):
-                scores[others], matched[others] = score_documents(part.searcher.index, vector, union[others])
+                scores[others], matched[others] = score_others(union[others])
             least = 0.0
             if vector.vector is not None and matched.any():
                 least = float(scores[matched].min())
