@@ -75,9 +75,26 @@ Search = Callable[[npt.NDArray[np.float32], int], npt.NDArray[np.int64]]
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    command = parser(__doc__, "work")
+    def measured(documents: int, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+        index = Index.open(built(arguments.work / f"dense-{documents}", documents, arguments.seed))
+        part = measure(index, arguments)
+        return part, part["verdicts"]
+
+    benchmark("dense_scan", __doc__, measured, given, queries=10)
+
+
+def benchmark(
+    name: str,
+    description: str | None,
+    measured: Callable[[int, argparse.Namespace], tuple[dict[str, Any], dict[str, Any]]],
+    given: Sequence[str] | None,
+    *,
+    queries: int,
+) -> None:
+    """Measure indexes of several sizes, and append figures and verdicts to the results of a name."""
+    command = parser(description, "work")
     command.add_argument("--documents", type=int, nargs="+", default=[100_000, 1_000_000])
-    command.add_argument("--queries", type=int, default=10)
+    command.add_argument("--queries", type=int, default=queries)
     command.add_argument("--rounds", type=int, default=5)
     command.add_argument("--seed", type=int, default=0)
     command.add_argument("--out", type=Path, default=RESULTS)
@@ -90,12 +107,11 @@ def main(given: Sequence[str] | None = None) -> None:
     }
     verdicts = {}
     for documents in arguments.documents:
-        index = Index.open(built(arguments.work / f"dense-{documents}", documents, arguments.seed))
-        part = measure(index, arguments)
-        report["documents"][documents] = part
-        verdicts |= {f"{documents:,} documents, {name}": row for name, row in part["verdicts"].items()}
+        report["documents"][documents], held_or_not = measured(documents, arguments)
+        verdicts |= {f"{documents:,} documents, {limit}": row for limit, row in held_or_not.items()}
+    report["verdicts"] = verdicts
     show_verdicts(verdicts)
-    append(report, "dense_scan", arguments.out)
+    append(report, name, arguments.out)
 
 
 def built(folder: Path, documents: int, seed: int) -> Path:

@@ -30,8 +30,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
 import dense_scan  # noqa: E402  sets the number of threads before numpy is imported
 import numpy as np  # noqa: E402
-from record import parser  # noqa: E402
-from timing import RESULTS, about, append, each, held, pinned, say, show_verdicts, timed  # noqa: E402
+from timing import each, held, say, timed  # noqa: E402
 
 from termwise import Document, Searcher, build_index  # noqa: E402
 from termwise.engine.query_encoder import encoder_description  # noqa: E402
@@ -54,29 +53,12 @@ ASKED = 0.6
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    command = parser(__doc__, "work")
-    command.add_argument("--documents", type=int, nargs="+", default=[100_000, 1_000_000])
-    command.add_argument("--queries", type=int, default=50)
-    command.add_argument("--rounds", type=int, default=5)
-    command.add_argument("--seed", type=int, default=0)
-    command.add_argument("--out", type=Path, default=RESULTS)
-    arguments = command.parse_args(given)
-    report: dict[str, Any] = {
-        "about": about(("numpy", "numba", "faiss-cpu", "usearch")) | {"processor": pinned()},
-        "rounds": arguments.rounds,
-        "queries": arguments.queries,
-        "documents": {},
-    }
-    verdicts = {}
-    for documents in arguments.documents:
-        mixture = built(arguments.work / f"mixture-{documents}", documents, arguments.seed)
-        part = measure(mixture, arguments)
-        report["documents"][documents] = part
+    def measured(documents: int, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+        part = measure(built(arguments.work / f"mixture-{documents}", documents, arguments.seed), arguments)
         limit = dense_scan.LIMITS.get(documents, float("inf"))
-        verdicts[f"{documents:,} documents"] = held(part["mixture"]["ms"], limit)
-    report["verdicts"] = verdicts
-    show_verdicts(verdicts)
-    append(report, "mixture", arguments.out)
+        return part, {"mixture": held(part["mixture"]["ms"], limit)}
+
+    dense_scan.benchmark("mixture", __doc__, measured, given, queries=50)
 
 
 def built(folder: Path, documents: int, seed: int) -> MixtureSearcher:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -118,6 +118,17 @@ def command(
     given = model_settings(settings or ())
     names, numbers = field_names(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
+    shared: dict[str, Any] = {
+        "fields": names,
+        "store_text": store_text,
+        "reorder": reorder,
+        "overwrite": overwrite,
+        "threads": threads or available_processors(),
+        "memory": memory_size(memory),
+        "encoding": encoding,
+        "precision": numbers,
+        "providers": providers,
+    }
     begin = time.perf_counter()
     if model == BEST:
         fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
@@ -131,21 +142,7 @@ def command(
         documents = collection_with_header_note(collection, names)
         note_ignored_vectors(collection)
         with resumable_work(work), progress_bar() as progress:
-            mixture = build_index(
-                documents,
-                out,
-                model="best",
-                fields=names,
-                store_text=store_text,
-                reorder=reorder,
-                overwrite=overwrite,
-                threads=threads or available_processors(),
-                memory=memory_size(memory),
-                encoding=encoding,
-                precision=numbers,
-                providers=providers,
-                progress=progress,
-            )
+            mixture = build_index(documents, out, model="best", **shared, progress=progress)
         report_mixture(out, mixture, time.perf_counter() - begin, as_json)
         return
     chosen = chosen_model(model, given)
@@ -171,16 +168,8 @@ def command(
             out,
             model=chosen,
             analyzer=analyzer,
-            fields=names,
-            store_text=store_text,
             quantiser="float32" if float_weights else None,
-            reorder=reorder,
-            overwrite=overwrite,
-            threads=threads or available_processors(),
-            memory=memory_size(memory),
-            encoding=encoding,
-            precision=numbers,
-            providers=providers,
+            **shared,
             progress=progress,
         )
     seconds = time.perf_counter() - begin
