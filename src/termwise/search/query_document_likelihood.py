@@ -436,5 +436,7 @@ def _kept_terms(analyzer: Analyzer) -> npt.NDArray[np.intp]:
             "a document likelihood needs a closed vocabulary", facts=[("analyzer", analyzer.spec.name)]
         )
     if isinstance(analyzer, CleanedAnalyzer):
-        return np.array([i for i, token in enumerate(vocabulary) if token in analyzer.kept], dtype=np.intp)
+        return np.array(
+            [i for i, token in enumerate(vocabulary) if token not in analyzer.removed], dtype=np.intp
+        )
     return np.arange(len(vocabulary))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import filterfalse
 from typing import Literal, cast
 
 import numpy as np
@@ -112,13 +113,13 @@ class CleanedAnalyzer:
     ['what', 'point', 'sorting', 'twice', 'twice']
     >>> analyzer.analyze("The tokenizer").spans.tolist()
     [[4, 9], [9, 13]]
-    >>> len(analyzer.vocabulary), len(analyzer.kept)
-    (30522, 28402)
+    >>> len(analyzer.vocabulary), len(analyzer.removed)
+    (30522, 2120)
     """
 
     spec: AnalyzerSpec
     vocabulary: Vocabulary = field(init=False, repr=False)
-    kept: frozenset[str] = field(init=False, repr=False)
+    removed: frozenset[str] = field(init=False, repr=False)
     _pieces: WordPieceAnalyzer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -130,10 +131,9 @@ class CleanedAnalyzer:
             )
         mode = cast(CleanMode, str(options.pop(_OPTION)))
         pieces = WordPieceAnalyzer(AnalyzerSpec(_RAW, options, self.spec.files))
-        mask = clean_vocabulary(pieces.vocabulary, mode)
-        kept = frozenset(pieces.vocabulary.token(number) for number in np.flatnonzero(mask).tolist())
+        removed = np.flatnonzero(~clean_vocabulary(pieces.vocabulary, mode)).tolist()
         object.__setattr__(self, "vocabulary", pieces.vocabulary)
-        object.__setattr__(self, "kept", kept)
+        object.__setattr__(self, "removed", frozenset(map(pieces.vocabulary.token, removed)))
         object.__setattr__(self, "_pieces", pieces)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -152,12 +152,12 @@ class CleanedAnalyzer:
 
         Examples
         --------
-        >>> kept = [
-        ...     CleanedAnalyzer.of(WordPieceAnalyzer.shipped(), cleaning=mode).kept
+        >>> removed = [
+        ...     CleanedAnalyzer.of(WordPieceAnalyzer.shipped(), cleaning=mode).removed
         ...     for mode in ("paper", "repo", "none")
         ... ]
-        >>> [len(pieces) for pieces in kept], kept[0] - kept[1]
-        ([28403, 28402, 30522], frozenset({'##s'}))
+        >>> [len(pieces) for pieces in removed], removed[1] - removed[0]
+        ([2119, 2120, 0], frozenset({'##s'}))
         """
         spec = pieces.spec
         return cls(AnalyzerSpec(NAME, {**spec.options, _OPTION: cleaning}, spec.files))
@@ -170,9 +170,9 @@ class CleanedAnalyzer:
     def analyze(self, text: str) -> Analysis:
         """Return the kept pieces of a text with their character spans."""
         analysis = self._pieces.analyze(text)
-        chosen = [position for position, token in enumerate(analysis.tokens) if token in self.kept]
+        chosen = [position for position, token in enumerate(analysis.tokens) if token not in self.removed]
         return Analysis(tuple(analysis.tokens[position] for position in chosen), analysis.spans[chosen])
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""
-        return list(filter(self.kept.__contains__, self._pieces.tokens(text)))
+        return list(filterfalse(self.removed.__contains__, self._pieces.tokens(text)))

@@ -59,7 +59,7 @@ def test_numbers_are_those_of_the_whole_vocabulary(mode):
     analyzer = CleanedAnalyzer.shipped(cleaning=mode)
     assert isinstance(analyzer, Analyzer)
     assert analyzer.vocabulary == raw.vocabulary
-    assert len(analyzer.kept) == {"paper": 28_403, "repo": 28_402, "none": 30_522}[mode]
+    assert len(analyzer.removed) == {"paper": 2_119, "repo": 2_120, "none": 0}[mode]
 
 
 @every_mode
