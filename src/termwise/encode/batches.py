@@ -83,7 +83,7 @@ def run_batches(
     outputs : ndarray of shape (b, ...), float32
         Output of the network for them.
     """
-    pad = session.folder.manifest.special.pad
+    pad = session.folder.document_special.pad
     for batch in plan_batches([len(ids) for ids in inputs], pieces=pieces):
         yield batch, session.run(*padded([inputs[position] for position in batch.tolist()], pad))
 
@@ -122,8 +122,8 @@ def run_windows(
     outputs : ndarray of shape (b, V), float32
         Output of the network for each window.
     """
-    windows = windows_of(session.folder.analyzer, texts, size=size, overlap=overlap)
-    sep = session.folder.manifest.special.sep
+    windows = windows_of(session.folder.document_tokenizer, texts, size=size, overlap=overlap)
+    sep = session.folder.document_special.sep
     total = sum(map(len, windows.pieces))
     done = 0
     for first, last in chunks(len(windows.pieces), WINDOWS):

@@ -4,6 +4,8 @@
 
     encoder.json          the manifest
     tokenizer.json        the tokenizer, unless it is the one that ships with the package
+    document_tokenizer.json
+                          kind lookup, optional: the tokenizer of documents, if queries have another one
     model.onnx            the network in float32    } at least one of the two
     model.int8.onnx       the network in int8       }
     floors.npy            kind tilde: float32 of shape (V,), the mean ln P(t|d) over a sample of passages
@@ -40,7 +42,17 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.encoder_manifest import FOLDERS, NAME, EncoderKind, EncoderManifest, ExpansionRecord
+from termwise.encode.document_tokenizer import DocumentTokenizer
+from termwise.encode.encoder_manifest import (
+    DOCUMENT_TOKENIZER,
+    FOLDERS,
+    NAME,
+    EncoderKind,
+    EncoderManifest,
+    ExpansionRecord,
+    SpecialIds,
+)
+from termwise.encode.network_inputs import PieceTokenizer
 from termwise.errors import ModelFormatError
 from termwise.models.tildev2 import Counting
 from termwise.storage.file_record import json_fingerprint
@@ -90,7 +102,7 @@ class EncoderFolder:
     folder : Path
     manifest : EncoderManifest
     analyzer : WordPieceAnalyzer
-        Tokenizer of the network, without cleaning.
+        Tokenizer of queries and, unless the manifest names another one, of documents; without cleaning.
     """
 
     name: str
@@ -129,8 +141,46 @@ class EncoderFolder:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All terms of the network."""
+        """All terms of queries and of sparse rows."""
         return self.analyzer.vocabulary
+
+    @cached_property
+    def document_tokenizer(self) -> PieceTokenizer:
+        """Tokenizer of the texts that the network reads.
+
+        Raises
+        ------
+        ModelFormatError
+            If the tokenizer cannot be used, or does not fit the manifest.
+        CorruptModelError
+            If its file was changed.
+        """
+        record = self.manifest.document_tokenizer
+        if record is None:
+            return self.analyzer
+        path = self.path(DOCUMENT_TOKENIZER)
+        tokenizer = DocumentTokenizer(path.read_bytes())
+        seen = (tokenizer.first, tokenizer.last)
+        if seen != (record.special.cls, record.special.sep) or tokenizer.terms > record.terms:
+            raise ModelFormatError(
+                "the tokenizer of documents does not fit the manifest",
+                facts=[
+                    ("file", path),
+                    (
+                        "expected",
+                        f"special tokens {record.special.cls} and {record.special.sep} of {record.terms}",
+                    ),
+                    ("seen", f"special tokens {seen[0]} and {seen[1]} of {tokenizer.terms}"),
+                ],
+                fixes=["export the encoder again with the tokenizer of its training"],
+            )
+        return tokenizer
+
+    @property
+    def document_special(self) -> SpecialIds:
+        """Ids of the special tokens of the network."""
+        record = self.manifest.document_tokenizer
+        return self.manifest.special if record is None else record.special
 
     def expansion(self, *, terms: int, counting: Counting, length: int, lift: float = 0.0) -> ExpansionRecord:
         """Return the record of an expansion by this encoder, for the manifest of a TILDEv2 encoder.
@@ -284,6 +334,11 @@ class EncoderFolder:
             "positions": manifest.positions,
             "files": {name: manifest.files[name].sha256 for name in files},
         }
+        if manifest.document_tokenizer is not None:
+            head["document_tokenizer"] = [
+                manifest.files[DOCUMENT_TOKENIZER].sha256,
+                asdict(manifest.document_tokenizer),
+            ]
         if QUERY_ROWS in head["files"]:
             head["query_scale"] = manifest.query_scale
         elif manifest.kind == "lookup":

@@ -26,6 +26,7 @@ from termwise.text.analyzer_files import AnalyzerRecord
 from termwise.vectors import MOST_DIMENSIONS
 
 NAME = "encoder.json"
+DOCUMENT_TOKENIZER = "document_tokenizer.json"
 VERSION = 1
 
 FOLDERS = ModelFolders(
@@ -63,6 +64,22 @@ class SpecialIds:
     cls: int
     sep: int
     pad: int
+
+
+@dataclass(frozen=True)
+class DocumentTokenizerRecord:
+    """Tokenizer of documents that differs from that of queries, see `termwise.encode.document_tokenizer`.
+
+    Attributes
+    ----------
+    terms : int
+        Number of rows of the embedding of the network.
+    special : SpecialIds
+        Ids of the special tokens, among these rows.
+    """
+
+    terms: int
+    special: SpecialIds
 
 
 @dataclass(frozen=True)
@@ -126,12 +143,13 @@ class EncoderManifest:
     kind : {"tilde", "tildev2", "splade-doc", "lookup"}
         Output of the network, see `termwise.encode.encoder_folder`.
     tokenizer : AnalyzerRecord
+        Of queries and, unless `document_tokenizer` is there, of documents.
     terms : int
-        Size of the vocabulary.
+        Size of its vocabulary.
     cleaning : {"paper", "repo", "none"}
         Cleaning of the vocabulary, see `clean_vocabulary`.
     special : SpecialIds
-        Ids of the special tokens.
+        Ids of the special tokens of this vocabulary.
     positions : int
         Largest number of pieces in an input, including special tokens.
     length : int
@@ -142,11 +160,13 @@ class EncoderManifest:
         Kinds tildev2 and splade-doc: default power of the idf that weights are multiplied by, see
         `termwise.models.idf_power`; 0 for none.
     files : mapping of str to EncoderFile
-        Networks, floors, query weights and query table by file name.
+        Networks, floors, query weights, query table and tokenizer of documents by file name.
     dimensions : int or None
         Kind lookup: number of dimensions of a vector.
     query_scale : float or None
         Kind lookup: `TermVectors.scale` of the query table.
+    document_tokenizer : DocumentTokenizerRecord or None
+        Kind lookup: tokenizer of documents, if the network has another vocabulary than queries.
     trained : mapping
         Facts about the training: free JSON, not interpreted.
     version : int
@@ -165,6 +185,7 @@ class EncoderManifest:
     idf_power: float = 0.0
     dimensions: int | None = None
     query_scale: float | None = None
+    document_tokenizer: DocumentTokenizerRecord | None = None
     trained: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -200,7 +221,7 @@ class EncoderManifest:
         return {record.precision: name for name, record in self.files.items() if record.precision is not None}
 
 
-_LOOKUP = ("dimensions", "query_scale")
+_LOOKUP = ("dimensions", "query_scale", "document_tokenizer")
 """Fields of the kind lookup."""
 
 
@@ -221,12 +242,12 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     idf_power = expect_number(body["idf_power"], "idf_power", 0, LARGEST_POWER)
     if idf_power and kind not in ("tildev2", "splade-doc"):
         raise Misfit("an idf for the kinds tildev2 and splade-doc only", kind)
-    dimensions, query_scale = (body[name] for name in _LOOKUP)
+    dimensions, query_scale, documents = (body[name] for name in _LOOKUP)
     if kind == "lookup":
         dimensions = expect_whole(dimensions, "dimensions", 1, MOST_DIMENSIONS)
         query_scale = expect_number(query_scale, "query_scale", SMALLEST_SCALE, LARGEST_SCALE)
-    elif (dimensions, query_scale) != (None, None):
-        raise Misfit("dimensions and query_scale for the kind lookup only", kind)
+    elif (dimensions, query_scale, documents) != (None, None, None):
+        raise Misfit(f"{', '.join(_LOOKUP)} for the kind lookup only", kind)
     manifest = EncoderManifest(
         kind=kind,
         tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
@@ -239,6 +260,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         idf_power=idf_power,
         dimensions=dimensions,
         query_scale=query_scale,
+        document_tokenizer=None if documents is None else _document_tokenizer(documents),
         files={
             expect_file_name(name): EncoderFile.parse(value, f"files[{name!r}]")
             for name, value in body["files"].items()
@@ -249,13 +271,22 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     precisions = [record.precision for record in manifest.files.values() if record.precision is not None]
     if not precisions or len(set(precisions)) != len(precisions):
         raise Misfit("files with one network, or one of each precision", ", ".join(precisions) or "none")
+    if (manifest.document_tokenizer is not None) != (DOCUMENT_TOKENIZER in manifest.files):
+        raise Misfit("document_tokenizer and its file, or neither", ", ".join(manifest.files))
     return manifest
 
 
-def _special(value: object, terms: int) -> SpecialIds:
+def _special(value: object, terms: int, where: str = "special") -> SpecialIds:
     names = [field.name for field in fields(SpecialIds)]
-    body = expect_object(value, set(names), "special")
-    return SpecialIds(**{name: expect_whole(body[name], f"special.{name}", 0, terms - 1) for name in names})
+    body = expect_object(value, set(names), where)
+    return SpecialIds(**{name: expect_whole(body[name], f"{where}.{name}", 0, terms - 1) for name in names})
+
+
+def _document_tokenizer(value: object) -> DocumentTokenizerRecord:
+    where = "document_tokenizer"
+    body = expect_object(value, {field.name for field in fields(DocumentTokenizerRecord)}, where)
+    terms = expect_whole(body["terms"], f"{where}.terms", 1, MAX_TERMS)
+    return DocumentTokenizerRecord(terms, _special(body["special"], terms, f"{where}.special"))
 
 
 def _expansion(value: object) -> ExpansionRecord:

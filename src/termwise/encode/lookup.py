@@ -50,7 +50,7 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
         for batch, vectors in run_windows(
             self._session,
             texts,
-            marker=self.folder.manifest.special.cls,
+            marker=self.folder.document_special.cls,
             size=self._size,
             overlap=self._overlap,
             advance=advance,

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
-from termwise.text import WordPieceAnalyzer
 
 PieceIds = npt.NDArray[np.int32]
 
 _Integer = TypeVar("_Integer", bound=np.integer)
+
+
+class PieceTokenizer(Protocol):
+    """Splits texts into the pieces that a network reads: `WordPieceAnalyzer` or `DocumentTokenizer`."""
+
+    def numbers(self, text: str) -> PieceIds:
+        """Return the numbers of the pieces of a text, without special tokens: shape (pieces,)."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +114,12 @@ def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[i
     return size, shared
 
 
-def windows_of(analyzer: WordPieceAnalyzer, texts: Sequence[str], *, size: int, overlap: int) -> TextWindows:
+def windows_of(tokenizer: PieceTokenizer, texts: Sequence[str], *, size: int, overlap: int) -> TextWindows:
     """Cut texts into windows, see `cut_windows`."""
     documents: list[int] = []
     pieces: list[PieceIds] = []
     for position, text in enumerate(texts):
-        numbers = analyzer.numbers(text)
+        numbers = tokenizer.numbers(text)
         for start, stop in cut_windows(len(numbers), size=size, overlap=overlap):
             documents.append(position)
             pieces.append(numbers[start:stop])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from termwise.errors import (
 from termwise.storage.safe_read import read_input
 from termwise.text.analyzer import MAX_ANALYZER_FILE, Analysis, AnalyzerSpec
 from termwise.text.characters import without_surrogates
+from termwise.text.tokenizer_json import load_tokenizer, model_type
 from termwise.text.vocabulary import Vocabulary
 
 _SHIPPED = "bert-base-uncased"
@@ -248,8 +248,6 @@ def _source(spec: AnalyzerSpec) -> tuple[str, bytes]:
 @lru_cache(maxsize=8)
 def _assembled(kind: str, data: bytes) -> _Assembled:
     tokenizer = _read_tokenizer(data) if kind == _TOKENIZER_JSON else _read_vocabulary(data)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     numbers: Mapping[str, int] = tokenizer.get_vocab(with_added_tokens=True)
     tokens = sorted(numbers, key=numbers.__getitem__)
     for number, token in enumerate(tokens):
@@ -288,21 +286,14 @@ def _cuts_by_unit(tokenizer: Tokenizer) -> bool:
 def _read_tokenizer(data: bytes) -> Tokenizer:
     expected = "a tokenizer.json of the tokenizers library with a WordPiece model"
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _malformed(_TOKENIZER_JSON, expected=expected, seen=f"no JSON: {error}") from error
-    model = content.get("model") if isinstance(content, dict) else None
-    kind = model.get("type") if isinstance(model, dict) else None
-    if kind != "WordPiece":
-        raise _malformed(
-            _TOKENIZER_JSON, expected=expected, seen=f"a model of type {kind!r}" if kind else "no model"
-        )
-    try:
-        return Tokenizer.from_str(data.decode("utf-8"))
-    except BaseException as error:  # the library raises no specific error, and its panics are not Exceptions
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
+        kind = model_type(data)
+        if kind == "WordPiece":
+            return load_tokenizer(data)
+    except ValueError as error:
         raise _malformed(_TOKENIZER_JSON, expected=expected, seen=str(error)) from error
+    raise _malformed(
+        _TOKENIZER_JSON, expected=expected, seen=f"a model of type {kind!r}" if kind else "no model"
+    )
 
 
 def _read_vocabulary(data: bytes) -> Tokenizer:

@@ -92,7 +92,9 @@ def _read_tokenizer(folder: Path, base: str | Path) -> WordPieceAnalyzer:
     file = next((folder / name for name in TOKENIZER if (folder / name).is_file()), None)
     if file is None:
         raise ModelFormatError(
-            "the base encoder has no tokenizer", facts=[("base", base), ("expected", " or ".join(TOKENIZER))]
+            "the base encoder has no tokenizer",
+            facts=[("base", base), ("expected", " or ".join(TOKENIZER))],
+            fixes=["in Python, transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"],
         )
     try:
         analyzer = WordPieceAnalyzer.from_file(file)

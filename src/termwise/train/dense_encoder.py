@@ -3,12 +3,16 @@
 ====================  =============================================================================================
 module                supported
 ====================  =============================================================================================
-Transformer           any encoder that `load_encoder` loads, with a WordPiece tokenizer
+Transformer           any encoder that `load_encoder` loads, with a WordPiece tokenizer or another ``tokenizer.json``
+                      that puts a text between two special tokens, such as the byte-level BPE of RoBERTa
 Pooling               the mean of all outputs, or the output at position 0
 Normalize, optional   always applied: the vectors of `LookupNetwork` have length 1
 ====================  =============================================================================================
 
 A folder without ``modules.json`` is a transformer whose outputs are averaged.
+
+The vocabulary of a WordPiece tokenizer is also that of queries. With any other tokenizer, queries have the word pieces
+of the shipped vocabulary.
 """
 
 from __future__ import annotations
@@ -16,11 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from termwise.encode.document_tokenizer import DocumentTokenizer
+from termwise.encode.encoder_manifest import SpecialIds
 from termwise.errors import ModelFormatError
 from termwise.storage.model_folder import kind_of
+from termwise.storage.safe_read import read_input
 from termwise.text import WordPieceAnalyzer
+from termwise.text.analyzer import MAX_ANALYZER_FILE
+from termwise.text.tokenizer_json import model_type
 from termwise.train.base_encoder import base_analyzer
+from termwise.train.data.inputs import special_ids
 from termwise.train.export.checkpoint_files import misfit, read_json
+from termwise.train.export.folder_writer import document_special
 from termwise.train.export.sentence_modules import (
     MODULE_SETTINGS,
     MODULES,
@@ -30,12 +41,12 @@ from termwise.train.export.sentence_modules import (
     listed_prompts,
     read_modules,
 )
-from termwise.train.hub import hub_snapshot
+from termwise.train.hub import TOKENIZER, hub_snapshot
 from termwise.train.messages import Say
 from termwise.train.networks import POOLINGS, LookupNetwork, Pooling, positions
 from termwise.train.pretrained import load_encoder
 
-_LENGTH = "max_seq_length"
+_LENGTH, _LOWER = "max_seq_length", "do_lower_case"
 _POOLING = "pooling_mode"
 _OLDER_POOLING = {"cls_token": "cls", "mean_tokens": "mean"}
 """Names of the pooling in older files, without ``pooling_mode_``."""
@@ -104,8 +115,12 @@ class DenseEncoder:
     ----------
     network : LookupNetwork
         In evaluation mode, float32.
-    analyzer : WordPieceAnalyzer
+    tokenizer : WordPieceAnalyzer or DocumentTokenizer
         Its tokenizer.
+    special : SpecialIds
+        Special pieces of its tokenizer.
+    analyzer : WordPieceAnalyzer
+        Tokenizer of queries.
     length : int
         Largest number of pieces of a text, the special ones included.
     folder : Path
@@ -113,6 +128,8 @@ class DenseEncoder:
     """
 
     network: LookupNetwork
+    tokenizer: WordPieceAnalyzer | DocumentTokenizer
+    special: SpecialIds
     analyzer: WordPieceAnalyzer
     length: int
     folder: Path
@@ -131,8 +148,8 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
     Raises
     ------
     ModelFormatError
-        If there is no such encoder, or it cannot be used; see also `DenseEncoderFolder.read`, `load_encoder` and
-        `base_analyzer`.
+        If there is no such encoder, or it cannot be used; see also `DenseEncoderFolder.read`, `load_encoder`,
+        `base_analyzer` and `DocumentTokenizer`.
     """
     folder = Path(encoder)
     if not folder.is_dir():
@@ -140,20 +157,44 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
     read = DenseEncoderFolder.read(folder)
     if not read.stated:
         say(f"note: {encoder} has no {MODULES}, so the vector of a text is the mean of its outputs")
-    analyzer = base_analyzer(read.transformer)
+    tokenizer = _tokenizer(read.transformer)
     network = LookupNetwork(load_encoder(read.transformer), read.pooling)
     network.eval()
-    if network.config.vocab_size != len(analyzer.vocabulary):
+    if isinstance(tokenizer, DocumentTokenizer):
+        analyzer, special = WordPieceAnalyzer.shipped(), document_special(tokenizer, network)
+        terms, fits = tokenizer.terms, tokenizer.terms <= network.config.vocab_size
+    else:
+        analyzer, special = tokenizer, special_ids(tokenizer.vocabulary, network.kind)
+        terms = len(tokenizer.vocabulary)
+        fits = terms == network.config.vocab_size
+    if not fits:
         raise ModelFormatError(
             "the encoder and its tokenizer have vocabularies of different sizes",
             facts=[
                 ("folder", read.transformer),
                 ("encoder", f"{network.config.vocab_size:,} terms"),
-                ("tokenizer", f"{len(analyzer.vocabulary):,} terms"),
+                ("tokenizer", f"{terms:,} terms"),
             ],
             fixes=["put its own tokenizer.json or vocab.txt into the folder"],
         )
-    return DenseEncoder(network, analyzer, min(read.length or positions(network), positions(network)), folder)
+    length = min(read.length or positions(network), positions(network))
+    return DenseEncoder(network, tokenizer, special, analyzer, length, folder)
+
+
+def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:
+    """Read the tokenizer of a transformer."""
+    file = transformer / TOKENIZER[0]
+    data = read_input(file, MAX_ANALYZER_FILE, "the tokenizer cannot be read") if file.is_file() else b"{}"
+    try:
+        kind = model_type(data)
+    except ValueError:
+        kind = None  # base_analyzer reports what is wrong
+    if kind in (None, "WordPiece"):
+        return base_analyzer(transformer)
+    settings = transformer / TRANSFORMER_SETTINGS
+    if settings.is_file() and read_json(settings, dict).get(_LOWER):
+        raise _unsupported(transformer, _LOWER, "a tokenizer.json that makes texts lower-case", str(settings))
+    return DocumentTokenizer(data)
 
 
 def _pooling(folder: Path, module: Module) -> Pooling:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
 from termwise.encode import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.encoder_folder import FLOORS, OUTPUTS, QUERY_ROWS, QUERY_SHIFTS, QUERY_WEIGHTS
+from termwise.storage.manifest_json import checksum_of
 from termwise.text import AnalyzerSpec, Vocabulary, WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord
 from termwise.vectors import TermVectors
@@ -169,3 +173,38 @@ def lookup_folder(folder: Path, *, query: np.ndarray | None = None, **changes: A
         query[CAT] = 0
     vocabulary = Vocabulary(PIECES).id
     return make_folder(folder, "lookup", table, term_vectors=TermVectors.of(query, vocabulary), **changes)
+
+
+BYTES = ("<s>", "<pad>", "</s>", "Ġ", "a", "b", "c", "ab", "Ġab")
+"""Vocabulary of a byte-level BPE; ``ab ab c`` is read as ``ab Ġab Ġ c``."""
+
+
+def byte_pairs(*, special: bool = True) -> bytes:
+    """Return a byte-level BPE of `BYTES`, like that of RoBERTa, as a ``tokenizer.json``."""
+    numbers = {piece: number for number, piece in enumerate(BYTES)}
+    tokenizer = Tokenizer(models.BPE(numbers, [("a", "b"), ("Ġ", "ab")]))
+    tokenizer.add_special_tokens([AddedToken(piece, normalized=False) for piece in BYTES[:3]])
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    if special:
+        tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    tokenizer.enable_truncation(3)  # which the package ignores
+    return tokenizer.to_str().encode()
+
+
+def byte_lookup_folder(folder: Path, *, data: bytes | None = None, **changes: Any) -> Path:
+    """Write an encoder of kind ``lookup`` whose documents have the tokenizer `byte_pairs`; see `lookup_folder`.
+
+    The vector of ``ab`` points to the first axis, that of ``c`` to the second one.
+    """
+    table = np.zeros((len(BYTES), 2), dtype=np.float32)
+    table[[7, 8]] = (1, 0)
+    table[6] = (0, 1)
+    made = lookup_folder(folder, table=table, query=np.ones((len(PIECES), 2), dtype=np.float32))
+    (made / "document_tokenizer.json").write_bytes(byte_pairs() if data is None else data)
+    body = json.loads((made / "encoder.json").read_text())
+    record = asdict(EncoderFile.of(made / "document_tokenizer.json"))
+    body["files"]["document_tokenizer.json"] = record
+    special = asdict(SpecialIds(document=0, query=0, cls=0, sep=2, pad=1))
+    body |= {"document_tokenizer": {"terms": len(BYTES), "special": special}, **changes}
+    (made / "encoder.json").write_text(json.dumps({**body, "checksum": checksum_of(body)}))
+    return made

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -72,6 +73,50 @@ def headed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An encoder with its language-model head."""
     torch.manual_seed(8)
     return save(transformers.BertForMaskedLM(configuration()), tmp_path_factory.mktemp("encoders") / "headed")
+
+
+@pytest.fixture(scope="session")
+def byte_teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A RoBERTa with a byte-level BPE, as `teacher`."""
+    from termwise.train.pretrained import quiet
+
+    folder = tmp_path_factory.mktemp("teachers") / "roberta"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<s>", "<pad>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([" ".join(WORDS)], trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    torch.manual_seed(9)
+    config = transformers.RobertaConfig(
+        vocab_size=400,
+        hidden_size=SIZE,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=POSITIONS,
+        pad_token_id=1,
+    )
+    with quiet(bars=False):
+        transformers.RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return with_modules(folder)
+
+
+def with_modules(folder: Path) -> Path:
+    """Add the modules of sentence-transformers to the folder of a transformer."""
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
+    (folder / "modules.json").write_text(
+        json.dumps([{"path": path, "type": f"sentence_transformers.models.{name}"} for name, path in modules])
+    )
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 20}')
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 
+from tokenizers import Tokenizer  # noqa: E402
+
+from termwise.encode import SpecialIds  # noqa: E402
 from termwise.errors import ModelFormatError  # noqa: E402
+from termwise.text import Vocabulary, WordPieceAnalyzer  # noqa: E402
+from termwise.train.data.inputs import special_ids  # noqa: E402
 from termwise.train.dense_encoder import DenseEncoderFolder, load_dense_encoder  # noqa: E402
 from termwise.train.export.published_checkpoints import load_checkpoint  # noqa: E402
 from termwise.train.messages import silent  # noqa: E402
@@ -152,6 +157,30 @@ def test_folders_that_are_no_dense_encoders_are_refused(base, tmp_path):
     other = save(transformers.BertModel(_wider()), tmp_path / "wider")
     with pytest.raises(ModelFormatError, match="different sizes"):
         load_dense_encoder(other, say=silent)
+
+
+def test_a_vocabulary_with_special_pieces_of_bert_and_mpnet(tmp_path):
+    pieces = Vocabulary(["<s>", "<pad>", "</s>", "[PAD]", "[CLS]", "[SEP]", "word"])
+    assert special_ids(pieces, "lookup") == SpecialIds(document=0, query=0, cls=0, sep=2, pad=1)
+
+
+def test_lower_case_that_the_tokenizer_does_not_make_is_refused(byte_teacher, tmp_path):
+    made = tmp_path / "made"
+    shutil.copytree(byte_teacher, made)
+    assert load_dense_encoder(made, say=silent).analyzer.spec == WordPieceAnalyzer.shipped().spec
+    (made / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    with pytest.raises(ModelFormatError, match="do_lower_case"):
+        load_dense_encoder(made, say=silent)
+
+
+def test_a_larger_vocabulary_than_the_embedding_is_refused(byte_teacher, tmp_path):
+    made = tmp_path / "made"
+    shutil.copytree(byte_teacher, made)
+    tokenizer = Tokenizer.from_file(str(made / "tokenizer.json"))
+    tokenizer.add_tokens(["onemore", "andanother"] + [f"word{number}" for number in range(300)])
+    tokenizer.save(str(made / "tokenizer.json"))
+    with pytest.raises(ModelFormatError, match="different sizes"):
+        load_dense_encoder(made, say=silent)
 
 
 def _wider():

@@ -17,7 +17,9 @@ from termwise.text.wordpiece import WordPieceAnalyzer
 
 Ids = npt.NDArray[np.int64]
 
-_NAMES = {"cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>"), "pad": ("[PAD]", "<pad>")}
+_NAMES = {"cls": ("<s>", "[CLS]"), "sep": ("</s>", "[SEP]"), "pad": ("<pad>", "[PAD]")}
+"""MPNet uses the first ones, and its vocabulary has both."""
+
 _MARKER = "[unused"
 
 

@@ -85,7 +85,7 @@ class TeacherVectors:
         say(f"encoding {len(asked):,} queries and {len(ranked):,} passages with the teacher")
         shards = teacher_vectors(
             encoder,
-            TokenisedTexts.of(texts, encoder.analyzer, most=length - 2, progress=progress),
+            TokenisedTexts.of(texts, encoder.tokenizer, most=length - 2, progress=progress),
             folder,
             VectorsManifest(
                 encoder=folder_fingerprint(encoder.folder),

@@ -14,6 +14,7 @@ import onnx
 import torch
 from safetensors.torch import save_file
 
+from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.encoder_folder import (
     FLOORS,
     QUERY_ROWS,
@@ -24,7 +25,9 @@ from termwise.encode.encoder_folder import (
     is_valid_vector,
 )
 from termwise.encode.encoder_manifest import (
+    DOCUMENT_TOKENIZER,
     NAME,
+    DocumentTokenizerRecord,
     EncoderFile,
     EncoderManifest,
     ExpansionRecord,
@@ -65,6 +68,7 @@ FOLDER = AtomicFolder(
             CARD,
             "tokenizer.json",
             "vocab.txt",
+            DOCUMENT_TOKENIZER,
             TRAINING,
             *GRAPHS.values(),
         }
@@ -87,6 +91,7 @@ def write_encoder_folder(
     idf_power: float = 0.0,
     query_weights: npt.NDArray[np.float32] | None = None,
     term_vectors: TermVectors | None = None,
+    document_tokenizer: DocumentTokenizer | None = None,
     special: SpecialIds | None = None,
     precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
     weights: Literal["kept", "left out"] = "kept",
@@ -101,7 +106,8 @@ def write_encoder_folder(
     network : TermNetwork
         It is not changed.
     analyzer : WordPieceAnalyzer
-        The tokenizer of the network. Its files are written too, except for the shipped vocabulary.
+        The tokenizer of queries, and of the network unless `document_tokenizer` is given. Its files are written too,
+        except for the shipped vocabulary.
     out : str or Path
         The folder.
     cleaning : {"paper", "repo", "none"}
@@ -121,8 +127,10 @@ def write_encoder_folder(
         the occurrences of query terms are counted.
     term_vectors : TermVectors, optional
         Kind lookup, required: the query table, over the vocabulary of the tokenizer.
+    document_tokenizer : DocumentTokenizer, optional
+        Kind lookup: the tokenizer of the network, if queries have another vocabulary.
     special : SpecialIds, optional
-        By default see `termwise.train.data.inputs.special_ids`.
+        Special pieces of the tokenizer of queries; by default see `termwise.train.data.inputs.special_ids`.
     precisions : sequence of str, optional
         Graphs to write. The float32 graph is always compared with torch.
     weights : {"kept", "left out"}, optional
@@ -142,7 +150,8 @@ def write_encoder_folder(
         If the folder cannot be written.
     """
     out = Path(out)
-    _check(network, analyzer, length=length, expansion=expansion, precisions=precisions)
+    terms = len(analyzer.vocabulary) if document_tokenizer is None else document_tokenizer.terms
+    _check(network, terms=terms, length=length, expansion=expansion, precisions=precisions)
     vectors = {FLOORS: floors, QUERY_WEIGHTS: query_weights}
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, vector in vectors.items():
@@ -162,13 +171,21 @@ def write_encoder_folder(
             np.save(stage / name, array)
         for name, data in analyzer.spec.files.items():
             (stage / name).write_bytes(data)
+        written = [*arrays]
+        documents = None
+        if document_tokenizer is not None:
+            (stage / DOCUMENT_TOKENIZER).write_bytes(document_tokenizer.data)
+            written.append(DOCUMENT_TOKENIZER)
+            documents = DocumentTokenizerRecord(
+                vocabulary_size(network), document_special(document_tokenizer, network)
+            )
 
         def manifest(kept: Sequence[NetworkPrecision], facts: Mapping[str, Any]) -> bytes:
             files = {
                 GRAPHS[precision]: EncoderFile.of(stage / GRAPHS[precision], precision=precision)
                 for precision in kept
             }
-            files |= {name: EncoderFile.of(stage / name) for name in arrays}
+            files |= {name: EncoderFile.of(stage / name) for name in written}
             return EncoderManifest(
                 kind=network.kind,  # type: ignore[arg-type]
                 tokenizer=AnalyzerRecord.of(analyzer.spec),
@@ -181,6 +198,7 @@ def write_encoder_folder(
                 idf_power=idf_power,
                 dimensions=None if term_vectors is None else term_vectors.dimensions,
                 query_scale=None if term_vectors is None else term_vectors.scale,
+                document_tokenizer=documents,
                 files=files,
                 trained={**trained, "export": facts},
             ).to_bytes()
@@ -194,6 +212,13 @@ def write_encoder_folder(
         (stage / NAME).write_bytes(manifest(precisions, facts))
         FOLDER.publish(stage, out)
     return EncoderFolder.open(out)
+
+
+def document_special(tokenizer: DocumentTokenizer, network: TermNetwork) -> SpecialIds:
+    """Return the special pieces of a tokenizer; padding is that of the configuration of the network."""
+    pad = getattr(network.config, "pad_token_id", None)
+    first = tokenizer.first
+    return SpecialIds(document=first, query=first, cls=first, sep=tokenizer.last, pad=pad or 0)
 
 
 def save_weights(network: TermNetwork, folder: Path) -> None:
@@ -226,13 +251,12 @@ def _comparison(
 
 def _check(
     network: TermNetwork,
-    analyzer: WordPieceAnalyzer,
     *,
+    terms: int,
     length: int,
     expansion: ExpansionRecord | None,
     precisions: Sequence[NetworkPrecision],
 ) -> None:
-    terms = len(analyzer.vocabulary)
     if vocabulary_size(network) != terms:
         raise ModelFormatError(
             "the network and its tokenizer have vocabularies of different sizes",

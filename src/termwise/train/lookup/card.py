@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from termwise.encode.encoder_folder import EncoderFolder
 from termwise.train.export.card_facts import common_facts
 
 
@@ -26,6 +27,11 @@ def lookup_card_facts(out: Path, run: Mapping[str, Any], given: Mapping[str, Any
     dict
         Argument of `model_card`.
     """
+    tokenizers = ""
+    if EncoderFolder.open(out).manifest.document_tokenizer is not None:
+        tokenizers = (
+            " Documents have the tokenizer of the document encoder, queries the word pieces of uncased BERT."
+        )
     measured = "No text was held out."
     if run["cosine"] is not None:
         centred = ", less the mean of all," if run["settings"]["centred"] else ""
@@ -41,6 +47,6 @@ def lookup_card_facts(out: Path, run: Mapping[str, Any], given: Mapping[str, Any
         "settings": run["settings"],
         "selection": f"{run['terms']:,} tokens have a row of {run['dimensions']} dimensions, computed by ridge "
         f"regression: {len(run['residuals'])} steps of conjugate gradients, relative residual "
-        f"{run['residuals'][-1]:.4f}. A token that no text has adds nothing to a query.",
+        f"{run['residuals'][-1]:.4f}. A token that no text has adds nothing to a query.{tokenizers}",
         "evaluation": given.get("evaluation", {"note": measured}),
     }

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from termwise._version import __version__
+from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
@@ -126,11 +127,13 @@ def train_lookup(
     )
     with unclaimed_if_refused(work):
         claim(work, identity, resume=resume, may_change=_MAY_CHANGE)
-        tokenised = TokenisedTexts.of(
-            read.texts, encoder.analyzer, most=settings.length - 2, progress=progress
-        )
+        most = settings.length - 2
+        tokenised = TokenisedTexts.of(read.texts, encoder.tokenizer, most=most, progress=progress)
+        asked = tokenised
+        if encoder.analyzer is not encoder.tokenizer:
+            asked = TokenisedTexts.of(read.texts, encoder.analyzer, most=most, progress=progress)
         kept = query_vocabulary(encoder.analyzer, settings.cleaning)
-        counts = tokenised.counts(kept)
+        counts = asked.counts(kept)
         refuse_no_tokens(counts.nnz, texts=len(tokenised))
     with torch_threads(threads):
         vectors: Shards = teacher_vectors(
@@ -160,7 +163,7 @@ def train_lookup(
         "dimensions": term_vectors.dimensions,
         "texts": len(read.texts),
         "sources": dict(read.sources),
-        "tokens": int(kept[tokenised.numbers].sum()),
+        "tokens": int(kept[asked.numbers].sum()),
         "terms": terms,
         "fitted": table.texts,
         "residuals": [round(value, 6) for value in table.residuals],
@@ -176,6 +179,7 @@ def train_lookup(
         length=encoder.length,
         trained=facts,
         term_vectors=term_vectors,
+        document_tokenizer=encoder.tokenizer if isinstance(encoder.tokenizer, DocumentTokenizer) else None,
         weights="left out",
     )
     with written_whole(out / CARD) as write:

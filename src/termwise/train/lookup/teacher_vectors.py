@@ -28,16 +28,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from termwise.encode.network_inputs import framed, padded
 from termwise.errors import CorruptModelError, ForeignFolderError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.train.data.cached_arrays import corrupt_cache
-from termwise.train.data.inputs import Pieces
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
 from termwise.train.lookup.tokenised_texts import TokenisedTexts
 from termwise.train.messages import Say, first_line, silent
-from termwise.train.networks import LookupNetwork
 
 FOLDER, MANIFEST = "vectors", "vectors.json"
 
@@ -183,7 +182,7 @@ def _encoding(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = torch.bfloat16 if bfloat16 else torch.float32
     network = copy.deepcopy(encoder.network).to(device=device, dtype=dtype).eval()
-    pieces = Pieces(encoder.analyzer, LookupNetwork.kind)
+    special = encoder.special
 
     @torch.inference_mode()
     def encode(
@@ -193,8 +192,8 @@ def _encoding(
         order = np.argsort([len(row) for row in rows], kind="stable")
         for start in range(0, len(rows), batch):
             part = order[start : start + batch]
-            framed = [pieces.framed(pieces.special.document, rows[number]) for number in part.tolist()]
-            ids, mask = (tensor.to(device) for tensor in pieces.padded(framed))
+            inputs = [framed(special.cls, rows[number], sep=special.sep) for number in part.tolist()]
+            ids, mask = (torch.from_numpy(array).to(device) for array in padded(inputs, special.pad))
             vectors[part] = network(ids, mask).cpu().numpy()
             report(start + len(part))
         return vectors

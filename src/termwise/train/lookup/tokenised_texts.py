@@ -1,4 +1,4 @@
-"""Texts as numbers of word pieces: input of the encoder, and columns of the least-squares problem."""
+"""Texts as numbers of pieces: input of the encoder, and columns of the least-squares problem."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from termwise.encode.network_inputs import PieceTokenizer
 from termwise.progress import Progress, no_progress
-from termwise.text import WordPieceAnalyzer
 
 _REPORT_EVERY = 10_000
 
 
 @dataclass(frozen=True)
 class TokenisedTexts:
-    """Word pieces of texts, without special ones.
+    """Pieces of texts, without special ones.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class TokenisedTexts:
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], analyzer: WordPieceAnalyzer, *, most: int, progress: Progress = no_progress
+        cls, texts: Sequence[str], tokenizer: PieceTokenizer, *, most: int, progress: Progress = no_progress
     ) -> TokenisedTexts:
         """Tokenise texts; of each, the first `most` pieces are kept."""
         rows = []
         for number, text in enumerate(texts, 1):
-            rows.append(analyzer.numbers(text)[:most])
+            rows.append(tokenizer.numbers(text)[:most])
             if number % _REPORT_EVERY == 0 or number == len(texts):
                 progress("tokenise texts", number, len(texts))
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from ..conftest import WORDS
+from ..conftest import WORDS, with_modules
 
 
 @pytest.fixture(scope="session")
@@ -20,14 +20,7 @@ def teacher(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of sentence-transformers: the mean of the outputs, texts of at most 20 pieces."""
     folder = tmp_path_factory.mktemp("teachers") / "dense"
     shutil.copytree(base, folder)
-    modules = [("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")]
-    (folder / "modules.json").write_text(
-        json.dumps([{"path": path, "type": f"sentence_transformers.models.{name}"} for name, path in modules])
-    )
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 20}')
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
-    return folder
+    return with_modules(folder)
 
 
 def made_texts(count: int, *, seed: int = 0) -> list[str]:

@@ -1,0 +1,93 @@
+"""Encoders of kind lookup whose documents have another tokenizer than queries, from training to search."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from termwise.cli.main import run  # noqa: E402
+from termwise.encode import EncoderFolder  # noqa: E402
+from termwise.errors import ForeignFolderError  # noqa: E402
+from termwise.text import WordPieceAnalyzer  # noqa: E402
+from termwise.train import LookupSettings, train_lookup  # noqa: E402
+
+from ..conftest import SIZE  # noqa: E402
+
+SETTINGS = LookupSettings(length=20, held_out=0.1, batch=16)
+
+
+@pytest.fixture(scope="module")
+def made(byte_teacher, texts, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "encoder"
+    return out, train_lookup([texts], out, teacher=byte_teacher, settings=SETTINGS)
+
+
+def test_the_table_has_the_shipped_vocabulary(made):
+    out, facts = made
+    opened = EncoderFolder.open(out)
+    assert (out / "document_tokenizer.json").is_file()
+    assert opened.analyzer.spec == WordPieceAnalyzer.shipped().spec
+    assert opened.term_vectors.rows.shape == (30_522, SIZE)
+    number = opened.vocabulary.number
+    known = opened.term_vectors.known
+    assert known.sum() == facts["terms"]
+    assert known[number("wing")]
+    assert not known[[number("[CLS]"), number("[UNK]"), number("zebra")]].any()
+    assert opened.manifest.document_tokenizer.terms == 400
+    assert facts["cosine"] > 0.3
+
+
+def test_the_card_names_both_tokenizers(made):
+    assert "queries the word pieces of uncased BERT" in (made[0] / "README.md").read_text()
+
+
+def test_a_run_is_resumed_with_its_own_tokenizer_only(made, byte_teacher, texts, tmp_path):
+    out = tmp_path / "copied"
+    shutil.copytree(made[0], out)
+    said = []
+    train_lookup([texts], out, teacher=byte_teacher, settings=SETTINGS, resume=True, say=said.append)
+    assert EncoderFolder.open(out).id == EncoderFolder.open(made[0]).id
+    other = tmp_path / "other"
+    shutil.copytree(byte_teacher, other)
+    body = json.loads((other / "tokenizer.json").read_text())
+    body["pre_tokenizer"]["add_prefix_space"] = True
+    (other / "tokenizer.json").write_text(json.dumps(body))
+    with pytest.raises(ForeignFolderError, match="another training run"):
+        train_lookup([texts], out, teacher=other, settings=SETTINGS, resume=True)
+
+
+def test_index_search_rerank_and_explain(made, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        {"_id": "air", "text": "wing lift drag " * 12},  # several windows
+        {"_id": "code", "text": "merge sort list tree"},
+        {"_id": "none", "text": " "},
+    ]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "queries.tsv").write_text("q\twing lift\n")
+    (tmp_path / "given.run").write_text("q Q0 code 1 2 x\nq Q0 air 2 1 x\n")
+    model = str(made[0])
+    assert (
+        run(["index", "docs.jsonl", "--model", model, "--out", "made.tw", "--threads", "1", "--store-text"])
+        == 0
+    )
+    capsys.readouterr()
+    assert run(["search", "made.tw", "wing lift", "--json"]) == 0
+    found = {hit["doc_id"]: hit["score"] for hit in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert found.keys() == {"air", "code"}
+    assert run(["explain", "made.tw", "wing lift", "air", "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    total = sum(part["score"] for part in explained["contributions"])
+    np.testing.assert_allclose(total, explained["score"], rtol=1e-6)
+    given = ["--run", "given.run", "--queries", "queries.tsv"]
+    assert run(["rerank", "made.tw", *given, "--output", "index.run"]) == 0
+    assert run(["rerank", "made.tw", *given, "--output", "scorer.run", "--scorer", model]) == 0
+    for name in ("index.run", "scorer.run"):
+        lines = [line.split() for line in (tmp_path / name).read_text().splitlines()]
+        assert {line[2]: float(line[4]) for line in lines} == pytest.approx(found, rel=1e-4), name
