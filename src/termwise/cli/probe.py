@@ -20,10 +20,10 @@ def command(
         list[str] | None,
         argument(
             "[NAME=]SCORER...",
-            "Rankers: a model (bm25, jm, tilde, tildev2, ...) with settings after commas; the folder of an index, an "
-            "encoder, a translation table or a network of sentence-transformers, or the name of such a network on the "
-            "Hugging Face hub; http://...; python:MODULE:FUNCTION; a run file; or FIRST+SECOND,alpha=0.5, a mixture "
-            "of two rankers named before.",
+            "Rankers: a model (bm25, jm, tilde, tildev2, lookup, ...) with settings after commas; best, the "
+            "recommended mixture; the folder of an index, a mixture, an encoder, a translation table or a network of "
+            "sentence-transformers, or the name of such a network on the Hugging Face hub; http://...; "
+            "python:MODULE:FUNCTION; a run file; or FIRST+SECOND,alpha=0.5, a mixture of two rankers named before.",
         ),
     ] = None,
     suites: Annotated[

@@ -303,6 +303,7 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
                     "symmetric": probe.symmetric,
                     "wanted": expectation_of(probe),
                     "needs": probe.needs,
+                    "extra": probe.extra,
                 }
             )
         return
@@ -318,6 +319,8 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
             marks = ["symmetric"] if listed.symmetric else []
             if listed.expected:
                 marks.append(f"expected: {listed.expected}")
+            if listed.extra:
+                marks.append(f"needs the extra {listed.extra}")
             mark = f" ({', '.join(marks)})" if marks else ""
             sources = " ".join(f"@{one}" for one in texts if one)
             console.print(f"  {listed.name}: {listed.title}{mark}  {sources}".rstrip())
@@ -344,6 +347,8 @@ class ListedProbe(NamedTuple):
     symmetric : bool
     expected : str
         Score of a good ranker; empty if there is no expectation.
+    extra : str
+        Extra that the samples require; empty if none.
     """
 
     name: str
@@ -351,6 +356,7 @@ class ListedProbe(NamedTuple):
     definition: str
     symmetric: bool
     expected: str
+    extra: str
 
 
 def by_definition(chosen: Iterable[ProbeSelection]) -> dict[str, dict[ListedProbe, list[str]]]:
@@ -364,6 +370,7 @@ def by_definition(chosen: Iterable[ProbeSelection]) -> dict[str, dict[ListedProb
             legible_line(one.probe.definition),
             one.probe.symmetric,
             tables.expected_score(expectation_of(one.probe)),
+            legible_line(one.probe.extra),
         )
         found.setdefault(one.section, {}).setdefault(listed, []).append(texts)
     return found

@@ -72,7 +72,7 @@ class _PluginProbe(Probe):
                 raise _plugin_error(point, f"{error.message}: {dict(error.facts)['given']}") from error
             self.name, self.title, self.definition = probe.name, probe.title, probe.definition
             self.strategy, self.symmetric, self.needs = probe.strategy, probe.symmetric, probe.needs
-            self.expectation = probe.expectation or ""
+            self.extra, self.expectation = probe.extra, probe.expectation or ""
         self._point = point
         self._probe = probe
 

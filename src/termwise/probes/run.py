@@ -108,7 +108,7 @@ def probe_rankers(
     ----------
     scorers : sequence of str or TextScorer
         Rankers: objects, or names: a model with settings such as ``"bm25,b=0.5"``, ``"NAME=tildev2"``, a folder, an
-        address, a run file, or ``"bm25+tildev2,alpha=0.4"``, a mixture of two rankers named before it.
+        address, a run file, ``"best"``, or ``"bm25+tildev2,alpha=0.4"``, a mixture of two rankers named before it.
     suites : sequence of str or Path, optional
         Names of suites, ``"probe:PATTERN"`` with ``*`` for any characters, and YAML files.
     judged : sequence of str or Path, optional

@@ -208,7 +208,7 @@ class ProbeSession:
         }
         with ScoreCache(None if out is None else out / SCORES) as cache:
             score = partial(score_pairs, cache=cache, progress=progress)
-            scorers = build_mixtures(rankers, reference, score)
+            scorers = build_mixtures(rankers.values(), reference, score)
             run = run_suite(scorers, probes, score, delta=rule, reference=reference, facts=facts)
             report = report_of(run, examples=0 if out is None else 2, progress=progress)
         if out is not None:

@@ -1,4 +1,4 @@
-"""Functions that open rankers by name: scorers of `termwise.rankers`, runs, mixtures of two, and objects."""
+"""Functions that open rankers by name: scorers of `termwise.rankers`, runs, mixtures, and objects."""
 
 from __future__ import annotations
 
@@ -13,28 +13,33 @@ from termwise.errors import DataError, MissingFileError, ParameterError, Unknown
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.sample import ScorePairs
-from termwise.rankers import ScorerContext, open_scorer
+from termwise.rankers import ScorerContext, open_mixture_parts, open_scorer
 from termwise.rankers.specification import ScorerSpecification, parse_specification
 from termwise.scorers import MixedScorer, RunScorer
 from termwise.scorers.http import is_address
 from termwise.scorers.mixture import Scale
-from termwise.scorers.protocol import TextScorer
+from termwise.scorers.protocol import TextScorer, fingerprint_of
 from termwise.storage.safe_read import path_exists
 
 
 @dataclass(frozen=True)
 class MixtureSpecification:
-    """Interpolation of two rankers by name, before its scales are computed; `alpha` is the weight of the first."""
+    """Weighted sum of rankers, before its scales are computed.
+
+    Attributes
+    ----------
+    name : str
+    parts : tuple of TextScorer or MixtureSpecification
+    weights : tuple of float
+        Weight of each part.
+    """
 
     name: str
-    first: str
-    second: str
-    alpha: float
+    parts: tuple[Ranker, ...]
+    weights: tuple[float, ...]
 
     @classmethod
-    def of(
-        cls, specification: ScorerSpecification, opened: Mapping[str, TextScorer | MixtureSpecification]
-    ) -> MixtureSpecification:
+    def of(cls, specification: ScorerSpecification, opened: Mapping[str, Ranker]) -> MixtureSpecification:
         """Parse ``FIRST+SECOND,alpha=0.5``; both rankers must be in `opened`, and neither may be a run."""
         names = specification.target.split("+")
         specification.check_settings(("alpha",))
@@ -57,7 +62,8 @@ class MixtureSpecification:
             alpha = -1.0
         if not 0 <= alpha <= 1:
             raise UsageError("alpha is a number from 0 to 1", facts=[("given", specification.text)])
-        return cls(specification.name or specification.target, names[0], names[1], alpha)
+        parts = tuple(opened[name] for name in names)
+        return cls(specification.name or specification.target, parts, (alpha, 1 - alpha))
 
 
 Ranker = TextScorer | MixtureSpecification
@@ -114,6 +120,15 @@ def _open(
     is_new_path = ":" not in target and not path_exists(Path(target))
     if "+" in target and (is_new_path or set(target.split("+")) <= set(opened)):
         return MixtureSpecification.of(specification, opened)
+    mixture = open_mixture_parts(specification, context)
+    if mixture is not None:
+        name = specification.name or Path(target).resolve().name
+        known = {fingerprint_of(one): one for one in opened.values() if isinstance(one, TextScorer)}
+        known.pop(None, None)
+        parts = tuple(
+            known.get(fingerprint_of(part), part) for part in mixture.scorers
+        )  # texts are weighed once
+        return MixtureSpecification(name, parts, tuple(mixture.weights))
     if Path(target).suffix and is_new_path:
         raise MissingFileError(
             "there is no such run, and no such folder", facts=[("given", target)], fixes=["check the path"]
@@ -124,18 +139,18 @@ def _open(
 
 
 def build_mixtures(
-    rankers: Mapping[str, Ranker], reference: ReferenceRankings | None, score_pairs: ScorePairs
+    rankers: Iterable[Ranker], reference: ReferenceRankings | None, score_pairs: ScorePairs
 ) -> list[TextScorer]:
     """Return the scorers of all rankers; the scales of mixtures come from the reference rankings."""
-    scorers: dict[str, TextScorer] = {}
-    for name, ranker in rankers.items():
+    scorers: list[TextScorer] = []
+    for ranker in rankers:
         if not isinstance(ranker, MixtureSpecification):
-            scorers[name] = ranker
+            scorers.append(ranker)
         elif reference is not None:
-            parts = scorers[ranker.first], scorers[ranker.second]
-            first, second = (Scale.of(reference.score(part, score_pairs), name=part.name) for part in parts)
-            scorers[name] = MixedScorer(*parts, alpha=ranker.alpha, scales=(first, second), name=name)
-    return list(scorers.values())
+            parts = build_mixtures(ranker.parts, reference, score_pairs)
+            scales = [Scale.of(reference.score(part, score_pairs), name=part.name) for part in parts]
+            scorers.append(MixedScorer(parts, weights=ranker.weights, scales=scales, name=ranker.name))
+    return scorers
 
 
 def run_scorer(specification: ScorerSpecification, judged: Sequence[JudgedTexts]) -> RunScorer:

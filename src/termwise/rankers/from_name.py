@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from termwise.display.safe_text import error_text
 from termwise.errors import (
@@ -27,13 +27,15 @@ from termwise.errors import (
     UsageError,
 )
 from termwise.index import Index
+from termwise.indexing.recipes import RECIPES
 from termwise.rankers.specification import ScorerSpecification, parse_specification
 from termwise.scorers.function import FunctionScorer, import_function
 from termwise.scorers.http import HttpScorer, is_address
-from termwise.scorers.model_scorers import index_scorer, model_scorer
+from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.token_statistics import Background
-from termwise.search.mixture_folder import MixtureManifest
+from termwise.search import MixtureSearcher
+from termwise.search.mixture_folder import is_mixture
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import is_file, path_exists
 
@@ -117,10 +119,56 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
         )
     if "/" in spec.target:
         spec = _downloaded(spec)
+    if spec.target in RECIPES:
+        return _open_mixture(spec, context)
     for manifest, opener in FOLDERS.items():
         if is_file(Path(spec.target) / manifest):
             return opener(spec, context)
     return _open_model(spec, context)
+
+
+class MixtureParts(NamedTuple):
+    """Scorers of the parts of a mixture, and their weights."""
+
+    scorers: list[TextScorer]
+    weights: list[float]
+
+
+def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> MixtureParts | None:
+    """Open the parts of a mixture: a folder with ``mixture.json``, or the name of a recipe such as ``best``.
+
+    Returns
+    -------
+    MixtureParts or None
+        None if the target is no mixture. Parts of a folder have the statistics of its collection, as the folder of an
+        index has.
+
+    Raises
+    ------
+    TermwiseError
+        If a part cannot be opened.
+    """
+    recipe = RECIPES.get(spec.target)
+    if recipe is not None:
+        spec.check_settings(())
+        parts = [
+            ScorerSpecification(spec.text, part.model, part.model, part.settings) for part in recipe.parts
+        ]
+        return MixtureParts(
+            [open_scorer(part, context) for part in parts], [part.weight for part in recipe.parts]
+        )
+    if not is_mixture(spec.target):
+        return None
+    spec.check_settings(())
+    mixture = MixtureSearcher.open(spec.target)
+    background = stored_texts(mixture.index) if mixture.index.stores_text else context.background
+    return MixtureParts(
+        [
+            index_scorer(part.searcher.index, background=background, name=part.name, threads=context.threads)
+            for part in mixture.parts
+        ],
+        [part.weight for part in mixture.parts],
+    )
 
 
 def _downloaded(spec: ScorerSpecification) -> ScorerSpecification:
@@ -248,15 +296,17 @@ def _open_index(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
 
 
 def _open_mixture(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
-    parts = MixtureManifest.read(Path(spec.target)).parts
-    names = [f"{part.name}={quote(str(Path(spec.target) / part.folder))}" for part in parts]
-    if len(parts) == 2 and all(part.weight > 0 for part in parts):
-        share = parts[0].weight / (parts[0].weight + parts[1].weight)
-        names.append(f"{'+'.join(part.name for part in parts)},alpha={share:g}")
+    is_recipe = spec.target in RECIPES
+    folder = "DIR" if is_recipe else quote(spec.target)
+    build = [f"termwise index COLLECTION --out DIR --model {spec.target}"] if is_recipe else []
     raise UsageError(
         "a mixture scores the candidates of a query, and no text by itself",
         facts=[("mixture", spec.target)],
-        fixes=[f"name its parts: {' '.join(names)}"],
+        fixes=[
+            *build,
+            f"search or re-rank with the mixture: termwise rerank {folder} --run RUN",
+            "name one of its parts",
+        ],
     )
 
 

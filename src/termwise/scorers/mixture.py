@@ -1,6 +1,6 @@
-"""Interpolation of two scorers with fixed z-score scales.
+"""Weighted sum of scorers with fixed z-score scales.
 
-Interpolation of rankings computes mean and deviation over the candidates of a query. A single text has no candidates.
+A mixture of rankings computes mean and deviation over the candidates of a query. A single text has no candidates.
 Therefore the scale of each scorer is fixed: mean and standard deviation over given candidate lists, which also
 determine the threshold of a probe (`termwise.probes.core.score_gaps`).
 """
@@ -87,36 +87,47 @@ class Scale:
 
 
 class MixedScorer(BasePairScorer):
-    """alpha z(first) + (1 - alpha) z(second) with fixed scales; a `termwise.scorers.protocol.PairScorer`.
+    """Weighted sum of z-scores with fixed scales; a `termwise.scorers.protocol.PairScorer`.
 
     Parameters
     ----------
-    first, second : TextScorer
-    alpha : float
-        Interpolation weight of the first scorer, from 0 to 1.
-    scales : tuple of two Scale
-        Scales of the first and the second scorer.
+    scorers : sequence of TextScorer
+        One or more.
+    weights : sequence of float
+        Weight of each scorer; a negative weight reverses it. Scorers with the weight 0 are not called.
+    scales : sequence of Scale
+        Scale of each scorer.
     name : str, optional
-        By default both names with a plus sign.
+        By default all names with plus signs.
+
+    Raises
+    ------
+    ParameterError
+        If the numbers of scorers, weights and scales differ, or a weight is not finite.
     """
 
     def __init__(
         self,
-        first: TextScorer,
-        second: TextScorer,
+        scorers: Sequence[TextScorer],
         *,
-        alpha: float,
-        scales: tuple[Scale, Scale],
+        weights: Sequence[float],
+        scales: Sequence[Scale],
         name: str | None = None,
     ) -> None:
-        if not is_finite_number(alpha) or not 0 <= alpha <= 1:
+        if not 0 < len(scorers) == len(weights) == len(scales):
             raise ParameterError(
-                "the interpolation weight is not from 0 to 1", facts=[("alpha", shown(alpha))]
+                "a mixture needs a weight and a scale for each scorer",
+                facts=[("scorers", len(scorers)), ("weights", len(weights)), ("scales", len(scales))],
             )
-        self._scorers = (first, second)
-        self._alpha = float(alpha)
-        self._scales = scales
-        self.name = f"{first.name}+{second.name}" if name is None else name
+        for weight in weights:
+            if not is_finite_number(weight):
+                raise ParameterError(
+                    "the weight of a scorer is not finite", facts=[("weight", shown(weight))]
+                )
+        self._scorers = tuple(scorers)
+        self._weights = tuple(float(weight) for weight in weights)
+        self._scales = tuple(scales)
+        self.name = "+".join(scorer.name for scorer in scorers) if name is None else name
 
     @property
     def fingerprint(self) -> str | None:
@@ -125,13 +136,11 @@ class MixedScorer(BasePairScorer):
         if not all(fingerprints):
             return None
         scales = [[scale.mean, scale.deviation] for scale in self._scales]
-        return json_fingerprint([fingerprints, self._alpha, scales])
+        return json_fingerprint([fingerprints, self._weights, scales])
 
     def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         total = np.zeros(len(texts))
-        for scorer, scale, share in zip(
-            self._scorers, self._scales, (self._alpha, 1 - self._alpha), strict=True
-        ):
-            if share:
-                total += share * (score_pairs_with(scorer, queries, texts) - scale.mean) / scale.deviation
+        for scorer, weight, scale in zip(self._scorers, self._weights, self._scales, strict=True):
+            if weight:
+                total += weight * (score_pairs_with(scorer, queries, texts) - scale.mean) / scale.deviation
         return total

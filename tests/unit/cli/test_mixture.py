@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from termwise import Searcher, build_index, read_run
+from termwise import Document, Searcher, build_index, read_run
 from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
 from termwise.engine.query_encoder import encoder_description
@@ -20,6 +20,8 @@ from termwise.fusion.weights_file import Learned
 from termwise.index import IndexWriter
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
+from termwise.probes.report import read_report
+from termwise.probes.session_rankers import open_rankers
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers.token_statistics import Background
 from termwise.search import MixtureSearcher
@@ -289,6 +291,38 @@ def test_an_index_is_no_mixture_and_the_reverse(place, capsys):
     assert run(["verify", "m"]) == 0
 
 
+def test_probe_a_mixture(place, capsys):
+    folder = place / "judged"
+    (folder / "qrels").mkdir(parents=True)
+    shutil.copy("docs.jsonl", folder / "corpus.jsonl")
+    (folder / "queries.jsonl").write_text(
+        '{"_id": "q1", "text": "sorted lists"}\n{"_id": "q2", "text": "cards"}\n'
+    )
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta\t1\nq2\tc\t1\n")
+    rankers = ["m", "best", "bm25", "jm", "again=bm25+jm,alpha=0.25", "x=m/bm25", "y=m/jm", "x+y,alpha=0.25"]
+    given = [
+        "--judged",
+        "judged",
+        "--language",
+        "rules",
+        "--suite",
+        "probe:length-doubled",
+        "--out",
+        "report",
+    ]
+    assert run(["probe", *rankers, *given]) == 0
+    report = read_report(place / "report")
+    scorers = {one["name"]: (one["fingerprint"], one["reading"]) for one in report["scorers"]}
+    assert scorers["m"] == scorers["best"] == scorers["again"] == scorers["x+y"], (
+        "the same scores, and the same δ"
+    )
+    context = ScorerContext(Background(lambda: [Document("a", "sorted lists"), Document("b", "cards")]))
+    opened = open_rankers(["bm25", "best"], [], context)
+    assert opened["best"].parts[0] is opened["bm25"], "a text is weighed once for both"
+    assert run(["probe", "best,k1=2", *given[:-2]]) == 2
+    assert "unknown setting of best 'k1'" in capsys.readouterr().err
+
+
 def test_encode_names_the_part(place, capsys):
     assert run(["encode", "docs.jsonl", "--model", "best", "--encoding", "rows"]) == 2
     error = capsys.readouterr().err
@@ -313,7 +347,10 @@ def test_parts_that_know_no_word_of_the_query(place, capsys):
 def test_commands_that_take_no_mixture(place, capsys):
     with pytest.raises(UsageError, match="no text by itself") as caught:
         open_scorer("m", ScorerContext(Background(list)))
-    assert caught.value.fixes == ("name its parts: bm25=m/bm25 jm=m/jm bm25+jm,alpha=0.25",)
+    assert "search or re-rank with the mixture: termwise rerank m --run RUN" in caught.value.fixes
+    with pytest.raises(UsageError, match="no text by itself") as caught:
+        open_scorer("best", ScorerContext(Background(list)))
+    assert caught.value.fixes[0] == "termwise index COLLECTION --out DIR --model best"
     rerank = ["rerank", "m", "--run", "docs.jsonl", "--queries", "queries.tsv", "--output", "o"]
     assert run([*rerank, "--table", "model1"]) == 3
     assert "a mixture of indexes, not an index" in capsys.readouterr().err

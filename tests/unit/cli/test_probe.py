@@ -297,6 +297,17 @@ def test_probes_are_listed(folder, capsys):
     assert all(one["section"] == "Axioms" and one["definition"].endswith(".") for one in told)
 
 
+def test_a_list_names_the_extra_of_a_probe(folder, capsys):
+    given = ["--list", "--judged", folder, "--suite", "probe:typos"]
+    assert probe(*given) == 0
+    assert "  typos: Typos (expected: 0, needs the extra probe)  @pets\n" in capsys.readouterr().out
+    assert probe(*given, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["extra"] == "probe"
+    (folder / "typos.txt").write_text("ct->cat\n")
+    assert probe(*given, "--data", f"typos={folder / 'typos.txt'}") == 0
+    assert "  typos: Typos (expected: 0)  @pets\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

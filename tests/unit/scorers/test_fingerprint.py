@@ -8,7 +8,7 @@ from termwise.scorers.protocol import fingerprint_of
 from termwise.storage.file_record import json_fingerprint, text_fingerprint
 
 BM25 = "sha256:c08e68f65d6c7d63da8ae12983eb2c121acdec6e8a0a83cc829ce019e048b12e"
-MIXTURE = "sha256:08c777d1b40e498c7686cf6d022e73421474b3af1ef7fb97c0601fae78977759"
+MIXTURE = "sha256:4e207f5e23a4b8bbe8fd1fd057e9ddf6ca6aaa2e47e614bbf337539e6a2d4987"
 
 
 def test_a_scorer_without_a_fingerprint():
@@ -31,4 +31,4 @@ def test_digests_do_not_change():
     bm25 = model_scorer("bm25", background)
     assert bm25.fingerprint == BM25
     scales = (Scale(0, 1), Scale(1, 2))
-    assert MixedScorer(first, bm25, alpha=0.3, scales=scales).fingerprint == MIXTURE
+    assert MixedScorer([first, bm25], weights=[0.3, 0.7], scales=scales).fingerprint == MIXTURE

@@ -41,6 +41,8 @@ class Probe(ABC):
         threshold.
     needs : str
         Data that a sample requires, such as "texts judged not relevant"; shown if there is no sample.
+    extra : str
+        Extra of termwise that making the samples requires, such as "probe"; empty if none.
     expectation : str or None
         One of `EXPECTATIONS`; None for the expectation in the table of `termwise.probes.core.expectations`.
     """
@@ -51,6 +53,7 @@ class Probe(ABC):
     definition: str = ""
     symmetric: bool = False
     needs: str = ""
+    extra: str = ""
     expectation: str | None = None
 
     @abstractmethod
@@ -91,7 +94,7 @@ class Probe(ABC):
 def check_probe(probe: Probe) -> None:
     """Raise `ParameterError` unless all attributes of a probe have valid values."""
     kind = type(probe).__name__
-    for attribute in ("name", "title", "strategy", "definition", "needs"):
+    for attribute in ("name", "title", "strategy", "definition", "needs", "extra"):
         value = getattr(probe, attribute, None)
         check(f"{kind}.{attribute}", value, isinstance(value, str), "a text")
     check(f"{kind}.name", probe.name, bool(probe.name), "a name")

@@ -60,7 +60,7 @@ class Manipulation:
         Description of the changed text, such as "the text with its words in random order".
     apply : callable
         See `Change`.
-    needs : str
+    needs, extra : str
         See `Probe`.
     """
 
@@ -69,6 +69,7 @@ class Manipulation:
     makes: str
     apply: Change
     needs: str = ""
+    extra: str = ""
 
 
 class ManipulationProbe(SourcedProbe[JudgedText]):
@@ -102,7 +103,7 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
         self.definition = define_pair(
             manipulation.makes, "the original text" + (part and f". Only texts of the {part} grades")
         )
-        self.needs = manipulation.needs
+        self.needs, self.extra = manipulation.needs, manipulation.extra
         self._manipulation = manipulation
         self._judged = judged
         self._inputs = inputs

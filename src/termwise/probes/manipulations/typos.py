@@ -35,6 +35,7 @@ def misspelling(misspellings: Misspellings | None = None) -> Manipulation:
         "Typos",
         "the text with a misspelling of every listed word except stop words",
         partial(_misspell, misspellings=misspellings),
+        extra="probe" if misspellings is None else "",
     )
 
 
