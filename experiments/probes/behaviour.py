@@ -9,12 +9,19 @@
 Matched pairs need no encoding beyond that of the judged texts, so that the second report has more of them. If several
 reports have a probe, the one with most samples is used.
 
+Rankers that were measured later are added to the published scores, which do not change. The new reports have the first
+ranker too: its scores must be the published ones, which shows that the pairs are the same::
+
+    termwise probe bm25 lookup bm25+lookup,alpha=0.3 … --out WORK/later
+    python experiments/probes/behaviour.py WORK/later … --add-to experiments/results/probes_finding.csv
+
 Results are ``results/probes_finding.md`` with all scores, ``.csv`` with all numbers and ``.svg``, the heat map; and
 ``probes_headline.svg`` with the rows of ``headline.toml``. They contain no texts of collections.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -31,6 +38,7 @@ import record  # noqa: E402
 from share_figure import figure_bytes  # noqa: E402
 
 from termwise.probes.report import csv_text, read_report  # noqa: E402
+from termwise.probes.report.contents import correct_p_values  # noqa: E402
 from termwise.probes.report.tables import (  # noqa: E402
     HEADING,
     NOT_SIGNIFICANT,
@@ -50,6 +58,15 @@ ROW, COLUMN = 0.19, 0.85
 LABELS = 4.6
 """Width of the names of probes, in inches."""
 
+
+TEXTS = ("section", "probe", "texts", "title", "symmetric", "wanted", "scorer")
+"""Columns of ``probes_finding.csv`` that are not numbers."""
+
+LENGTHS = ("words_first", "words_second", "first_longer", "first_shorter")
+"""Columns with the lengths of the texts of a probe."""
+
+SAME = ("score", "positive", "neutral", "negative", "samples", "queries")
+"""Numbers of a ranker that two reports on the same pairs share."""
 
 COLOURS = {"good": (0.04, 0.38, 0.66), "bad": (0.76, 0.25, 0.05), "apart": (0.49, 0.23, 0.93)}
 
@@ -73,8 +90,11 @@ class Line:
 def main() -> None:
     parser = record.parser(__doc__, "out")
     parser.add_argument("reports", type=Path, nargs="+", metavar="report")
+    parser.add_argument("--add-to", type=Path, metavar="CSV", help="published scores of other rankers")
     given = parser.parse_args()
     report = joined([read_report(path) for path in given.reports])
+    if given.add_to is not None:
+        report = extended(published(given.add_to), report)
     first = headline(report, tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8")))
     everything = [
         (title, [Line(row.title, row.data, row) for row in rows]) for title, rows in sections(report)
@@ -108,6 +128,63 @@ def joined(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if best[cell["probe"]][1] == place
     ]
     return {**first, "probes": [probes[best[name][1]][name] for name in order], "cells": cells}
+
+
+def published(path: Path) -> dict[str, Any]:
+    """Read ``probes_finding.csv``, and the metadata on the page beside it, as a report without example pairs."""
+    probes: dict[str, dict[str, Any]] = {}
+    cells = []
+    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+        numbers = {name: _number(value) for name, value in row.items() if name not in TEXTS}
+        lengths = [numbers.pop(name) for name in LENGTHS]
+        probes.setdefault(
+            row["probe"],
+            {
+                "name": row["probe"],
+                "title": row["title"],
+                "section": row["section"],
+                "symmetric": row["symmetric"] == "True",
+                "wanted": row["wanted"],
+                "samples": numbers["samples"],
+                "lengths": None if lengths[0] is None else dict(zip(LENGTHS, lengths, strict=True)),
+            },
+        )
+        cells.append({"probe": row["probe"], "scorer": row["scorer"], **numbers})
+    head, _, _ = path.with_suffix(".md").read_text(encoding="utf-8").partition("\n## ")
+    about = dict(line[2:].split(": ", 1) for line in head.splitlines() if line.startswith("- "))
+    scorers = [
+        {"name": name, "reading": {"kind": "constant", "delta": float(about.pop(f"δ of {name}"))}}
+        for name in dict.fromkeys(cell["scorer"] for cell in cells)
+    ]
+    return {"facts": about, "scorers": scorers, "probes": list(probes.values()), "cells": cells, "spread": []}
+
+
+def _number(text: str) -> int | float | None:
+    if not text:
+        return None
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+def extended(report: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the rankers of a later report; their p-values are corrected over all rankers of the section.
+
+    The first ranker of the later report must be one of the earlier report, with the same numbers.
+    """
+    known = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
+    common = later["scorers"][0]["name"]
+    for cell in later["cells"]:
+        if cell["scorer"] != common:
+            continue
+        before = known.get((cell["probe"], common), {})
+        if any(cell[name] != before.get(name) for name in SAME):
+            raise SystemExit(f"{cell['probe']}: the scores of {common} are not the published ones")
+    names = [one["name"] for one in later["scorers"][1:]]
+    new = [dict(cell) for cell in later["cells"] if cell["scorer"] in names]
+    section_of = {probe["name"]: probe["section"] for probe in report["probes"]}
+    correct_p_values([*(dict(cell) for cell in report["cells"]), *new], section_of)
+    facts = {**report["facts"], f"added {later['facts']['made']}": ", ".join(names)}
+    scorers = [*report["scorers"], *later["scorers"][1:]]
+    return {**report, "facts": facts, "scorers": scorers, "cells": [*report["cells"], *new]}
 
 
 def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[str, list[Line]]]:

@@ -315,3 +315,33 @@ def test_the_published_pipeline_is_an_analyzer():
     assert isinstance(analyzer, Analyzer)
     assert analyzer.tokens("The running cats") == ["run", "cat"]
     assert analyzer.analyze("The running cats").tokens == ("run", "cat")
+
+
+def test_later_rankers_are_added_to_published_scores(tmp_path):
+    import behaviour
+
+    earlier, later = ({**report(), "facts": {"made": f"2026-0{month}-01"}} for month in (1, 2))
+    for one in (earlier, later):
+        one["cells"][2]["samples"] = 0
+    path = tmp_path / "scores.csv"
+    path.write_text(behaviour.csv_text(earlier))
+    path.with_suffix(".md").write_text(behaviour.page(earlier, []))
+    known = behaviour.published(path)
+    assert behaviour.csv_text(known) == path.read_text()
+    assert behaviour.page(known, []) == path.with_suffix(".md").read_text()
+
+    later["scorers"].append({"name": "new", "reading": {"kind": "constant", "delta": 0.25}})
+    later["cells"] += [{**cell, "scorer": "new"} for cell in later["cells"]]
+    later["cells"][3].update(score=0.5, p_clustered=0.02, p_holm=0.02)
+    found = behaviour.extended(known, later)
+    assert [one["name"] for one in found["scorers"]] == ["bm25", "new"]
+    assert found["cells"][:3] == known["cells"], "published numbers are kept"
+    # the section has six cells: Holm multiplies the second smallest p-value by five, and Bonferroni each by six
+    assert [cell["p_holm"] for cell in found["cells"][3:]] == [pytest.approx(5 * 0.02), None, None]
+    assert found["cells"][3]["p_bonferroni"] == pytest.approx(6 * 0.001)
+    text = behaviour.page(found, [])
+    assert "- added 2026-02-01: new\n- δ of bm25: 0.5\n- δ of new: 0.25\n" in text
+    assert r"| Typos | toy | −0.50 | +0.50\* | 1 |" in text
+    later["cells"][0]["neutral"] = 2
+    with pytest.raises(SystemExit, match="typos@toy: the scores of bm25 are not the published ones"):
+        behaviour.extended(known, later)

@@ -7,7 +7,7 @@ and p-values corrected for the number of cells of a section: ``bonferroni`` of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def report_of(
             if one.probe.name in scorer.results:
                 cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples, resamples))
                 progress("compute statistics", len(cells), total)
-    _correct(cells, section_of)
+    correct_p_values(cells, section_of)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -208,7 +208,17 @@ def _cell(
     }
 
 
-def _correct(cells: Sequence[dict[str, Any]], section_of: dict[str, str]) -> None:
+def correct_p_values(cells: Sequence[dict[str, Any]], section_of: Mapping[str, str]) -> None:
+    """Correct the p-values of cells in place, over the cells of each section.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+        With ``probe``, ``p_published`` and ``p_clustered``; gain ``p_bonferroni``, ``p_holm`` and
+        ``p_benjamini_hochberg``.
+    section_of : mapping of str to str
+        Section of each probe.
+    """
     for section in dict.fromkeys(section_of.values()):
         tested = [cell for cell in cells if section_of[cell["probe"]] == section]
         published = [cell["p_published"] for cell in tested]
