@@ -38,6 +38,8 @@ class System:
         Name in tables.
     model : str
         Model of termwise; empty for other systems.
+    encoder : str
+        Name of its network in ``--encoder``; by default that of the model.
     analyzer : str
         Analyzer of a count model.
     settings : mapping of str to str
@@ -58,6 +60,7 @@ class System:
 
     name: str
     model: str = ""
+    encoder: str = ""
     analyzer: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     like: str = ""
@@ -79,9 +82,14 @@ class System:
         return self.model == "tildev2" and self.settings.get("expansion_encoder") != "none"
 
     @property
+    def network(self) -> str:
+        """Name of the network of the model; empty without one."""
+        return (self.encoder or self.model) if self.model in NETWORKS else ""
+
+    @property
     def networks(self) -> tuple[str, ...]:
-        """Models whose encoders encode the documents."""
-        return ((self.model,) if self.model in NETWORKS else ()) + (("tilde",) if self.expanded else ())
+        """Names of the networks that encode the documents."""
+        return ((self.network,) if self.network else ()) + (("tilde",) if self.expanded else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,9 +267,10 @@ class Plan:
         return [name for name in self.systems if name in wanted]
 
     def networks(self, names: Sequence[str]) -> list[str]:
-        """Return the models whose encoders systems use."""
+        """Return the networks of systems: those of models first, then others in the order of the plan."""
         used = {network for name in self.with_parts(names) for network in self.systems[name].networks}
-        return [name for name in NETWORKS if name in used]
+        every = dict.fromkeys([*NETWORKS, *(system.network for system in self.systems.values())])
+        return [name for name in every if name in used]
 
     def chosen_on(self, system: str, setting: str) -> tuple[str, ...] | None:
         """Return the collections of a choice; None if there is no such choice."""

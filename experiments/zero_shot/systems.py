@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dense import DenseEncoder, DenseIndex, fingerprint
 from indexes import Built, Effort, index_counts, index_encoded
 from judged_collection import Judged, documents_folder
-from plan import BASELINE, NETWORKS, Choices, Plan, SettingChoice, System, identities
+from plan import BASELINE, Choices, Plan, SettingChoice, System, identities
 
 from termwise.encode import EncoderFolder, open_document_encoder
 from termwise.errors import ParameterError
@@ -38,7 +38,7 @@ class Tools:
     Attributes
     ----------
     encoders : mapping of str to str
-        Encoder folder or shipped name, by model.
+        Encoder folder or shipped name, by the name of the network.
     dense : Path or None
         Folder of the dense encoder.
     work : Path
@@ -99,8 +99,8 @@ class Tools:
     def settings(self, system: System, chosen: Mapping[str, str]) -> dict[str, str]:
         """Return the parameters of the model of a system."""
         settings = {**system.settings, **chosen}
-        if system.model in NETWORKS:
-            settings["encoder"] = self.encoders[system.model]
+        if system.network:
+            settings["encoder"] = self.encoders[system.network]
         if system.expanded:
             settings["expansion_encoder"] = self.encoders["tilde"]
         return settings

@@ -12,11 +12,11 @@ Run
         python experiments/zero_shot/zero_shot.py choose --work WORK --encoder splade-doc=FOLDER
         python experiments/zero_shot/zero_shot.py report --work WORK --encoder splade-doc=FOLDER --dense FOLDER
 
-    The encoders are the shipped ones and those named with ``--encoder MODEL=FOLDER``. ``choose`` ranks the dev queries
-    only and writes ``choices.json`` with the networks, their precision and the plan; ``report`` applies the choices to
-    the test splits and accepts no other networks. It stores its measurements, query by query, in ``results/zero_shot``:
-    the next run measures new systems only, and needs no encoder for the others. ``encode`` only runs the networks
-    over the documents. Encoded blocks stay in WORK: an interrupted run resumes.
+    The encoders are the shipped ones and those named with ``--encoder NETWORK=FOLDER``. ``choose`` ranks the dev
+    queries only and writes ``choices.json`` with the networks, their precision and the plan; ``report`` applies the
+    choices to the test splits and accepts no other networks. It stores its measurements, query by query, in
+    ``results/zero_shot``: the next run measures new systems only, and needs no encoder for the others. ``encode`` only
+    runs the networks over the documents. Encoded blocks stay in WORK: an interrupted run resumes.
 Result
     A line in ``results/zero_shot.jsonl`` and the tables in ``results/zero_shot.md``; with ``--collections``,
     ``zero_shot_partial``. ``--systems`` selects the systems to measure; earlier measurements are reported, too.
@@ -174,10 +174,10 @@ def _systems(
     return names, skipped
 
 
-def _encoders(given: Sequence[str]) -> dict[str, str]:
-    """Return the named and the shipped encoders by model."""
+def _encoders(plan: Plan, given: Sequence[str]) -> dict[str, str]:
+    """Return the named and the shipped encoders."""
     named = record.named_folders(given)
-    record.check_names("network model", named, NETWORKS)
+    record.check_names("network", named, plan.networks(list(plan.systems)))
     return {name: name for name in shipped_encoders() if name in NETWORKS} | named
 
 
@@ -185,7 +185,7 @@ def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
     parser = record.parser(__doc__, "work", "out", "precision", "threads")
     parser.add_argument("what", choices=("choose", "encode", "report"))
-    parser.add_argument("--encoder", action="append", default=[], metavar="MODEL=FOLDER")
+    parser.add_argument("--encoder", action="append", default=[], metavar="NETWORK=FOLDER")
     parser.add_argument("--dense", type=Path, metavar="FOLDER", help="folder of sentence-transformers")
     parser.add_argument(
         "--data", type=Path, default=record.COLLECTIONS, help="folder of the judged collections"
@@ -202,7 +202,11 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(given)
     plan = Plan.read(arguments.plan)
     tools = Tools(
-        _encoders(arguments.encoder), arguments.dense, arguments.work, arguments.threads, arguments.precision
+        _encoders(plan, arguments.encoder),
+        arguments.dense,
+        arguments.work,
+        arguments.threads,
+        arguments.precision,
     )
     {"choose": run_choose, "encode": run_encode, "report": run_report}[arguments.what](plan, tools, arguments)
 

@@ -584,6 +584,22 @@ def test_the_plan_of_the_experiment_is_valid():
     assert plan.collections["csfcube"].test == "test_aggregate"
 
 
+def test_a_system_can_have_a_network_of_its_own():
+    from plan import Plan
+    from systems import Tools
+    from zero_shot import HERE
+
+    plan = Plan.read(HERE / "zero_shot.toml")
+    assert plan.networks(["splade-doc-distilled", "tildev2-distilled"]) == [
+        "tilde",
+        "splade-doc-distilled",
+        "tildev2-distilled",
+    ]
+    tools = Tools({"splade-doc": "one", "splade-doc-distilled": "another"}, None, Path("work"))
+    assert tools.settings(plan.systems["splade-doc"], {}) == {"encoder": "one"}
+    assert tools.settings(plan.systems["splade-doc-distilled"], {}) == {"encoder": "another"}
+
+
 def test_termwise_index_uses_the_choices():
     from plan import Choices, identities
     from zero_shot import HERE
