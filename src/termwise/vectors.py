@@ -28,6 +28,12 @@ LARGEST_SHIFT = 15
 MOST_DIMENSIONS = 1 << 12
 """Largest number of dimensions of a vector."""
 
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-100, 2.0**100
+"""Bounds of the scales of documents and terms, which keep the scores far from the limits of float32 and float64."""
+
+_SCALES = "from 2^-100 to 2^100"
+_ROWS = f"rows of shape (n, dimensions), with at most {MOST_DIMENSIONS:,} dimensions"
+
 
 @dataclass(frozen=True, eq=False)
 class DocumentVectors:
@@ -43,7 +49,7 @@ class DocumentVectors:
     rows : array-like of shape (m, dimensions), int8
         Numbers from -127 to 127.
     scales : array-like of shape (m,), float32
-        Finite and above 0.
+        From `SMALLEST_SCALE` to `LARGEST_SCALE`; other numbers than those of float32 are rounded.
 
     Raises
     ------
@@ -66,20 +72,16 @@ class DocumentVectors:
         object.__setattr__(self, "rows", _frozen(rows, np.int8))
         object.__setattr__(self, "scales", _frozen(scales, np.float32))
         starts = self.indptr
-        _require(self.rows.ndim == 2 and self.rows.shape[1] <= MOST_DIMENSIONS, "rows are a matrix", rows)
-        _require(starts.ndim == 1 and len(starts) > 0, "indptr is one row of numbers", indptr)
+        _require(_is_matrix(self.rows), _ROWS, self.rows)
+        _require(starts.ndim == 1 and len(starts) > 0, "indptr is one row of numbers", starts)
         _require(
             starts[0] == 0 and starts[-1] == len(self.rows) and bool((np.diff(starts) >= 0).all()),
             "indptr increases from 0 to the number of rows",
-            indptr,
+            starts,
         )
-        _require(not (self.rows == -LEVELS - 1).any(), f"rows hold numbers from -{LEVELS} to {LEVELS}", rows)
-        _require(
-            self.scales.shape == (len(self.rows),)
-            and bool((np.isfinite(self.scales) & (self.scales > 0)).all()),
-            "there is one scale above 0 for each row",
-            scales,
-        )
+        _require(not (self.rows == -LEVELS - 1).any(), f"numbers from -{LEVELS} to {LEVELS}", -LEVELS - 1)
+        _require(self.scales.shape == (len(self.rows),), "one scale for each row", self.scales)
+        _require_scales(self.scales)
 
     @classmethod
     def of(cls, indptr: npt.ArrayLike, matrix: npt.NDArray[np.floating[Any]]) -> DocumentVectors:
@@ -95,13 +97,13 @@ class DocumentVectors:
         Raises
         ------
         WeightError
-            If a number is not finite.
+            If it is no such matrix, or the numbers of a vector are so small or large that its scale is out of range.
         """
-        matrix = np.asarray(matrix, dtype=np.float32)
-        _require(bool(np.isfinite(matrix).all()), "the numbers of a vector are finite", matrix)
+        matrix = _finite_matrix(matrix, np.float32)
         largest = np.abs(matrix).max(axis=1, initial=0.0)
-        scales = np.where(largest > 0, largest / np.float32(LEVELS), np.float32(1)).astype(np.float32)
-        scales = np.maximum(scales, np.finfo(np.float32).tiny)
+        scales = np.where(largest > 0, largest / np.float32(LEVELS), np.float32(1))
+        _require_scales(scales)
+        scales = scales.astype(np.float32)
         rows = np.clip(np.rint(matrix / scales[:, None]), -LEVELS, LEVELS)
         return cls(indptr, rows.astype(np.int8), scales)
 
@@ -143,7 +145,7 @@ class TermVectors:
     shifts : array-like of shape (V,), uint8
         At most `LARGEST_SHIFT`.
     scale : float
-        Finite and above 0.
+        From `SMALLEST_SCALE` to `LARGEST_SCALE`.
     vocabulary : str
         `Vocabulary.id` of the numbering of the terms.
 
@@ -171,13 +173,13 @@ class TermVectors:
         object.__setattr__(self, "shifts", _frozen(shifts, np.uint8))
         object.__setattr__(self, "scale", float(scale))
         object.__setattr__(self, "vocabulary", vocabulary)
-        _require(self.rows.ndim == 2 and self.rows.shape[1] <= MOST_DIMENSIONS, "rows are a matrix", rows)
+        _require(_is_matrix(self.rows), _ROWS, self.rows)
         _require(
             self.shifts.shape == (len(self.rows),) and int(self.shifts.max(initial=0)) <= LARGEST_SHIFT,
-            f"there is one shift of at most {LARGEST_SHIFT} for each row",
-            shifts,
+            f"one shift of at most {LARGEST_SHIFT} for each row",
+            self.shifts,
         )
-        _require(bool(np.isfinite(self.scale)) and self.scale > 0, "the scale is above 0", scale)
+        _require_scales(np.array([self.scale]))
 
     @classmethod
     def of(cls, matrix: npt.NDArray[np.floating[Any]], vocabulary: str) -> TermVectors:
@@ -193,12 +195,11 @@ class TermVectors:
         Raises
         ------
         WeightError
-            If a number is not finite, or all are 0.
+            If it is no such matrix, all numbers are 0, or they are so small or large that the scale is out of range.
         """
-        matrix = np.asarray(matrix, dtype=np.float64)
-        _require(bool(np.isfinite(matrix).all()), "the numbers of a vector are finite", matrix)
+        matrix = _finite_matrix(matrix, np.float64)
         largest = np.abs(matrix).max(axis=1, initial=0.0)
-        _require(bool(largest.any()), "one term has a vector", matrix)
+        _require(bool(largest.any()), "a term with a vector", matrix)
         # The smallest rows share the unit of the rows 2**LARGEST_SHIFT times smaller than the largest.
         fractions, powers = np.frexp(largest[largest > 0] / LEVELS)
         powers = powers - (fractions == 0.5)
@@ -206,6 +207,7 @@ class TermVectors:
         shifts = np.zeros(len(matrix), dtype=np.int64)
         shifts[largest > 0] = np.maximum(powers - lowest, 0)
         scale = float(np.ldexp(1.0, lowest))
+        _require_scales(np.array([scale]))
         rows = np.clip(np.rint(matrix / (scale * 2.0**shifts)[:, None]), -LEVELS, LEVELS)
         return cls(rows.astype(np.int8), shifts.astype(np.uint8), scale, vocabulary)
 
@@ -260,21 +262,59 @@ class TermVectors:
         return self.rows.astype(np.float32) * factors[:, None]
 
 
+def _finite_matrix(values: npt.ArrayLike, least: type[np.floating[Any]]) -> npt.NDArray[Any]:
+    """Return an array of the type `least` or a wider one; refuse anything but a matrix of finite numbers."""
+    array = _numbers(values)
+    _require(_is_matrix(array), _ROWS, array)
+    array = array.astype(np.result_type(array, least), copy=False)
+    finite = np.isfinite(array)
+    if not finite.all():
+        _require(False, "finite numbers", array[~finite][0])
+    return array
+
+
 def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Any:
     """Return a read-only array of a type; read-only arrays of the type are not copied."""
-    array = np.asarray(values)
+    array = _numbers(values)
     if array.size and array.dtype != dtype:
-        converted = array.astype(dtype)
-        _require(bool((converted == array).all()), f"the numbers fit in {np.dtype(dtype).name}", values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = array.astype(dtype)
+        if np.issubdtype(dtype, np.integer) and (wrong := converted != array).any():
+            _require(False, f"whole numbers that fit in {np.dtype(dtype).name}", array[wrong][0])
         array = converted
     array = np.array(array, dtype=dtype, copy=array.flags.writeable or None, order="C")
     array.setflags(write=False)
     return array
 
 
+def _numbers(values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return an array; refuse anything but numbers."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.array(None)  # rows of different lengths
+    _require(array.dtype.kind in "iuf" or not array.size, "an array of numbers", array)
+    return array
+
+
+def _is_matrix(array: npt.NDArray[Any]) -> bool:
+    return array.ndim == 2 and array.shape[1] <= MOST_DIMENSIONS
+
+
+def _require_scales(scales: npt.NDArray[np.floating[Any]]) -> None:
+    """Refuse scales outside the bounds, also NaN."""
+    wrong = ~((scales >= SMALLEST_SCALE) & (scales <= LARGEST_SCALE))
+    if wrong.any():
+        raise WeightError(
+            "the scale of a vector is its unit: its largest number divided by 127, or a power of two",
+            facts=[("expected", f"a scale {_SCALES}"), ("seen", f"{scales[wrong][0]:g}")],
+            fixes=["multiply all vectors by the same number; the ranking does not change"],
+        )
+
+
 def _require(holds: bool, expected: str, seen: object) -> None:
     if not holds:
+        shown = f"{seen.dtype} of shape {seen.shape}" if isinstance(seen, np.ndarray) else f"{seen}"
         raise WeightError(
-            "the vectors do not have the expected form",
-            facts=[("expected", expected), ("shape", np.asarray(seen).shape)],
+            "the vectors do not have the expected form", facts=[("expected", expected), ("seen", shown)]
         )

@@ -13,11 +13,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from termwise import Document, Searcher, build_index
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import first_stage, score_documents
 from termwise.errors import CorruptIndexError, DataError, IndexFormatError
 from termwise.index import Index, verify
+from termwise.weights import TermWeights
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -58,8 +62,9 @@ def test_an_unchanged_file_with_new_checksums_is_valid(impacts: Path, reseal: Mo
         ("vectors", "vectors.starts", 0, 1, "the windows of the documents are out of order"),
         ("vectors", "vectors.starts", 2, 1, "the windows of the documents are out of order"),
         ("vectors", "vectors.starts", 3, 4, "the windows of the documents are out of order"),
-        ("vectors", "vectors.scales", 1, 0, "the scale of a vector is not a finite number above 0"),
-        ("vectors", "vectors.scales", 1, 0x7FC00000, "the scale of a vector is not a finite number above 0"),
+        ("vectors", "vectors.scales", 1, 0, "the scale of a vector is not from 2^-100 to 2^100"),
+        ("vectors", "vectors.scales", 0, 0x7F000000, "the scale of a vector is not from 2^-100 to 2^100"),
+        ("vectors", "vectors.scales", 1, 0x7FC00000, "the scale of a vector is not from 2^-100 to 2^100"),
         ("vectors", "vectors.rows", 5, 0x80, "a number of a vector is below -127"),
         ("terms", "term_vectors.rows", 4, 0x80, "a number of a term vector is below -127"),
     ],
@@ -70,6 +75,31 @@ def test_verify_reports_vectors_that_cannot_be(
     path = reseal.change(vectors, kind, reseal.put(section, position, value))
     (damage,) = verify(vectors)
     assert (damage.file, damage.what) == (path.name, what)
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.0**-101, 2.0**101])
+def test_a_scale_of_the_terms_out_of_range_is_damage(vectors: Path, reseal: ModuleType, scale: float) -> None:
+    body = reseal.read_manifest(vectors)
+    body["vectors"]["scale"] = scale
+    reseal.write_manifest(vectors, body)
+    with pytest.raises(CorruptIndexError) as caught:
+        Index.open(vectors)
+    facts = dict(caught.value.facts)
+    assert facts["file"] == vectors / "manifest.json"
+    assert (facts["expected"], facts["seen"]) == ("a vectors.scale from 2^-100 to 2^100", scale)
+
+
+def test_a_scale_of_a_window_out_of_range_is_damage(vectors: Path, reseal: ModuleType) -> None:
+    path = reseal.change(vectors, "vectors", reseal.put("vectors.scales", 0, 0x7F800000))
+    index = Index.open(vectors)
+    term = int(np.flatnonzero(index.term_vectors.known)[0])
+    row = TermWeights.from_rows([{term: 1.0}], index.manifest.vocabulary)
+    query = query_vector(index, row)
+    for use in (lambda: first_stage(index, query, 1), lambda: score_documents(index, query, np.array([0]))):
+        with pytest.raises(CorruptIndexError) as caught:
+            use()
+        facts = dict(caught.value.facts)
+        assert (facts["file"], facts["seen"]) == (path, "inf")
 
 
 def test_a_shift_that_is_too_large_is_damage(vectors: Path, reseal: ModuleType) -> None:

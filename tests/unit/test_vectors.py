@@ -56,6 +56,12 @@ def test_rows_far_below_the_largest_share_the_smallest_unit() -> None:
         ([0, 1], np.full((1, 2), -128), [1.0]),
         ([0, 1], np.full((1, 2), 0.5), [1.0]),
         ([0, 1], np.zeros(2), [1.0]),
+        ([0, 1], np.zeros((1, 4097)), [1.0]),
+        ([0, 1], [["a"]], [1.0]),
+        ([0, 2], [[1], [1, 2]], [1.0, 1.0]),
+        ([0, 1], np.zeros((1, 2)), ["a"]),
+        ([0, 1], np.zeros((1, 2)), [2.0**-101]),
+        ([0, 1], np.zeros((1, 2)), [1e300]),
     ],
 )
 def test_arrays_of_another_form_are_refused(indptr: object, rows: object, scales: object) -> None:
@@ -63,12 +69,40 @@ def test_arrays_of_another_form_are_refused(indptr: object, rows: object, scales
         DocumentVectors(indptr, rows, scales)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
-    with pytest.raises(WeightError):
-        DocumentVectors.of([0, 1], np.array([[number]]))
-    with pytest.raises(WeightError):
-        TermVectors.of(np.array([[number]]), "toy")
+def test_scales_are_rounded_to_float32() -> None:
+    assert DocumentVectors([0, 1], [[1, 2]], [0.1]).scales.tolist() == [float(np.float32(0.1))]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "expected", "seen"),
+    [
+        ([[np.nan]], "finite numbers", "nan"),
+        ([[np.inf]], "finite numbers", "inf"),
+        (
+            [0.5, 0.25],
+            "rows of shape (n, dimensions), with at most 4,096 dimensions",
+            "float64 of shape (2,)",
+        ),
+        (
+            np.ones((1, 4097)),
+            "rows of shape (n, dimensions), with at most 4,096",
+            "float64 of shape (1, 4097)",
+        ),
+        ([["a"]], "an array of numbers", "<U1 of shape (1, 1)"),
+        ([[1.0], [1.0, 2.0]], "an array of numbers", "object of shape ()"),
+        ([[1e-38]], "a scale from 2^-100 to 2^100", None),
+        ([[1e35]], "a scale from 2^-100 to 2^100", None),
+        ([[5e-310]], "a scale from 2^-100 to 2^100", None),
+        ([[1e300]], "a scale from 2^-100 to 2^100", None),
+    ],
+)
+def test_matrices_of_another_form_are_refused(matrix: object, expected: str, seen: str | None) -> None:
+    for make in (lambda: DocumentVectors.of([0, 1], matrix), lambda: TermVectors.of(matrix, "toy")):  # type: ignore[arg-type]
+        with pytest.raises(WeightError) as caught:
+            make()
+        facts = dict(caught.value.facts)
+        assert str(facts["expected"]).startswith(expected)
+        assert seen is None or facts["seen"] == seen
 
 
 def test_a_table_without_a_vector_and_a_term_outside_it_are_refused() -> None:

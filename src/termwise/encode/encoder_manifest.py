@@ -23,7 +23,7 @@ from termwise.storage.manifest_json import (
 from termwise.storage.model_folder import ModelFolders
 from termwise.text import CleanMode
 from termwise.text.analyzer_files import AnalyzerRecord
-from termwise.vectors import MOST_DIMENSIONS
+from termwise.vectors import LARGEST_SCALE, MOST_DIMENSIONS, SMALLEST_SCALE
 
 NAME = "encoder.json"
 DOCUMENT_TOKENIZER = "document_tokenizer.json"
@@ -44,7 +44,6 @@ NETWORK_PRECISIONS: tuple[NetworkPrecision, ...] = get_args(NetworkPrecision)
 
 MAX_TERMS = (1 << 31) - 1
 MAX_POSITIONS = 1 << 16
-SMALLEST_SCALE, LARGEST_SCALE = 2.0**-100, 2.0**100
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from termwise.errors import WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
 from termwise.index.spill import ArraySpill
-from termwise.vectors import LEVELS, DocumentVectors
+from termwise.vectors import LARGEST_SCALE, LEVELS, SMALLEST_SCALE, DocumentVectors
 
 KIND = "vectors"
 
@@ -101,8 +101,6 @@ class SegmentVectors:
         Start of the windows of each row.
     rows : ndarray of shape (windows, dimensions), int8
         Vector of each window, in units of its scale.
-    scales : ndarray of shape (windows,), float32
-        Unit of each row.
     section_bytes : mapping of str to int
         Length in bytes of each section of the file.
     """
@@ -110,11 +108,29 @@ class SegmentVectors:
     def __init__(self, container: Container, documents: int, dimensions: int) -> None:
         self.path = container.path
         self.starts: npt.NDArray[np.uint32] = container.array("vectors.starts", "<u4", documents + 1)
-        self.scales: npt.NDArray[np.float32] = container.array("vectors.scales", "<f4")
-        rows: npt.NDArray[Any] = container.array("vectors.rows", "i1", len(self.scales) * dimensions)
-        self.rows: npt.NDArray[np.int8] = rows.reshape(len(self.scales), dimensions)
+        self._scales: npt.NDArray[np.float32] = container.array("vectors.scales", "<f4")
+        rows: npt.NDArray[Any] = container.array("vectors.rows", "i1", len(self._scales) * dimensions)
+        self.rows: npt.NDArray[np.int8] = rows.reshape(len(self._scales), dimensions)
         self.section_bytes = container.section_bytes()
         self._starts_at = container.offset("vectors.starts")
+        self._scales_at = container.offset("vectors.scales")
+
+    @cached_property
+    def scales(self) -> npt.NDArray[np.float32]:
+        """Unit of each row, checked at first use; raises `CorruptIndexError`."""
+        wrong = self._wrong_scales()
+        if len(wrong):
+            place = int(wrong[0])
+            raise corrupt(
+                self.path,
+                self._scales_at + 4 * place,
+                "a scale from 2^-100 to 2^100",
+                f"{self._scales[place]:g}",
+            )
+        return self._scales
+
+    def _wrong_scales(self) -> npt.NDArray[np.intp]:
+        return np.flatnonzero(~((self._scales >= SMALLEST_SCALE) & (self._scales <= LARGEST_SCALE)))
 
     @cached_property
     def largest_scale(self) -> float:
@@ -126,7 +142,7 @@ class SegmentVectors:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the first window of each row, and its number of windows; raises `CorruptIndexError`."""
         starts, stops = self.starts[rows].astype(np.int64), self.starts[rows + 1].astype(np.int64)
-        wrong = np.flatnonzero((starts > stops) | (stops > len(self.scales)))
+        wrong = np.flatnonzero((starts > stops) | (stops > len(self.rows)))
         if len(wrong):
             row = int(rows[wrong[0]])
             seen = f"document {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
@@ -136,10 +152,10 @@ class SegmentVectors:
     def problem(self) -> str | None:
         """Describe the first problem of the vectors; None if there is none. Reads all of them."""
         starts = self.starts
-        if starts[0] != 0 or starts[-1] != len(self.scales) or (starts[1:] < starts[:-1]).any():
+        if starts[0] != 0 or starts[-1] != len(self.rows) or (starts[1:] < starts[:-1]).any():
             return "the windows of the documents are out of order"
-        if not (np.isfinite(self.scales) & (self.scales > 0)).all():
-            return "the scale of a vector is not a finite number above 0"
+        if len(self._wrong_scales()):
+            return "the scale of a vector is not from 2^-100 to 2^100"
         if self.rows.size and int(self.rows.min()) < -LEVELS:
             return f"a number of a vector is below -{LEVELS}"
         return None
