@@ -22,7 +22,9 @@ from termwise.cli.fusion_options import (
 from termwise.cli.judged import load_queries, read_runs
 from termwise.cli.options import JsonFlag, argument, option, refuse_options
 from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
-from termwise.errors import UsageError
+from termwise.errors import MissingFileError, UsageError
+from termwise.storage.model_folder import MIXTURE
+from termwise.storage.safe_read import is_folder, path_exists
 from termwise.validation import MOST_STARTS
 
 if TYPE_CHECKING:
@@ -106,6 +108,8 @@ def command(
             loaded = present.part_runs(load_queries(queries), progress=progress)
         missing, documents, queries = "minimum", "union", None
     else:
+        if len(runs) == 1:
+            _refuse_one(runs[0])
         check_count(runs, "runs")
         check_missing_given(missing)
         refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
@@ -155,6 +159,22 @@ def command(
             note(
                 f"next: termwise fuse-indexes {quote(str(runs[0]))} --weights {quote(str(output))} --out DIR"
             )
+
+
+def _refuse_one(path: Path) -> None:
+    """Refuse a single folder that is not a mixture, or a path that does not exist."""
+    if not path_exists(path):
+        raise MissingFileError("there is no such mixture or run", facts=[("path", path)])
+    if is_folder(path):
+        raise UsageError(
+            "the weights of a mixture are learned, but this folder is not one",
+            facts=[("folder", path), ("missing", MIXTURE)],
+            fixes=[
+                f"mix indexes first: termwise fuse-indexes {quote(str(path))} OTHER_DIR --alpha 0.3 --normalise z "
+                "--out DIR",
+                "give run files, two or more",
+            ],
+        )
 
 
 def _gain(mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, qrels: list[Qrel]) -> Contrast:

@@ -35,7 +35,7 @@ from termwise.errors import MissingFileError, WeightError
 from termwise.records import Document
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import Misfit
-from termwise.storage.safe_read import read_regular, regular_size
+from termwise.storage.safe_read import read_regular
 from termwise.validation import check_document
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
@@ -261,22 +261,15 @@ def holds_block(folder: Path, key: BlockKey, encoder: RowEncoder[EncodedRows]) -
 
 
 def count_blocks(folder: Path, encoder: RowEncoder[EncodedRows]) -> int:
-    """Count the blocks of an encoder in a folder by their headers and file sizes.
-
-    Rows and documents are not checked, so `read_block` may still reject some.
-    """
-    digest = _encoder_digest(encoder)
-    return sum(_belongs(path, digest) for path in block_files(folder))
+    """Count the undamaged blocks of an encoder in a folder, of any documents."""
+    return sum(_is_whole(path, encoder) for path in block_files(folder))
 
 
-def _belongs(path: Path, digest: bytes) -> bool:
+def _is_whole(path: Path, encoder: RowEncoder[EncodedRows]) -> bool:
     try:
-        size = regular_size(path, MAX_BLOCK)
-        with path.open("rb") as file:
-            head = _Head.of(file.read(_LONGEST_HEAD))
-    except (OSError, Misfit):
+        return _read_whole(path, encoder) is not None
+    except MissingFileError:
         return False
-    return head is not None and (head.encoder, head.size) == (digest, size)
 
 
 def _encoder_digest(encoder: RowEncoder[EncodedRows]) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -113,8 +114,10 @@ def damaged_rows(segment: Segment) -> CorruptIndexError:
     return corrupt(segment.path, None, "rows inside their arrays", "a position outside")
 
 
-def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -> npt.NDArray[np.int64]:
-    """Return the input positions of candidates.
+def candidate_ordinals(
+    index: Index, candidates: Sequence[str], query_id: str, *, path: Path | None = None
+) -> npt.NDArray[np.int64]:
+    """Return the input positions of candidates; errors name `path`, by default that of the index.
 
     Raises
     ------
@@ -133,7 +136,7 @@ def candidate_ordinals(index: Index, candidates: Sequence[str], query_id: str) -
                 ("query", query_id or "-"),
                 ("doc_id", candidates[unknown[0]]),
                 ("unknown", f"{len(unknown)} of {len(candidates)} candidates"),
-                ("index", index.path),
+                ("index", path or index.path),
             ],
             fixes=["re-rank with an index of the collection the run was made on"],
         )

@@ -27,7 +27,7 @@ from termwise.storage.manifest_json import (
     sealed,
     unsealed,
 )
-from termwise.storage.model_folder import MIXTURE, kind_of
+from termwise.storage.model_folder import MIXTURE, MIXTURE_BUILD, kind_of
 from termwise.vectors import LARGEST_SCALE, MOST_DIMENSIONS, SMALLEST_SCALE
 
 NAME = "manifest.json"
@@ -318,7 +318,13 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
         return NotAnIndexError(
             "the build of this index was not finished", facts=[("path", folder)], fixes=[build]
         )
-    if (kind := kind_of(folder)) is not None:
+    if (kind := kind_of(folder)) is None and MIXTURE_BUILD in names:
+        return NotAnIndexError(
+            "the build of this mixture was not finished",
+            facts=[("path", folder)],
+            fixes=["run its command again: finished blocks of documents are kept"],
+        )
+    if kind is not None:
         return NotAnIndexError(
             f"this folder is {kind.noun}, not an index",
             facts=[("path", folder), ("found", kind.manifest), ("missing", NAME)],

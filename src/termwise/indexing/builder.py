@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, overload
@@ -11,10 +10,16 @@ from typing import Literal, overload
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
-from termwise.errors import DuplicateIdError, ParameterError, VocabularyMismatchError
+from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.index import IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
-from termwise.indexing.context import BuildContext, check_arguments, open_documents, refuse_arguments
+from termwise.indexing.context import (
+    BuildContext,
+    check_arguments,
+    collection_named,
+    open_documents,
+    refuse_arguments,
+)
 from termwise.indexing.count_rows import build_counts
 from termwise.indexing.mixture import Source, build_mixture
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
@@ -22,7 +27,7 @@ from termwise.indexing.network_rows import build_network
 from termwise.indexing.recipes import RECIPES, RecipePart
 from termwise.indexing.vector_rows import build_vectors, open_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
-from termwise.models import CountModel, Model, NetworkModel, VectorModel
+from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.mixture import MixtureSearcher
@@ -253,7 +258,7 @@ def build_index(
                 "this kind of model cannot be built from text", facts=[("model", chosen.name)]
             )
     with (
-        _collection_named(collection),
+        collection_named(collection),
         IndexWriter(
             path,
             quantiser=quantiser or "uint8",
@@ -267,16 +272,6 @@ def build_index(
     ):
         add_rows(BuildContext(writer=writer, store_text=store_text, threads=threads, progress=progress))
     return Searcher.open(path)
-
-
-@contextmanager
-def _collection_named(collection: object) -> Iterator[None]:
-    """Add the path or name of the collection to errors about duplicate identifiers."""
-    try:
-        yield
-    except DuplicateIdError as error:
-        facts = [("collection", collection)] if isinstance(collection, str | Path) else []
-        raise DuplicateIdError(error.message, facts=[*facts, *error.facts], fixes=error.fixes) from None
 
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
@@ -310,6 +305,12 @@ def _analyzer(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
 def _network_quantiser(
     model: NetworkModel, quantiser: Literal["uint8", "float32"] | None, encoder: DocumentEncoder | None
 ) -> Literal["uint8", "float32"]:
+    if isinstance(model, Lookup) and model.form == "vectors" and quantiser == "float32":
+        raise ParameterError(
+            "vectors are stored in 8 bits",
+            facts=[("model", model.name), ("form", model.form), ("quantiser", quantiser)],
+            fixes=["omit `quantiser='float32'`", "store term weights: `form='terms'`"],
+        )
     exact = model.parameters().get("form") == "exact" or (
         encoder is not None and encoder.gives_log_likelihoods
     )

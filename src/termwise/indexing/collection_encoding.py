@@ -13,7 +13,12 @@ from termwise.encode.block_file import BlockKey, block_files, count_blocks, cut_
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.open_encoder import open_document_encoder
 from termwise.errors import ParameterError
-from termwise.indexing.context import check_arguments, empty_collection, open_documents
+from termwise.indexing.context import (
+    check_arguments,
+    collection_named,
+    empty_collection,
+    open_documents,
+)
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.work_folder import check_outside_indexes
 from termwise.models import Model, NetworkModel
@@ -113,9 +118,10 @@ def encode_collection(
     blocks = encoded_blocks(
         documents_with_keys(), running, encoding, shard=shard, length=length, progress=progress
     )
-    share = sum(1 for _ in blocks)
-    if not keys:
-        raise empty_collection()
+    with collection_named(collection):
+        share = sum(1 for _ in blocks)
+        if not keys:
+            raise empty_collection()
     part, parts = shard
     others = (key for key in keys if key.number % parts != part - 1)
     finished = share + sum(holds_block(Path(encoding), key, running) for key in others)
@@ -132,8 +138,7 @@ def finished_blocks(
 ) -> int:
     """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
 
-    Only the headers of the files are read, and no network is loaded. Damaged blocks and blocks of other documents
-    count as well, although they are not reused.
+    No network is loaded. Damaged blocks do not count. Blocks of other documents do, because the collection is not read.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from termwise.collection.file_collections import (
     TabSeparatedCollection,
     count_documents,
 )
-from termwise.errors import EmptyCollectionError, ParameterError
+from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.index import IndexWriter
 from termwise.models import Model
 from termwise.progress import Progress
@@ -62,6 +63,18 @@ def empty_collection() -> EmptyCollectionError:
     return EmptyCollectionError(
         "the collection holds no documents", fixes=["check the path and the format of the collection"]
     )
+
+
+@contextmanager
+def collection_named(collection: object) -> Iterator[None]:
+    """Add the path or name of the collection to errors about all its documents that name no file."""
+    try:
+        yield
+    except (DuplicateIdError, EmptyCollectionError) as error:
+        if not isinstance(collection, str | Path) or "file" in dict(error.facts):
+            raise
+        facts = [("collection", collection), *error.facts]
+        raise type(error)(error.message, facts=facts, fixes=error.fixes) from None
 
 
 def check_arguments(

@@ -22,6 +22,7 @@ from termwise.errors import (
     ForeignFolderError,
     IndexExistsError,
     IndexFormatError,
+    MissingFileError,
     StorageError,
 )
 from termwise.index import Index
@@ -33,10 +34,8 @@ from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture, manifest_digest
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
+from termwise.storage.model_folder import MIXTURE_BUILD as BUILDING
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
-
-BUILDING = "mixture.building"
-"""Name of the file with the folders of the parts of an unfinished build, one in each line."""
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
 _LONGEST = 100
@@ -218,6 +217,8 @@ def copy_index(index: Index, folder: Path) -> None:
     ------
     CorruptIndexError
         If the index was replaced since it was opened.
+    MissingFileError
+        If one of its files cannot be read.
     StorageError
         If the files cannot be written.
     """
@@ -229,16 +230,24 @@ def copy_index(index: Index, folder: Path) -> None:
             target = folder / file.name
             if target.exists():  # two attachments with the same content
                 continue
-            try:
-                with suppress(OSError):
-                    os.link(index.path / file.name, target)
-                if not target.exists():
-                    shutil.copyfile(index.path / file.name, target)
-            except FileNotFoundError:
-                raise CorruptIndexError(
-                    "the index was replaced while it was copied",
-                    facts=[("index", index.path), ("missing", file.name)],
-                    fixes=["run it again"],
-                ) from None
+            with suppress(OSError):
+                os.link(index.path / file.name, target)
+            if not target.exists():
+                _copy(index.path / file.name, target)
         sync_folder(folder)
     publish(folder, index.manifest)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        data = source.open("rb")
+    except FileNotFoundError:
+        raise CorruptIndexError(
+            "the index was replaced while it was copied",
+            facts=[("index", source.parent), ("missing", source.name)],
+            fixes=["run it again"],
+        ) from None
+    except OSError as error:
+        raise MissingFileError.of("a file of the index cannot be read", source, error) from error
+    with data, target.open("xb") as copy:
+        shutil.copyfileobj(data, copy, 1 << 20)

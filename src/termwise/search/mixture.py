@@ -32,6 +32,7 @@ from termwise.errors import (
     IndexFormatError,
     MissingFileError,
     ParameterError,
+    UnknownIdError,
 )
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Competitor, Explanation, MixturePart
@@ -53,7 +54,7 @@ from termwise.search.mixture_folder import (
 )
 from termwise.search.searcher import Searcher, check_explained, checked_queries, excluded_documents
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
-from termwise.validation import check, check_path, check_threads, is_finite_number, is_integer
+from termwise.validation import check, check_names, check_path, check_threads, is_finite_number, is_integer
 from termwise.weights import TermWeights
 
 BATCH = 1 << 14
@@ -250,11 +251,13 @@ class MixtureSearcher:
 
     def query_of(self, doc_id: str) -> Query:
         """Return a query with the text and identifier of a document; see `Searcher.query_of`."""
+        self._ordinals([doc_id])
         part = next(part for part in self.parts if part.searcher.index is self.index)
         return part.searcher.query_of(doc_id)
 
     def for_example(self, doc_id: str) -> MixtureSearcher:
         """Return a searcher for the text of a document as query; see `Searcher.for_example`."""
+        self._ordinals([doc_id])
         return self._with_parts([replace(p, searcher=p.searcher.for_example(doc_id)) for p in self.parts])
 
     def rank_like(self, doc_id: str, *, k: int = 10) -> Ranking:
@@ -401,7 +404,7 @@ class MixtureSearcher:
         """Explain the scores of several documents for one query; see `explain`."""
         check_explained(doc_ids, competitors)
         text = query_text(query)
-        ordinals = np.array([self.index.ordinal(doc_id) for doc_id in doc_ids], dtype=np.int64)
+        ordinals = self._ordinals(doc_ids)
         excluded = excluded_documents("", exclude).for_query("")
         found = self._candidates(self._encoded(text), excluded)
         texts = self.index.texts(ordinals)
@@ -432,6 +435,18 @@ class MixtureSearcher:
         mixture.index = self.index
         return mixture
 
+    def _ordinals(self, doc_ids: Sequence[str]) -> Ordinals:
+        """Return the input positions of documents; the error for an unknown one names the mixture, not a part."""
+        check_names("doc_ids", doc_ids)
+        ordinals = self.index.find_many(doc_ids)
+        unknown = np.flatnonzero(ordinals < 0)
+        if len(unknown):
+            raise UnknownIdError(
+                "the mixture holds no such document",
+                facts=[("doc_id", doc_ids[unknown[0]]), ("mixture", self.path or self.index.path)],
+            )
+        return ordinals
+
     def _encoded(self, text: str) -> list[QueryVector]:
         """Return the query of each part."""
         searchers = (part.searcher for part in self.parts)
@@ -449,7 +464,7 @@ class MixtureSearcher:
         if candidates is None:
             ordinals, scores = found.best(k)
             return Ranking(self.index.doc_ids(ordinals), scores, query_id)
-        ordinals = candidate_ordinals(self.index, candidates, query_id)
+        ordinals = candidate_ordinals(self.index, candidates, query_id, path=self.path)
         scores = self._scores(found, self._part_scores(found, ordinals))
         ranking = rank_candidates(candidates, scores, query_id)
         return excluded_documents(query_id, excluded).remove_from(ranking).top(k)

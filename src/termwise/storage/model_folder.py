@@ -26,6 +26,9 @@ _Manifest = TypeVar("_Manifest")
 MIXTURE = "mixture.json"
 """Manifest of a mixture of indexes."""
 
+MIXTURE_BUILD = "mixture.building"
+"""File with the folders of the parts of an unfinished build of a mixture, one in each line."""
+
 
 class FolderKind(NamedTuple):
     """Kind of a folder.

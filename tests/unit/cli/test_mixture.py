@@ -323,6 +323,40 @@ def test_probe_a_mixture(place, capsys):
     assert "unknown setting of best 'k1'" in capsys.readouterr().err
 
 
+def test_an_unfinished_mixture(place, capsys):
+    build_index("docs.jsonl", "killed.tw/bm25")
+    (place / "killed.tw" / "mixture.building").write_text("bm25\njm\n")
+    assert run(["search", "killed.tw", "cards"]) == 3
+    error = capsys.readouterr().err
+    assert "the build of this mixture was not finished" in error
+    assert "run its command again" in error
+    assert run(["index", "docs.jsonl", "--model", "best", "--out", "killed.tw"]) == 0
+
+
+def test_an_unknown_document_is_unknown_to_the_mixture(place, capsys):
+    for command in (
+        ["explain", "m", "cards", "nope"],
+        ["search", "m", "--like", "nope"],
+        ["explain", "m", "--like", "nope", "a"],
+    ):
+        assert run(command) == 3
+        error = capsys.readouterr().err
+        assert "doc_id   nope\n" in error
+        assert "mixture  m\n" in error
+    (place / "foreign.trec").write_text("q1 Q0 nope 1 2.0 x\n")
+    rerank = ["rerank", "m", "--run", "foreign.trec", "--queries", "queries.tsv", "--output", "o"]
+    assert run(rerank) == 3
+    assert "index    m\n" in capsys.readouterr().err
+
+
+def test_weights_are_learned_for_a_mixture(place, capsys):
+    build_index("docs.jsonl", "plain.tw")
+    assert run(["learn-weights", "plain.tw", "--qrels", "qrels.txt", "--queries", "queries.tsv"]) == 2
+    error = capsys.readouterr().err
+    assert "missing  mixture.json" in error
+    assert "termwise fuse-indexes plain.tw OTHER_DIR --alpha 0.3 --normalise z --out DIR" in error
+
+
 def test_encode_names_the_part(place, capsys):
     assert run(["encode", "docs.jsonl", "--model", "best", "--encoding", "rows"]) == 2
     error = capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_blocks_of_another_encoder_are_not_used(tmp_path: Path) -> None:
     assert all(holds_block(tmp_path / "a", key, Counting()) for key in keys)
 
 
-def test_blocks_are_counted_by_their_headers(tmp_path: Path) -> None:
+def test_undamaged_blocks_are_counted(tmp_path: Path) -> None:
     assert count_blocks(tmp_path / "none", Counting()) == 0
     read(tmp_path / "a", Counting())
     read(tmp_path / "b", Counting("sha256:b"))
@@ -53,9 +53,8 @@ def test_blocks_are_counted_by_their_headers(tmp_path: Path) -> None:
     assert count_blocks(tmp_path / "a", Counting("sha256:b")) == 0
     path = tmp_path / "a" / "block-000001.rows"
     data = path.read_bytes()
-    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))  # rows are not read
-    assert count_blocks(tmp_path / "a", Counting()) == 3
-    for other in (data[:-1], data[:50], b"", data + b"x", (tmp_path / "b" / path.name).read_bytes()):
+    changed = data[:-1] + bytes([data[-1] ^ 1])
+    for other in (changed, data[:-1], data[:50], b"", data + b"x", (tmp_path / "b" / path.name).read_bytes()):
         path.write_bytes(other)
         assert count_blocks(tmp_path / "a", Counting()) == 2
     path.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ from termwise.errors import (
     ForeignFolderError,
     IndexExistsError,
     IndexLockedError,
+    MissingFileError,
     ParameterError,
+    StorageError,
 )
 from termwise.fusion import mix_indexes
 from termwise.fusion import mixture as module
@@ -117,6 +120,30 @@ def test_an_index_that_is_replaced_while_it_is_copied(tmp_path, parts):
     with pytest.raises(CorruptIndexError, match="replaced while"):
         mix_indexes(opened, [0.5, 0.5], tmp_path / "m")
     assert not (tmp_path / "m").exists()
+
+
+def test_errors_of_copying_name_the_file(tmp_path, parts, monkeypatch):
+    def no_link(*_):
+        raise OSError
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(mixture_writer.os, "link", no_link)
+    with monkeypatch.context() as patch:
+        patch.setattr(mixture_writer.shutil, "copyfileobj", full)
+        with pytest.raises(StorageError) as caught:
+            mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m")
+    assert dict(caught.value.facts)["path"] == tmp_path / "m" / "bm25"
+    mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m")
+    assert MixtureSearcher.open(tmp_path / "m").rank("sort lists")
+    opened = [Index.open(part) for part in parts[:2]]
+    file = next(Path(parts[0]).glob("ids-*.tw"))
+    file.unlink()
+    file.symlink_to(file.name)  # cannot be opened
+    with pytest.raises(MissingFileError) as caught:
+        mix_indexes(opened, [0.5, 0.5], tmp_path / "n")
+    assert dict(caught.value.facts)["file"] == file
 
 
 def test_folders_that_cannot_be_used(tmp_path, parts):

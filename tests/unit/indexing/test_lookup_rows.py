@@ -10,6 +10,7 @@ from termwise import Document, build_index
 from termwise.encode import PrecomputedRows, open_document_encoder, open_precomputed_encoder
 from termwise.encode.block_file import block_files
 from termwise.encode.lookup import LookupDocumentEncoder
+from termwise.errors import ParameterError
 from termwise.index.reader import Index
 from termwise.indexing import encode_collection, lookup_rows
 from termwise.indexing.lookup_rows import CompiledTerms
@@ -52,6 +53,15 @@ def test_an_index_of_vectors(folder, tmp_path):
     assert description["model"]["parameters"] == model.parameters()
     assert (description["model"]["name"], description["query"]) == ("lookup", {"weighting": "counts"})
     assert description["network"]["kind"] == "lookup"
+
+
+def test_vectors_have_8_bits(folder, tmp_path):
+    with pytest.raises(ParameterError, match="vectors are stored in 8 bits"):
+        build_index(DOCUMENTS, tmp_path / "i", model=Lookup(encoder=str(folder)), quantiser="float32")
+    assert not (tmp_path / "i").exists()
+    terms = Lookup(encoder=str(folder), form="terms")
+    searcher = build_index(DOCUMENTS, tmp_path / "t", model=terms, quantiser="float32")
+    assert searcher.index.manifest.quantiser.kind == "float32"
 
 
 def test_both_forms_use_finished_blocks(folder, tmp_path, monkeypatch):
