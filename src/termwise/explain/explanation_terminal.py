@@ -132,7 +132,7 @@ class _ExplanationView:
         positions = wording.contributing(explanation)
         weight_decimals = wording.decimals_for(contributions[position].weight for position in positions)
         rows = []
-        most = len(positions) if self.full else TERMS
+        most = None if self.full else TERMS
         shifts = {wording.shift_name(part): part for part in explanation.parts}
         for title, value, position in wording.summands(explanation, positions, most, decimals):
             if position is None and title in shifts:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible_line
@@ -44,6 +45,9 @@ UNKNOWN = 1 << 30
 
 NOTEWORTHY = 0.05
 """Smallest share of a translated term for which a word is marked in the text."""
+
+MINOR = 0.05
+"""Largest share of the smallest contributions together, without their signs, that are shown as one line."""
 
 HUES = 8
 """Number of colours for terms."""
@@ -159,6 +163,37 @@ def contributing(explanation: Explanation) -> list[int]:
     return [position for position, part in enumerate(explanation.contributions) if part.score != 0]
 
 
+def smallest(values: Sequence[float]) -> frozenset[int]:
+    """Return the positions of the smallest values, two or more, that together have at most the share `MINOR`.
+
+    Values of the same size are all among them, or none is.
+
+    Examples
+    --------
+    >>> sorted(smallest([1.7, 0.2, 0.02, -0.05])), sorted(smallest([1.7, 0.2, -0.05]))
+    ([2, 3], [])
+    """
+    sizes = [abs(value) for value in values]
+    bound, total, whole = -1.0, 0.0, sum(sizes)
+    for size, group in groupby(sorted(sizes)):
+        total += sum(group)
+        if total > MINOR * whole:
+            break
+        bound = size
+    chosen = frozenset(position for position, size in enumerate(sizes) if size <= bound)
+    return chosen if len(chosen) > 1 else frozenset()
+
+
+def minor(explanation: Explanation) -> frozenset[int]:
+    """Return the positions of contributions that are added up in one line, and whose words are not marked.
+
+    Most of them are stop words, whose vectors give them a small weight in every text.
+    """
+    positions = contributing(explanation)
+    scores = [explanation.contributions[position].score for position in positions]
+    return frozenset(positions[place] for place in smallest(scores))
+
+
 def rank_text(explanation: Explanation) -> str:
     """Return the rank of the document, or the reason why it is not a result; empty for a result without a rank."""
     if explanation.rank is not None:
@@ -182,7 +217,7 @@ def neighbourhood(explanation: Explanation) -> list[tuple[int, str, float]]:
 
 
 def summands(
-    explanation: Explanation, positions: Sequence[int], most: int, decimals: int
+    explanation: Explanation, positions: Sequence[int], most: int | None, decimals: int
 ) -> Iterator[tuple[str, float, int | None]]:
     """Yield the parts of the score as a sum: the constant, terms, the sum of the other terms, and the rounding.
 
@@ -193,8 +228,8 @@ def summands(
     explanation : Explanation
     positions : sequence of int
         Positions of the contributions, see `contributing`.
-    most : int
-        Number of terms to list; the others are added up.
+    most : int or None
+        Number of terms to list; None for all. The others are added up, see `largest`.
     decimals : int
         Decimals of the numbers; `rounding` is the last part if it is not 0.
 
@@ -204,7 +239,7 @@ def summands(
         Name, value, and position of the contribution, or None for the other parts.
     """
     contributions = explanation.contributions
-    listed = largest(explanation, positions, most)
+    listed = list(positions) if most is None else largest(explanation, positions, most)
     values = [explanation.constant] if not explanation.parts else [part.shift for part in explanation.parts]
     if not explanation.parts:
         yield "constant", explanation.constant, None
@@ -230,9 +265,13 @@ def summands(
 
 
 def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
-    """Return the positions of the contributions with the largest absolute value, at most `most`, in the given order."""
+    """Return the positions of the contributions with the largest absolute value, in the given order.
+
+    There are at most `most`, without those of `minor`.
+    """
     scores = explanation.contributions
     kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])
+    kept -= minor(explanation)
     return [position for position in positions if position in kept]
 
 
@@ -359,14 +398,15 @@ def marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the text, with positions of contributions as terms.
 
     Source words of translations are marked by their share, unless it is below `NOTEWORTHY`. Marks inside a word cover
-    the whole word, unless only one piece of it is in a word of the query.
+    the whole word, unless only one piece of it is in a word of the query. Terms of `minor` are not marked.
     """
     text = explanation.text or ""
+    unmarked = minor(explanation)
     matches = _whole_matches(explanation)
     words: list[Mark] = []
     pieces: list[Mark] = []
     for position, part in enumerate(explanation.contributions):
-        if part.score > 0:
+        if part.score > 0 and position not in unmarked:
             for span in part.spans:
                 (words if span in matches[position] else pieces).append(Mark(*span, part.score, position))
             for source in part.sources:
@@ -394,10 +434,11 @@ def _whole_matches(explanation: Explanation) -> dict[int, frozenset[Span]]:
 
 def example_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query in a query by example, like `marks` for the document."""
+    unmarked = minor(explanation)
     marked = [
         Mark(start, end, part.score, position)
         for position, part in enumerate(explanation.contributions)
-        if part.score > 0
+        if part.score > 0 and position not in unmarked
         for start, end in part.query_spans
     ]
     return whole_words(explanation.query, marked)
@@ -488,12 +529,15 @@ def percent(share: float) -> str:
 def query_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query: its terms, and tokens that are not in the index (term `UNKNOWN`).
 
-    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word.
+    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word. Terms of `minor`
+    are not marked.
     """
-    query = explanation.query
+    query, unmarked = explanation.query, minor(explanation)
     adding: list[Mark] = []
     others = [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
     for position, part in enumerate(explanation.contributions):
+        if position in unmarked:
+            continue
         target = adding if part.score != 0 else others
         target += [Mark(start, end, 2.0, position) for start, end in part.query_spans]
     marked = {word_around(query, mark.start, mark.end) for mark in adding}
@@ -538,7 +582,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     """Return remarks on query words that add nothing or lower the score, and on words that the model added.
 
     A word of the text can have the weight 0, and stop words and punctuation are not part of the query. Reasons without
-    words are left out.
+    words are left out, and so are words of `minor` that lower the score.
 
     Parameters
     ----------
@@ -560,7 +604,9 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
         }
         for is_kind in (_adds, _is_in_text, _is_added)
     )
-    for part in sorted(explanation.contributions, key=lambda part: part.query_spans):
+    small = minor(explanation)
+    parts = sorted(enumerate(explanation.contributions), key=lambda each: each[1].query_spans)
+    for position, part in parts:
         words_of_part = _words_around(part.query_spans, query)
         if part.score == 0 and part.origin != "background":
             if part.spans:
@@ -569,7 +615,8 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
             elif not (in_text | added_words if explanation.text is not None else adding) & words_of_part:
                 absent.append(part)
         elif part.score < 0 and part.origin != "background":
-            negative.append(part)
+            if position not in small:
+                negative.append(part)
         elif _is_added(part) and not in_text & words_of_part:
             added.append(part)
     unknown = [query[start:end] for start, end in explanation.unknown]

@@ -20,6 +20,7 @@ from termwise.explain.explanation_text import (
     marks,
     number,
     rounding,
+    smallest,
     sums_of_words,
 )
 from termwise.explain.snippets import Mark, snippet
@@ -91,7 +92,7 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     ----------
     explanation : Explanation
     terms : int, optional
-        Number of terms to list; the others are added up.
+        Largest number of terms to list; the others, and the terms that have a small share, are added up.
     """
     decimals = max(0, decimals_of(explanation) - 2)
     colours = colours_of(explanation)
@@ -99,10 +100,11 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     parts: list[tuple[str, float, str]] = []
     if explanation.constant != 0:
         parts.append(("constant", explanation.constant, ""))
-    parts += [(name, score, colours[position]) for name, score, position in named[:terms]]
-    if len(named) > terms:
-        others = sum(score for _, score, _ in named[terms:])
-        parts.append((f"{len(named) - terms:,} more", others, ""))
+    small = smallest([score for _, score, _ in named])
+    listed = [each for place, each in enumerate(named) if place not in small][:terms]
+    parts += [(name, score, colours[position]) for name, score, position in listed]
+    if others := [score for _, score, position in named if all(position != each[2] for each in listed)]:
+        parts.append((f"{len(others):,} more", sum(others), ""))
     written: list[Text] = []
     for name, score, colour in parts:
         amount = number(score, decimals)

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import Mark
@@ -105,7 +106,7 @@ def whole_matches(
     """
     whole: list[set[Span]] = []
     pieces: list[list[tuple[Span, str]]] = []  # of the text, with their words
-    query_pieces: defaultdict[str, set[int]] = defaultdict(set)
+    query_pieces: defaultdict[Span, set[int]] = defaultdict(set)
     text_pieces: defaultdict[str, set[int]] = defaultdict(set)
     for number, (query_spans, text_spans) in enumerate(terms):
         is_word = not query_spans
@@ -114,7 +115,7 @@ def whole_matches(
             if (start, end) == tuple(span):
                 is_word = True
             else:
-                query_pieces[query[start:end].casefold()].add(number)
+                query_pieces[start, end].add(number)
         whole.append(set())
         pieces.append([])
         for span in text_spans:
@@ -125,12 +126,13 @@ def whole_matches(
                 pieces[-1].append((span, word))
             elif is_word:
                 whole[-1].add(span)
+    pairs = {pair for its_pieces in query_pieces.values() for pair in combinations(sorted(its_pieces), 2)}
     common = {
         (number, word)
         for word, its_pieces in text_pieces.items()
-        for others in query_pieces.values()
-        if len(its_pieces & others) > 1
-        for number in its_pieces & others
+        for pair in combinations(sorted(its_pieces), 2)
+        if pair in pairs
+        for number in pair
     }
     return [
         frozenset(spans | {span for span, word in its_pieces if (number, word) in common})

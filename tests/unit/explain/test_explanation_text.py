@@ -24,11 +24,13 @@ from termwise.explain.explanation_text import (
     in_pieces,
     label,
     marks,
+    minor,
     number,
     query_marks,
     rank_text,
     remarks,
     rounding,
+    smallest,
     stem,
     summands,
     sums_of_words,
@@ -270,3 +272,39 @@ def test_source_words_of_a_term():
 def test_a_word_and_a_longer_one_it_begins_have_no_empty_brackets():
     both = Contribution("branch", "exact", 1.0, 1.0, 1.0, ((0, 6), (7, 13)))
     assert full_name(both, "branch branchname") == "branch, branchname"
+
+
+def small_terms() -> Explanation:
+    """Two words with 3.92 of the sum without signs, 4, and two others with 0.08: 2 %."""
+    words = [
+        ("moon", 2.42, (15, 19), ((4, 8),)),
+        ("ocean", 1.5, (24, 29), ()),
+        ("the", 0.05, (11, 14), ((0, 3),)),
+        ("of", -0.03, (8, 10), ()),
+    ]
+    parts = tuple(
+        Contribution(word, "exact" if spans else "vector", 1.0, score, score, (span,), spans)
+        for word, score, span, spans in words
+    )
+    return Explanation("gravity of the moon and ocean", "d1", 3.94, 0.0, parts, (), "The moon.")
+
+
+def test_the_smallest_contributions_are_one_line_and_not_marked() -> None:
+    shown = small_terms()
+    assert minor(shown) == {2, 3}
+    assert list(summands(shown, [0, 1, 2, 3], 20, 4)) == [
+        ("constant", 0.0, None),
+        ("moon", 2.42, 0),
+        ("ocean", 1.5, 1),
+        ("2 more terms", pytest.approx(0.02), None),
+    ]
+    assert len(list(summands(shown, [0, 1, 2, 3], None, 4))) == 5
+    assert [mark.term for mark in marks(shown)] == [0]
+    assert {mark.term for mark in query_marks(shown)} == {0, 1}
+    assert not any(remark.reason.startswith("lower") for remark in remarks(shown))
+
+
+def test_the_smallest_values_have_one_share_together() -> None:
+    assert smallest([9.4, 0.3, -0.2, 0.1]) == {2, 3}  # 0.6 is 6 % of 10, and 0.3 is 3 %
+    assert smallest([9.6, 0.4]) == frozenset()  # a single one takes a line anyway
+    assert smallest([0.92, 0.04, -0.04]) == smallest([1.0] * 40) == smallest([]) == frozenset()

@@ -7,8 +7,11 @@ from dataclasses import replace
 
 import pytest
 from tests.unit.explain.terminal import EXPLANATION, HOSTILE, PIECES, lines, part, rendered
+from tests.unit.explain.test_explanation_text import small_terms
 
 from termwise.errors import ParameterError
+from termwise.explain.explanation_html import explanation_html
+from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.explain.ranking_terminal import ranking_renderable, sum_parts
 from termwise.records import Ranking
 
@@ -99,3 +102,11 @@ def test_explanations_must_be_of_the_ranked_documents():
     assert dict(caught.value.facts)["rank"] == 1
     with pytest.raises(ParameterError):
         ranking_renderable(Ranking([], []), explanations)
+
+
+def test_small_terms_are_added_up():
+    assert sum_line(small_terms()) == "moon 2.42 + ocean 1.50 + 2 more 0.02 = 3.94"
+    (row,) = [line for line in rendered(explanation_renderable(small_terms())).splitlines() if "more" in line]
+    assert row.split()[:4] == ["2", "more", "terms", "0.0200"]
+    assert "more" not in rendered(explanation_renderable(small_terms(), full=True))
+    assert "2 more terms, listed below" in explanation_html(small_terms())

@@ -55,6 +55,21 @@ def test_a_word_ends_after_200_characters() -> None:
     assert word_around("-" + "a" * 198 + "-", 100, 101) == (1, 199)
 
 
+def test_matches_of_many_words_in_pieces_take_linear_time() -> None:
+    # 4,000 words of the query and as many of the text, all with the piece "s"; every second one is a common word
+    def words(step: int) -> tuple[str, list[tuple[int, int]], list[tuple[int, int]]]:
+        text = " ".join(f"{number * step:05}s" for number in range(4000))
+        return text, [(7 * n, 7 * n + 5) for n in range(4000)], [(7 * n + 5, 7 * n + 6) for n in range(4000)]
+
+    query, in_query, endings = words(1)
+    text, in_text, text_endings = words(2)
+    places = dict(zip((text[start:end] for start, end in in_text), in_text, strict=True))
+    terms = [([span], [places[query[slice(*span)]]] if n % 2 == 0 else []) for n, span in enumerate(in_query)]
+    found = whole_matches(query, text, [*terms, (endings, text_endings)])
+    assert [len(spans) for spans in found[:-1]] == [1, 0] * 2000
+    assert found[-1] == frozenset(text_endings[:2000])
+
+
 def test_a_term_that_is_a_word_here_and_a_piece_there_does_not_match() -> None:
     # "token" is a word of the query and a piece of "tokenizer"; in the second pair it is the reverse
     assert whole_matches("token", "tokenizer", [([(0, 5)], [(0, 5)])]) == [frozenset()]
