@@ -91,11 +91,27 @@ def with_table(searcher: Searcher, table: TermVectors, analyzer: CleanedAnalyzer
     return Searcher(index, CountQueryEncoder(analyzer, index.vocabulary))
 
 
-def page(result: Mapping[str, Any]) -> str:
-    """Write the tables."""
-    plan = result["config"]
-    head = ("query table", "texts", "cosine", *WAYS, "ratio to BM25", "95 %")
-    systems, collections = result["macro"]["systems"], result["macro"]["collections"]
+def evaluated(
+    plan: Mapping[str, Any], judged: Judged, words: Searcher, tables: Mapping[str, Searcher]
+) -> Values:
+    """Return the values of the queries for BM25, and for each table alone and with BM25."""
+    measure, depth = plan["measure"], plan["depth"]
+    searchers: dict[str, Searcher | MixtureSearcher] = {BM25: words}
+    for name, alone in tables.items():
+        first, second = plan["weights"]
+        mixed = MixtureSearcher([Part("bm25", words, first), Part("lookup", alone, second)], depth=depth)
+        searchers |= dict(zip((f"{name}, {way}" for way in WAYS), (alone, mixed), strict=True))
+    found = {}
+    for system, searcher in searchers.items():
+        run = searcher.rank_many(judged.queries, k=depth, exclude=judged.seeds or None).run
+        found[system] = judged.evaluate(run, [measure]).values[measure]
+    return found
+
+
+def quality_tables(result: Mapping[str, Any], *, reference: str, label: str) -> list[str]:
+    """Return the table of ``variants``, and their differences from one of them."""
+    head = (label, "texts", "cosine", *WAYS, "ratio to BM25", "95 %")
+    systems = result["macro"]["systems"]
     rows = [["BM25", "", "", record.number(systems[BM25]["mean"], digits=4), "", "1.000", ""]]
     for name, facts in result["variants"].items():
         alone, mixed = (systems[f"{name}, {way}"] for way in WAYS)
@@ -118,15 +134,23 @@ def page(result: Mapping[str, Any]) -> str:
         ]
         for one in result["macro"]["contrasts"]
     ]
+    return [
+        record.table(head, rows),
+        f"Difference from {reference}, with intervals over the queries within each collection:\n\n"
+        f"{record.table(('system', 'difference', '95 %'), differences)}",
+    ]
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """Write the tables."""
+    plan, collections = result["config"], result["macro"]["collections"]
     parts = [
         f"# {plan['title']}",
         f"Made by `experiments/query_table.py` on the dev splits of {', '.join(collections)}. Macro mean "
         f"{plan['measure']} of the table alone and mixed with BM25 by {plan['weights'][0]:g} and "
         f"{plan['weights'][1]:g}. Cosine: of held-out texts, less the mean vector, with the sum of their rows; it does "
         "not measure ranking. Settings that are not named are those of the shipped table.",
-        record.table(head, rows),
-        f"Difference from the shipped table, with intervals over the queries within each collection:\n\n"
-        f"{record.table(('system', 'difference', '95 %'), differences)}",
+        *quality_tables(result, reference="the shipped table", label="query table"),
         record.about(dict(result)),
     ]
     return "\n\n".join(parts)
@@ -141,7 +165,6 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments: argparse.Namespace = parser.parse_args(given)
     provenance = record.provenance(PACKAGES)
     plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
-    measure, depth = plan["measure"], plan["depth"]
     encoder = EncoderFolder.open(arguments.encoder)
     texts = Texts(arguments.texts, encoder)
     variants: dict[str, dict[str, Any]] = {SHIPPED: {}, **plan["variants"]}
@@ -164,16 +187,11 @@ def main(given: Sequence[str] | None = None) -> None:
             threads=arguments.threads,
             precision=arguments.precision,
         )
-        searchers: dict[str, Searcher | MixtureSearcher] = {BM25: words}
-        for variant, (table, analyzer, _) in tables.items():
-            alone = with_table(built.searcher, table, analyzer)
-            first, second = plan["weights"]
-            mixed = MixtureSearcher([Part("bm25", words, first), Part("lookup", alone, second)], depth=depth)
-            searchers |= dict(zip((f"{variant}, {way}" for way in WAYS), (alone, mixed), strict=True))
-        values[name] = {}
-        for system, searcher in searchers.items():
-            run = searcher.rank_many(judged.queries, k=depth, exclude=judged.seeds or None).run
-            values[name][system] = judged.evaluate(run, [measure]).values[measure]
+        replaced = {
+            variant: with_table(built.searcher, table, analyzer)
+            for variant, (table, analyzer, _) in tables.items()
+        }
+        values[name] = evaluated(plan, judged, words, replaced)
         record.say(f"{name}: ranked, {record.seconds()} s")
     names = list(next(iter(values.values())))
     others = [(f"{one}, {way}", f"{SHIPPED}, {way}") for one in plan["variants"] for way in WAYS]

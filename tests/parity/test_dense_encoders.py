@@ -43,6 +43,7 @@ TEXTS = (
     "one",
     "A long text with many words has more pieces than the encoder reads, so that it is cut into several windows.",
 )
+PROMPTS = {"query": "ask: ", "document": "doc: "}
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
 
@@ -74,9 +75,16 @@ def word_pieces():
 
 
 ENCODERS = {
-    "roberta, cls": (byte_pairs, transformers.RobertaConfig, transformers.RobertaModel, "cls"),
-    "roberta, mean": (byte_pairs, transformers.RobertaConfig, transformers.RobertaModel, "mean"),
-    "mpnet, mean": (word_pieces, transformers.MPNetConfig, transformers.MPNetModel, "mean"),
+    "roberta": (byte_pairs, transformers.RobertaConfig, transformers.RobertaModel, "cls", {}),
+    "roberta with prompts": (
+        byte_pairs,
+        transformers.RobertaConfig,
+        transformers.RobertaModel,
+        "mean",
+        PROMPTS,
+    ),
+    "mpnet": (word_pieces, transformers.MPNetConfig, transformers.MPNetModel, "mean", {}),
+    "mpnet with prompts": (word_pieces, transformers.MPNetConfig, transformers.MPNetModel, "cls", PROMPTS),
 }
 
 
@@ -85,7 +93,7 @@ def saved(request, tmp_path_factory):
     """A model of sentence-transformers and its folder."""
     from sentence_transformers.sentence_transformer import modules
 
-    make, configuration, network, pooling = ENCODERS[request.param]
+    make, configuration, network, pooling, prompts = ENCODERS[request.param]
     folder = tmp_path_factory.mktemp("saved")
     tokenizer = make()
     names = dict(zip(("cls", "pad", "sep", "unk", "mask"), SPECIAL, strict=True))
@@ -115,7 +123,9 @@ def saved(request, tmp_path_factory):
         ).save_pretrained(folder / "transformer")
         transformer = modules.Transformer(str(folder / "transformer"), max_seq_length=LENGTH)
         pooled = modules.Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-        model = sentence_transformers.SentenceTransformer(modules=[transformer, pooled], device="cpu")
+        model = sentence_transformers.SentenceTransformer(
+            modules=[transformer, pooled], prompts=prompts, device="cpu"
+        )
         model.save(str(folder / "whole"))
     yield model, folder / "whole"
     torch.set_num_threads(before)
@@ -146,9 +156,10 @@ def test_vectors_of_training_texts(saved, tmp_path):
     model, folder = saved
     encoder = load_dense_encoder(folder, say=silent)
     manifest = VectorsManifest("e", "t", count=len(TEXTS), dimensions=SIZES["hidden_size"], length=LENGTH)
-    tokenised = TokenisedTexts.of(TEXTS, encoder.tokenizer, most=LENGTH - 2)
+    texts = [encoder.query_prompt + text for text in TEXTS]
+    tokenised = TokenisedTexts.of(texts, encoder.tokenizer, most=LENGTH - 2)
     shards = teacher_vectors(encoder, tokenised, tmp_path, manifest, batch=4)
-    expected = model.encode(list(TEXTS), normalize_embeddings=True)
+    expected = model.encode_query(list(TEXTS), normalize_embeddings=True)
     np.testing.assert_allclose(np.concatenate(shards), expected, atol=1e-3)
 
 
@@ -167,6 +178,7 @@ def written(saved, tmp_path_factory):
         trained={},
         term_vectors=TermVectors.of(rows, vocabulary.id),
         document_tokenizer=own,
+        document_prompt=encoder.document_prompt,
         weights="left out",
     )
 
@@ -191,7 +203,7 @@ def test_vectors_of_documents(saved, written, precision, most):
     model, _ = saved
     owners, vectors = windows(written, TEXTS, precision)
     firsts = [owners.index(number) for number in range(len(TEXTS))]
-    expected = model.encode(list(TEXTS), normalize_embeddings=True)  # truncated: the first window
+    expected = model.encode_document(list(TEXTS), normalize_embeddings=True)  # truncated: the first window
     np.testing.assert_allclose(vectors[firsts], expected, atol=most)
     assert owners.count(len(TEXTS) - 1) > 1
 
@@ -200,11 +212,13 @@ def test_later_windows_are_read_as_pieces_of_the_text(saved, written):
     model, _ = saved
     text = TEXTS[-1]
     owners, vectors = windows(written, [text], "float32", overlap=0)
-    ids = model.tokenizer(text)["input_ids"][1:-1]
-    size = LENGTH - 2
+    prompt = model.prompts.get("document") or ""
+    before = model.tokenizer(prompt.strip())["input_ids"][1:-1]
+    ids = model.tokenizer(prompt + text)["input_ids"][1 + len(before) : -1]
+    size = LENGTH - 2 - len(before)
     starts = [*range(0, len(ids) - size, size), len(ids) - size]
     assert len(owners) == len(starts) > 2
-    rows = torch.tensor([[0, *ids[start : start + size], 2] for start in starts])
+    rows = torch.tensor([[0, *before, *ids[start : start + size], 2] for start in starts])
     with torch.no_grad():
         given = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})["sentence_embedding"]
     expected = torch.nn.functional.normalize(given, dim=-1).numpy()

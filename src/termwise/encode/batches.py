@@ -122,7 +122,13 @@ def run_windows(
     outputs : ndarray of shape (b, V), float32
         Output of the network for each window.
     """
-    windows = windows_of(session.folder.document_tokenizer, texts, size=size, overlap=overlap)
+    windows = windows_of(
+        session.folder.document_tokenizer,
+        texts,
+        size=size,
+        overlap=overlap,
+        prompt=session.folder.manifest.document_prompt,
+    )
     sep = session.folder.document_special.sep
     total = sum(map(len, windows.pieces))
     done = 0

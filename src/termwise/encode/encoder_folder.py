@@ -339,6 +339,8 @@ class EncoderFolder:
                 manifest.files[DOCUMENT_TOKENIZER].sha256,
                 asdict(manifest.document_tokenizer),
             ]
+        if manifest.document_prompt:
+            head["document_prompt"] = manifest.document_prompt
         if QUERY_ROWS in head["files"]:
             head["query_scale"] = manifest.query_scale
         elif manifest.kind == "lookup":

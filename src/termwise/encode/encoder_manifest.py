@@ -166,6 +166,8 @@ class EncoderManifest:
         Kind lookup: `TermVectors.scale` of the query table.
     document_tokenizer : DocumentTokenizerRecord or None
         Kind lookup: tokenizer of documents, if the network has another vocabulary than queries.
+    document_prompt : str
+        Kind lookup: text that the network reads before each window of a document; empty for none.
     trained : mapping
         Facts about the training: free JSON, not interpreted.
     version : int
@@ -185,6 +187,7 @@ class EncoderManifest:
     dimensions: int | None = None
     query_scale: float | None = None
     document_tokenizer: DocumentTokenizerRecord | None = None
+    document_prompt: str = ""
     trained: Mapping[str, Any] = field(default_factory=dict)
     version: int = VERSION
 
@@ -207,7 +210,7 @@ class EncoderManifest:
         """Serialise the manifest, see `ModelFolders.sealed`; other kinds have no fields of the kind lookup."""
         body = asdict(self)
         return FOLDERS.sealed(
-            {name: body[name] for name in body if name not in _LOOKUP or body[name] is not None}
+            {name: body[name] for name in body if name not in _LOOKUP or body[name] != _LOOKUP[name]}
         )
 
     @classmethod
@@ -220,13 +223,18 @@ class EncoderManifest:
         return {record.precision: name for name, record in self.files.items() if record.precision is not None}
 
 
-_LOOKUP = ("dimensions", "query_scale", "document_tokenizer")
-"""Fields of the kind lookup."""
+_LOOKUP: dict[str, Any] = {
+    "dimensions": None,
+    "query_scale": None,
+    "document_tokenizer": None,
+    "document_prompt": "",
+}
+"""Fields of the kind lookup, with their values in other kinds."""
 
 
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     body = expect_object(
-        {"idf_power": 0.0, **dict.fromkeys(_LOOKUP), **body},
+        {"idf_power": 0.0, **_LOOKUP, **body},
         {field.name for field in fields(EncoderManifest)} | {"format", "checksum"},
         "manifest",
     )
@@ -241,11 +249,12 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     idf_power = expect_number(body["idf_power"], "idf_power", 0, LARGEST_POWER)
     if idf_power and kind not in ("tildev2", "splade-doc"):
         raise Misfit("an idf for the kinds tildev2 and splade-doc only", kind)
-    dimensions, query_scale, documents = (body[name] for name in _LOOKUP)
+    dimensions, query_scale, documents, prompt = (body[name] for name in _LOOKUP)
     if kind == "lookup":
         dimensions = expect_whole(dimensions, "dimensions", 1, MOST_DIMENSIONS)
         query_scale = expect_number(query_scale, "query_scale", SMALLEST_SCALE, LARGEST_SCALE)
-    elif (dimensions, query_scale, documents) != (None, None, None):
+        prompt = expect_text(prompt, "document_prompt") if prompt != "" else ""
+    elif [dimensions, query_scale, documents, prompt] != list(_LOOKUP.values()):
         raise Misfit(f"{', '.join(_LOOKUP)} for the kind lookup only", kind)
     manifest = EncoderManifest(
         kind=kind,
@@ -260,6 +269,7 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
         dimensions=dimensions,
         query_scale=query_scale,
         document_tokenizer=None if documents is None else _document_tokenizer(documents),
+        document_prompt=prompt,
         files={
             expect_file_name(name): EncoderFile.parse(value, f"files[{name!r}]")
             for name, value in body["files"].items()

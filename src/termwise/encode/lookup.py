@@ -11,7 +11,10 @@ import numpy.typing as npt
 from termwise.encode.batches import run_windows
 from termwise.encode.document_encoder import Advance
 from termwise.encode.network_encoder import NetworkDocumentEncoder
-from termwise.errors import ModelFormatError
+from termwise.encode.network_inputs import prompt_pieces
+from termwise.encode.onnx_session import OnnxSession
+from termwise.errors import ModelFormatError, ParameterError
+from termwise.models import Lookup
 from termwise.vectors import DocumentVectors, TermVectors
 
 
@@ -33,6 +36,17 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
     ModelFormatError, ParameterError
         See `NetworkDocumentEncoder`.
     """
+
+    def __init__(self, model: Lookup, session: OnnxSession) -> None:
+        super().__init__(model, session)
+        prompt = self.folder.manifest.document_prompt
+        before = len(prompt_pieces(self.folder.document_tokenizer, prompt)) if prompt else 0
+        if self._overlap >= self._size - before:
+            raise ParameterError(
+                "the windows have no room for a text between prompt and overlap",
+                facts=[("pieces of a window", self._size), ("prompt", before), ("overlap", self._overlap)],
+                fixes=["set `overlap=0`", f"set `length={self._length + before}`"],
+            )
 
     @property
     def term_vectors(self) -> TermVectors:

@@ -114,16 +114,32 @@ def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[i
     return size, shared
 
 
-def windows_of(tokenizer: PieceTokenizer, texts: Sequence[str], *, size: int, overlap: int) -> TextWindows:
-    """Cut texts into windows, see `cut_windows`."""
+def windows_of(
+    tokenizer: PieceTokenizer, texts: Sequence[str], *, size: int, overlap: int, prompt: str = ""
+) -> TextWindows:
+    """Cut texts into windows, see `cut_windows`.
+
+    Every window begins with the pieces of the prompt, which count in its size. The prompt and a text are tokenised
+    together, because a piece may hold the space between them; such a piece belongs to the text. White space has no
+    window.
+    """
+    before = prompt_pieces(tokenizer, prompt)
     documents: list[int] = []
     pieces: list[PieceIds] = []
     for position, text in enumerate(texts):
-        numbers = tokenizer.numbers(text)
-        for start, stop in cut_windows(len(numbers), size=size, overlap=overlap):
+        numbers = tokenizer.numbers(prompt + text if text.strip() else "")
+        differing = np.flatnonzero(numbers[: len(before)] != before[: len(numbers)])
+        shared = int(differing[0]) if len(differing) else min(len(before), len(numbers))
+        first, rest = numbers[:shared], numbers[shared:]
+        for start, stop in cut_windows(len(rest), size=size - len(before), overlap=overlap):
             documents.append(position)
-            pieces.append(numbers[start:stop])
+            pieces.append(np.concatenate([first, rest[start:stop]]))
     return TextWindows(np.array(documents, dtype=np.int64), pieces)
+
+
+def prompt_pieces(tokenizer: PieceTokenizer, prompt: str) -> PieceIds:
+    """Return the pieces of a prompt, without the white space at its end."""
+    return tokenizer.numbers(prompt.rstrip())
 
 
 def framed(first: int, *parts: npt.NDArray[_Integer], sep: int) -> npt.NDArray[_Integer]:

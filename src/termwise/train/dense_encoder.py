@@ -7,6 +7,7 @@ Transformer           any encoder that `load_encoder` loads, with a WordPiece to
                       that puts a text between two special tokens, such as the byte-level BPE of RoBERTa
 Pooling               the mean of all outputs, or the output at position 0
 Normalize, optional   always applied: the vectors of `LookupNetwork` have length 1
+prompts               ``query``, and the first one of ``document``, ``passage`` and ``corpus``
 ====================  =============================================================================================
 
 A folder without ``modules.json`` is a transformer whose outputs are averaged.
@@ -33,13 +34,16 @@ from termwise.train.data.inputs import special_ids
 from termwise.train.export.checkpoint_files import misfit, read_json
 from termwise.train.export.folder_writer import document_special
 from termwise.train.export.sentence_modules import (
+    DOCUMENT_PROMPTS,
     MODULE_SETTINGS,
     MODULES,
+    QUERY_PROMPT,
     TRANSFORMER_SETTINGS,
     Module,
     listed,
     listed_prompts,
     read_modules,
+    read_prompts,
 )
 from termwise.train.hub import TOKENIZER, hub_snapshot
 from termwise.train.messages import Say
@@ -67,12 +71,16 @@ class DenseEncoderFolder:
         Largest number of pieces of a text, the special ones included; None if the folder does not state it.
     stated : bool
         Whether the folder states the pooling; otherwise it is the mean.
+    query_prompt, document_prompt : str, optional
+        Texts that the encoder reads before a query and before a document.
     """
 
     transformer: Path
     pooling: Pooling
     length: int | None
     stated: bool
+    query_prompt: str = ""
+    document_prompt: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> DenseEncoderFolder:
@@ -81,8 +89,8 @@ class DenseEncoderFolder:
         Raises
         ------
         ModelFormatError
-            If the folder belongs to termwise, a file has unexpected content, or a module, its pooling or the prompts
-            of the folder are not supported; the error names the module.
+            If the folder belongs to termwise, a file has unexpected content, or a module or its pooling is not
+            supported; the error names the module.
         MissingFileError
             If the settings of a module are missing.
         """
@@ -101,10 +109,24 @@ class DenseEncoderFolder:
         if kinds[:2] != supported[:2] or kinds[2:] not in ([], supported[2:]):
             other = next((kind for kind in kinds if kind not in supported), listed(modules))
             raise _unsupported(folder, other, "Transformer, Pooling and Normalize", listed(modules))
-        if prompts := listed_prompts(folder):
-            raise _unsupported(folder, "prompts", "none", prompts)
-        transformer = modules[0].folder
-        return cls(transformer, _pooling(folder, modules[1]), _length(transformer), stated=True)
+        prompts = read_prompts(folder)
+        query, document = (
+            prompts.get(QUERY_PROMPT, ""),
+            next((prompts[name] for name in DOCUMENT_PROMPTS if name in prompts), ""),
+        )
+        pooled = read_json(modules[1].folder / MODULE_SETTINGS, dict).get("include_prompt", True)
+        if (query or document) and pooled is not True:
+            raise _unsupported(
+                folder, "Pooling without the prompt", "include_prompt true", listed_prompts(folder)
+            )
+        return cls(
+            modules[0].folder,
+            _pooling(folder, modules[1]),
+            _length(modules[0].folder),
+            stated=True,
+            query_prompt=query,
+            document_prompt=document,
+        )
 
 
 @dataclass(frozen=True)
@@ -125,6 +147,8 @@ class DenseEncoder:
         Largest number of pieces of a text, the special ones included.
     folder : Path
         Folder that it was loaded from.
+    query_prompt, document_prompt : str, optional
+        Texts before a query and before a document.
     """
 
     network: LookupNetwork
@@ -133,6 +157,8 @@ class DenseEncoder:
     analyzer: WordPieceAnalyzer
     length: int
     folder: Path
+    query_prompt: str = ""
+    document_prompt: str = ""
 
 
 def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
@@ -178,7 +204,9 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
             fixes=["put its own tokenizer.json or vocab.txt into the folder"],
         )
     length = min(read.length or positions(network), positions(network))
-    return DenseEncoder(network, tokenizer, special, analyzer, length, folder)
+    return DenseEncoder(
+        network, tokenizer, special, analyzer, length, folder, read.query_prompt, read.document_prompt
+    )
 
 
 def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:

@@ -17,7 +17,7 @@ from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.encode.network_inputs import windows_of
 from termwise.encode.onnx_session import OnnxSession
-from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError
+from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
 from termwise.models import Lookup
 
 
@@ -66,6 +66,26 @@ def test_documents_are_read_by_their_tokenizer(folder: Path) -> None:
     windows = encoder(folder, length=4).encode_documents(["abab cc"])
     assert windows.indptr.tolist() == [0, 3]  # ab ab | Ġ c | c, which moves back to c c
     np.testing.assert_allclose(windows.matrix(), [[1, 0], [0, 1], [0, 1]], atol=0.004)
+
+
+def test_a_prompt_is_in_every_window(tiny: ModuleType, tmp_path: Path) -> None:
+    tokenizer = DocumentTokenizer(tiny.byte_pairs())
+    windows = windows_of(tokenizer, ["ab c", "", " "], size=3, overlap=0, prompt="c ")
+    assert [pieces.tolist() for pieces in windows.pieces] == [[6, 8, 3], [6, 3, 6]]  # c Ġab Ġ | c Ġ c
+    assert windows.documents.tolist() == [0, 0]
+    (joined,) = windows_of(tokenizer, ["b"], size=4, overlap=0, prompt="a").pieces
+    assert joined.tolist() == [7]  # prompt and text share a piece
+    folder = tiny.byte_lookup_folder(tmp_path / "a", document_prompt="c ")
+    plain = tiny.byte_lookup_folder(tmp_path / "b")
+    vectors = encoder(folder).encode_documents(["ab", "", " "])
+    assert vectors.indptr.tolist() == [0, 1, 1, 1]
+    np.testing.assert_allclose(vectors.matrix(), [np.array([1, 1]) / np.sqrt(2)], atol=0.004)
+    assert encoder(folder).fingerprint != encoder(plain).fingerprint
+    opened = EncoderFolder.open(folder).manifest
+    assert opened.document_prompt == "c "
+    assert type(opened).parse(opened.to_bytes(), folder) == opened
+    with pytest.raises(ParameterError, match="no room for a text"):
+        encoder(folder, length=3)
 
 
 def test_padding_is_that_of_the_tokenizer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +149,8 @@ def test_a_tokenizer_that_does_not_fit(tiny: ModuleType, tmp_path: Path, record:
                 "special": {"document": 0, "query": 0, "cls": 0, "sep": 9, "pad": 1},
             }
         },
+        {"document_prompt": 1},
+        {"document_prompt": None},
         {"kind": "tilde", "dimensions": None, "query_scale": None},
     ],
 )

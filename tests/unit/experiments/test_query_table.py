@@ -23,7 +23,10 @@ def encoder(tiny, pieces, tmp_path):
     made = tiny.make_folder(
         tmp_path / "lookup", "lookup", table,
         term_vectors=TermVectors.of(table, Vocabulary(pieces).id), pieces=pieces, positions=32,
-        trained={"settings": asdict(LookupSettings(length=12, held_out=0.0))},
+        trained={
+            "settings": asdict(LookupSettings(length=12, held_out=0.0)),
+            "fitted": 9, "cosine": None, "terms": 9, "pooling": "mean",
+        },
     )  # fmt: skip
     return str(made)
 
@@ -58,3 +61,23 @@ def test_variants_are_compared_with_the_shipped_table(collections, encoder, piec
     means = {name: system["mean"] for name, system in result["macro"]["systems"].items()}
     assert means["as shipped, alone"] >= means["two texts, alone"]
     assert "| not centred |" in (tmp_path / "out" / "query_table.md").read_text()
+
+
+def test_document_encoders_are_compared_with_the_first(collections, encoder, tmp_path):
+    import lookup_teachers
+
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'name = "lookup_teachers"\ntitle = "Encoders"\nmeasure = "nDCG@10"\ndepth = 20\nweights = [0.3, 0.7]\n'
+        'length = 12\n[collections]\ncats = "dev"\n'
+    )
+    lookup_teachers.main(
+        [
+            f"--plan={plan}", f"--work={tmp_path / 'work'}", f"--encoder=one={encoder}", f"--encoder=two={encoder}",
+            f"--collections={collections}", f"--out={tmp_path / 'out'}", "--threads=1",
+        ]
+    )  # fmt: skip
+    result = json.loads((tmp_path / "out" / "lookup_teachers.json").read_text())
+    assert result["means"]["cats"]["one, alone"] == result["means"]["cats"]["two, alone"] > 0
+    assert [one["difference"] for one in result["macro"]["contrasts"]] == [0, 0]
+    assert "| two, with BM25 |" in (tmp_path / "out" / "lookup_teachers.md").read_text()

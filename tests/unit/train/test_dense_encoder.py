@@ -131,11 +131,36 @@ def test_a_dense_encoder_is_not_converted_without_a_query_table(base, tmp_path):
     assert "train_lookup(teacher=" in str(raised.value)
 
 
-def test_prompts_are_refused(base, tmp_path):
+@pytest.mark.parametrize(
+    ("prompts", "expected"),
+    [
+        ({"query": "query: ", "document": ""}, ("query: ", "")),
+        ({"query": "", "passage": "passage: ", "corpus": "c"}, ("", "passage: ")),
+        ({"clustering": "cluster: ", "document": None}, ("", "")),
+        ({}, ("", "")),
+    ],
+)
+def test_prompts_of_queries_and_documents(base, tmp_path, prompts, expected):
     made = folder_of(base, tmp_path / "made", "Pooling")
-    prompts = {"prompts": {"query": "query: ", "document": ""}}
-    (made / "config_sentence_transformers.json").write_text(json.dumps(prompts))
-    with pytest.raises(ModelFormatError, match="prompts"):
+    (made / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+    read = DenseEncoderFolder.read(made)
+    assert (read.query_prompt, read.document_prompt) == expected
+
+
+@pytest.mark.parametrize("prompts", [["query: "], {"query": 1}])
+def test_wrong_prompts_are_refused(base, tmp_path, prompts):
+    made = folder_of(base, tmp_path / "made", "Pooling")
+    (made / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+    with pytest.raises(ModelFormatError, match="unexpected value"):
+        DenseEncoderFolder.read(made)
+
+
+def test_pooling_without_the_prompt_is_refused(base, tmp_path):
+    pooling = {"pooling_mode_mean_tokens": True, "include_prompt": False}
+    made = folder_of(base, tmp_path / "made", "Pooling", pooling=pooling)
+    assert DenseEncoderFolder.read(made).document_prompt == ""
+    (made / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: "}}')
+    with pytest.raises(ModelFormatError, match="Pooling without the prompt"):
         DenseEncoderFolder.read(made)
 
 

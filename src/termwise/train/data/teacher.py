@@ -81,11 +81,13 @@ class TeacherVectors:
         asked, ranked = sorted(queries), sorted(passages)
         texts = [sources[owner].queries[query] for owner, query in asked]
         texts += [sources[owner].passages[passage] for owner, passage in ranked]
+        prompts = [encoder.query_prompt] * len(asked) + [encoder.document_prompt] * len(ranked)
+        prompted = [prompt + text for prompt, text in zip(prompts, texts, strict=True)]
         length = min(encoder.length, max(length, _SHORTEST))
         say(f"encoding {len(asked):,} queries and {len(ranked):,} passages with the teacher")
         shards = teacher_vectors(
             encoder,
-            TokenisedTexts.of(texts, encoder.tokenizer, most=length - 2, progress=progress),
+            TokenisedTexts.of(prompted, encoder.tokenizer, most=length - 2, progress=progress),
             folder,
             VectorsManifest(
                 encoder=folder_fingerprint(encoder.folder),

@@ -92,6 +92,7 @@ def write_encoder_folder(
     query_weights: npt.NDArray[np.float32] | None = None,
     term_vectors: TermVectors | None = None,
     document_tokenizer: DocumentTokenizer | None = None,
+    document_prompt: str = "",
     special: SpecialIds | None = None,
     precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
     weights: Literal["kept", "left out"] = "kept",
@@ -129,6 +130,8 @@ def write_encoder_folder(
         Kind lookup, required: the query table, over the vocabulary of the tokenizer.
     document_tokenizer : DocumentTokenizer, optional
         Kind lookup: the tokenizer of the network, if queries have another vocabulary.
+    document_prompt : str, optional
+        Kind lookup: text that the network reads before a document.
     special : SpecialIds, optional
         Special pieces of the tokenizer of queries; by default see `termwise.train.data.inputs.special_ids`.
     precisions : sequence of str, optional
@@ -199,6 +202,7 @@ def write_encoder_folder(
                 dimensions=None if term_vectors is None else term_vectors.dimensions,
                 query_scale=None if term_vectors is None else term_vectors.scale,
                 document_tokenizer=documents,
+                document_prompt=document_prompt,
                 files=files,
                 trained={**trained, "export": facts},
             ).to_bytes()

@@ -18,6 +18,9 @@ TRANSFORMER_SETTINGS = "sentence_bert_config.json"
 MODULE_SETTINGS = "config.json"
 """Settings of another module, in its folder."""
 
+QUERY_PROMPT, DOCUMENT_PROMPTS = "query", ("document", "passage", "corpus")
+"""Names of prompts before queries and before documents; the first one of a folder is used."""
+
 _SETTINGS = "config_sentence_transformers.json"
 
 
@@ -62,14 +65,19 @@ def folder_settings(folder: Path) -> dict[str, Any]:
     return read_json(file, dict) if file.is_file() else {}
 
 
+def read_prompts(folder: Path) -> dict[str, str]:
+    """Read the prompts of a folder by name, without empty ones."""
+    prompts = folder_settings(folder).get("prompts") or {}
+    texts = isinstance(prompts, dict) and all(isinstance(text, str | None) for text in prompts.values())
+    if not texts:
+        raise misfit(folder / _SETTINGS, "prompts", "an object of texts", prompts)
+    return {name: text for name, text in prompts.items() if text}
+
+
 def listed_prompts(folder: Path) -> str:
     """Return the prompts that the folder sets before queries or documents; empty for none."""
-    settings = folder_settings(folder)
-    prompts = settings.get("prompts") or {}
-    if not isinstance(prompts, dict):
-        raise misfit(folder / _SETTINGS, "prompts", "an object", prompts)
-    used = ("query", "document", "passage", "corpus", settings.get("default_prompt_name"))
-    return ", ".join(f"{name}: {text!r}" for name, text in prompts.items() if name in used and text)
+    used = (QUERY_PROMPT, *DOCUMENT_PROMPTS, folder_settings(folder).get("default_prompt_name"))
+    return ", ".join(f"{name}: {text!r}" for name, text in read_prompts(folder).items() if name in used)
 
 
 def inner_path(file: Path, key: str, path: object) -> str:

@@ -27,8 +27,14 @@ def lookup_card_facts(out: Path, run: Mapping[str, Any], given: Mapping[str, Any
     dict
         Argument of `model_card`.
     """
+    manifest = EncoderFolder.open(out).manifest
+    prompts = "".join(
+        f" The encoder read `{prompt}` before each {what}."
+        for what, prompt in (("text", run.get("query_prompt")), ("document", manifest.document_prompt))
+        if prompt
+    )
     tokenizers = ""
-    if EncoderFolder.open(out).manifest.document_tokenizer is not None:
+    if manifest.document_tokenizer is not None:
         tokenizers = (
             " Documents have the tokenizer of the document encoder, queries the word pieces of uncased BERT."
         )
@@ -43,7 +49,7 @@ def lookup_card_facts(out: Path, run: Mapping[str, Any], given: Mapping[str, Any
         **common_facts(out, run["kind"], base=run["teacher"], counts=run["sources"], given=given),
         "unit": "texts",
         "seen": f"The query table was fitted to {run['fitted']:,} texts, with {run['tokens']:,} tokens in all texts. "
-        "The document encoder was not trained.",
+        f"The document encoder was not trained.{prompts}",
         "settings": run["settings"],
         "selection": f"{run['terms']:,} tokens have a row of {run['dimensions']} dimensions, computed by ridge "
         f"regression: {len(run['residuals'])} steps of conjugate gradients, relative residual "

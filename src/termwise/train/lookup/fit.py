@@ -80,10 +80,10 @@ def train_lookup(
     Returns
     -------
     dict
-        JSON-like facts: ``teacher``, ``pooling`` and ``dimensions``; ``texts``, and their number by source in
-        ``sources``; ``tokens`` of the texts that are in the query vocabulary; ``terms`` with a row; ``fitted``, the
-        texts that the table was fitted to; ``residuals`` and ``cosine``, see `QueryTable`; ``settings``; ``seconds``.
-        All but the last are in ``encoder.json`` under ``trained``.
+        JSON-like facts: ``teacher``, ``pooling``, ``query_prompt`` and ``dimensions``; ``texts``, and their number
+        by source in ``sources``; ``tokens`` of the texts that are in the query vocabulary; ``terms`` with a row;
+        ``fitted``, the texts that the table was fitted to; ``residuals`` and ``cosine``, see `QueryTable`;
+        ``settings``; ``seconds``. All but the last are in ``encoder.json`` under ``trained``.
 
     Raises
     ------
@@ -128,9 +128,10 @@ def train_lookup(
     with unclaimed_if_refused(work):
         claim(work, identity, resume=resume, may_change=_MAY_CHANGE)
         most = settings.length - 2
-        tokenised = TokenisedTexts.of(read.texts, encoder.tokenizer, most=most, progress=progress)
+        prompted = [encoder.query_prompt + text for text in read.texts]
+        tokenised = TokenisedTexts.of(prompted, encoder.tokenizer, most=most, progress=progress)
         asked = tokenised
-        if encoder.analyzer is not encoder.tokenizer:
+        if encoder.analyzer is not encoder.tokenizer or encoder.query_prompt:
             asked = TokenisedTexts.of(read.texts, encoder.analyzer, most=most, progress=progress)
         kept = query_vocabulary(encoder.analyzer, settings.cleaning)
         counts = asked.counts(kept)
@@ -160,6 +161,7 @@ def train_lookup(
         "kind": LookupNetwork.kind,
         "teacher": base_name(teacher),
         "pooling": encoder.network.pooling,
+        "query_prompt": encoder.query_prompt,
         "dimensions": term_vectors.dimensions,
         "texts": len(read.texts),
         "sources": dict(read.sources),
@@ -180,6 +182,7 @@ def train_lookup(
         trained=facts,
         term_vectors=term_vectors,
         document_tokenizer=encoder.tokenizer if isinstance(encoder.tokenizer, DocumentTokenizer) else None,
+        document_prompt=encoder.document_prompt,
         weights="left out",
     )
     with written_whole(out / CARD) as write:

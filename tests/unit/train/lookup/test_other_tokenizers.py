@@ -16,6 +16,8 @@ from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import ForeignFolderError  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
+from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
+from termwise.train.messages import silent  # noqa: E402
 
 from ..conftest import SIZE  # noqa: E402
 
@@ -45,6 +47,29 @@ def test_the_table_has_the_shipped_vocabulary(made):
 
 def test_the_card_names_both_tokenizers(made):
     assert "queries the word pieces of uncased BERT" in (made[0] / "README.md").read_text()
+
+
+def test_prompts_are_read_before_texts_and_documents(byte_teacher, texts, tmp_path):
+    source = tmp_path / "prompted"
+    shutil.copytree(byte_teacher, source)
+    prompts = {"prompts": {"query": "query: ", "document": "text: "}}
+    (source / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    out = tmp_path / "made"
+    facts = train_lookup([texts], out, teacher=source, settings=SETTINGS)
+    opened = EncoderFolder.open(out)
+    assert (facts["query_prompt"], opened.manifest.document_prompt) == ("query: ", "text: ")
+    assert not opened.term_vectors.known[opened.vocabulary.number("query")]  # a query has no prompt
+    card = (out / "README.md").read_text()
+    assert (
+        "The encoder read `query: ` before each text. The encoder read `text: ` before each document." in card
+    )
+    first = json.loads(texts.read_text().splitlines()[0])["text"]
+    network, tokenizer = load_dense_encoder(source, say=silent).network, opened.document_tokenizer
+    ids = torch.tensor([[0, *tokenizer.numbers("query: " + first)[:18], 2]])
+    with torch.no_grad():
+        expected = network(ids, torch.ones_like(ids))[0].numpy()
+    stored = np.load(out / "training" / "vectors" / "0000.npy")[0]
+    np.testing.assert_allclose(stored, expected, atol=2e-3)
 
 
 def test_a_run_is_resumed_with_its_own_tokenizer_only(made, byte_teacher, texts, tmp_path):
