@@ -41,10 +41,11 @@ LIBRARIES: dict[str, set[str]] = {
     "simplemma": {"text"},
     "ot": {"yardsticks"},
     "lightgbm": {"yardsticks"},
+    "usearch": {"index"},
 }
 """Large libraries, and the layers that may import each."""
 
-INSIDE_FUNCTIONS = ("onnxruntime", "spacy", "simplemma", "ot", "lightgbm")
+INSIDE_FUNCTIONS = ("onnxruntime", "spacy", "simplemma", "ot", "lightgbm", "usearch")
 """Libraries that are imported inside functions only."""
 
 QUERY_SIDE = {

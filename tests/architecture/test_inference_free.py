@@ -8,7 +8,8 @@ import textwrap
 
 import pytest
 
-NETWORKS = ("torch", "transformers", "onnxruntime", "tensorflow", "sentence_transformers", "spacy")
+NETWORKS = ("torch", "transformers", "onnxruntime", "tensorflow", "sentence_transformers", "spacy", "usearch")
+"""Neural libraries, and that of approximate search."""
 
 PROGRAM = textwrap.dedent(
     """

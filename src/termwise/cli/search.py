@@ -6,6 +6,7 @@ import difflib
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -89,8 +90,21 @@ def command(
             help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
         ),
     ] = False,
+    approximate: Annotated[
+        int | None,
+        option(
+            "--approximate N",
+            "Do not read all vectors: score only the N windows of documents that a graph proposes (see build-graph). "
+            "Some of the best documents can be missing.",
+            min=1,
+        ),
+    ] = None,
     tag: Annotated[
-        str | None, option("--tag NAME", "Name of the run, its last column.  [default: termwise]")
+        str | None,
+        option(
+            "--tag NAME",
+            "Name of the run, its last column.  [default: termwise; termwise-approximate with --approximate]",
+        ),
     ] = None,
     separator: Separator = "space",
     threads: Threads = None,
@@ -115,7 +129,7 @@ def command(
                 f"termwise search {quote(str(folder))} --queries FILE --output RUN",
             ],
         )
-    settings = query_settings(weigh)
+    open_folder = partial(_opened, folder, query_settings(weigh), approximate)
     if queries is None:
         if output is not None or measure_time or tag is not None or threads is not None:
             raise UsageError("--output, --tag, --threads and --measure-time apply with --queries only")
@@ -123,7 +137,7 @@ def command(
             raise UsageError(
                 "--exclude-seed applies with --queries only; --like excludes its document itself"
             )
-        searcher = _opened(folder, settings)
+        searcher = open_folder()
         example = example_of(searcher, like, like_file)
         _answer(searcher, query or "", example, 10 if k is None else k, explain=explain, as_json=as_json)
         if query is not None:
@@ -137,11 +151,11 @@ def command(
         seeds = None if exclude_seed in (None, "id") else exclude_seed
         refuse_overwriting([output], [queries, folder, seeds])
         _answer_file(
-            _opened(folder, settings),
+            open_folder(),
             queries,
             output,
             1000 if k is None else k,
-            tag or "termwise",
+            tag or ("termwise" if approximate is None else "termwise-approximate"),
             column_separator(separator),
             threads,
             measure_time,
@@ -150,10 +164,10 @@ def command(
         )
 
 
-def _opened(folder: Path, settings: QuerySettings) -> AnySearcher:
+def _opened(folder: Path, settings: QuerySettings, approximate: int | None) -> AnySearcher:
     from termwise.search import open_searcher
 
-    return open_searcher(folder, query=settings)
+    return open_searcher(folder, query=settings, approximate=approximate)
 
 
 def _answer(
@@ -179,6 +193,8 @@ def _answer(
     if as_json:
         for position, hit in enumerate(ranking, 1):
             record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
+            if searcher.approximate is not None:
+                record["approximate"] = searcher.approximate
             if explanations is not None:
                 record["explanation"] = explanations[position - 1].to_dict()
             print_json(record)
@@ -187,13 +203,21 @@ def _answer(
 
         stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
         results = counted(len(ranking), "result")
-        note(f"{results} from {counted(len(searcher.index), 'document')} in {1000 * seconds:.2f} ms")
+        documents = counted(len(searcher.index), "document")
+        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate(searcher)}")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if len(ranking) and example is None and isinstance(searcher, MixtureSearcher):
         _note_silent_parts(searcher, query)
     if same:
         note_line(f"excluded, because the text is the same: {_listed(same)}")
+
+
+def _approximate(searcher: AnySearcher) -> str:
+    """Return the end of a note on results, which says whether they are approximate."""
+    if searcher.approximate is None:
+        return ""
+    return f"; approximate: some of the best can be missing (--approximate {searcher.approximate})"
 
 
 def _note_file(folder: Path, query: str) -> None:
@@ -336,5 +360,12 @@ def _answer_file(
         else:
             print_text(to_text(latency_table({tag: latency})))
     elif as_json:
-        print_json({"run": str(output), "queries": len(timed.run), "seconds": round(seconds, 3)})
-    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s")
+        print_json(
+            {
+                "run": str(output),
+                "queries": len(timed.run),
+                "seconds": round(seconds, 3),
+                **({} if searcher.approximate is None else {"approximate": searcher.approximate}),
+            }
+        )
+    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s{_approximate(searcher)}")

@@ -11,7 +11,7 @@ from termwise.errors import UnknownNameError
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("try",),
-    "Build an index": ("index", "encode", "inspect", "verify"),
+    "Build an index": ("index", "encode", "build-graph", "inspect", "verify"),
     "Search": ("search", "explain", "rerank"),
     "Fuse": ("fuse", "learn-weights", "fuse-indexes", "tune"),
     "Measure": ("evaluate", "compare", "probe"),

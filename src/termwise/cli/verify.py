@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from shlex import quote
 
 from termwise.cli.options import IndexFolder, JsonFlag
@@ -32,5 +33,9 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
                 )
                 for damage in damages
             ],
-            fixes=[f"termwise index COLLECTION --model MODEL --out {quote(str(folder))} --overwrite"],
+            fixes=[
+                f"termwise build-graph {quote(str(folder))}"
+                if all(Path(damage.file).name.startswith("graph-") for damage in damages)
+                else f"termwise index COLLECTION --model MODEL --out {quote(str(folder))} --overwrite"
+            ],
         )

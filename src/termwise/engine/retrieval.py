@@ -31,6 +31,11 @@ Scored = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 ScoreOthers = Callable[[npt.NDArray[np.int64]], Scored]
 
+SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]
+"""Best rows of a segment, best first; their sums; and the sums of all rows, if they were computed."""
+
+SearchSegment = Callable[[Segment, QueryVector, int], SegmentResults]
+
 
 def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
     """Return the `k` best documents that share a term with the query, fewer if fewer match; ties by input position.
@@ -62,17 +67,19 @@ def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
 
 
 def first_stage_and_others(
-    index: Index, query: QueryVector, k: int
+    index: Index, query: QueryVector, k: int, search: SearchSegment | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
     """Return the results of `first_stage`, and a function that scores other documents as `score_documents` does.
 
-    An index with vectors has computed these scores already, except for queries that it rounds.
+    An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
+    exact search of each segment.
     """
+    search = search or _search
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
     every: npt.NDArray[np.float64] | None = None
     for first, segment in zip(index.firsts, index.segments, strict=True):
-        rows, segment_sums, every = _search(segment, query, min(k, segment.documents))
+        rows, segment_sums, every = search(segment, query, min(k, segment.documents))
         ordinals.append(rows + first)
         sums.append(segment_sums)
     merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)

@@ -85,7 +85,7 @@ class ContainerWriter:
     path : Path
         File to create.
     kind : str
-        ``terms``, ``views``, ``ids``, ``texts`` or ``vectors``.
+        ``terms``, ``views``, ``ids``, ``texts``, ``vectors`` or ``graph``.
     sections : int
         Number of sections; space for their table is reserved at the beginning.
 

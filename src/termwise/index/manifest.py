@@ -37,7 +37,9 @@ FORMAT = "termwise-index"
 BUILD = ".termwise-build-"
 """Start of the name of the folder in which a build keeps its files until they are published."""
 
-FILE = re.compile(r"(?:(?:terms|segment|ids|texts|vectors)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)")
+FILE = re.compile(
+    r"(?:(?:terms|segment|ids|texts|vectors|graph)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)"
+)
 """Names of the files of an index; see `file_name`."""
 
 BLOCK_BITS = 8

@@ -16,6 +16,7 @@ from termwise.index.container import Container, IndexFile
 from termwise.index.manifest import Manifest
 from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
+from termwise.index.vector_graph import graph_files
 from termwise.kernels.inversion import first_difference, first_unsorted
 from termwise.progress import Progress, no_progress
 from termwise.storage.manifest_json import Misfit
@@ -75,9 +76,20 @@ def _check(folder: Path, manifest: Manifest, progress: Progress) -> list[Damage]
     if damages:
         return damages
     try:
-        return list(_check_structure(Index(folder, manifest)))
+        index = Index(folder, manifest)
+        return [*_check_structure(index), *_check_graphs(index)]
     except DataError as error:
         return [_damage(error, folder.name)]
+
+
+def _check_graphs(index: Index) -> Iterator[Damage]:
+    """Check the checksums of the graphs, if there are any."""
+    for graph in graph_files(index):
+        if graph.exists:
+            try:
+                graph.container()
+            except DataError as error:
+                yield _damage(error, graph.path.name)
 
 
 def _damage(error: DataError, name: str) -> Damage:

@@ -7,6 +7,7 @@
 `count_rows`            rows computed from term counts
 `network_rows`          rows computed by a network
 `lookup_rows`           term weights compiled from vectors
+`graph`                 `build_graph`: graphs for approximate search of vectors
 `vector_rows`           rows read from a file
 `context`               arguments and objects shared by all row sources
 `work_folder`           place and removal of the folder of encoded documents
@@ -15,11 +16,13 @@
 
 from termwise.indexing.builder import build_index
 from termwise.indexing.collection_encoding import EncodedShare, encode_collection, finished_blocks
+from termwise.indexing.graph import build_graph
 from termwise.indexing.model_choice import chosen_model
 from termwise.indexing.work_folder import default_encoding
 
 __all__ = [
     "EncodedShare",
+    "build_graph",
     "build_index",
     "chosen_model",
     "default_encoding",

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import candidate_ordinals, first_stage_and_others, score_documents
+from termwise.engine.retrieval import candidate_ordinals, score_documents
 from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
@@ -189,7 +189,13 @@ class MixtureSearcher:
         return f"MixtureSearcher({str(self.path)!r}, {len(self):,} documents, {parts})"
 
     @classmethod
-    def open(cls, path: str | Path, *, query: QuerySettings = QuerySettings()) -> MixtureSearcher:  # noqa: B008
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        query: QuerySettings = QuerySettings(),  # noqa: B008
+        approximate: int | None = None,
+    ) -> MixtureSearcher:
         """Open the folder of a mixture.
 
         Parameters
@@ -198,9 +204,13 @@ class MixtureSearcher:
             Folder with ``mixture.json``.
         query : QuerySettings, optional
             Weighting of query terms in every part; see `Searcher`.
+        approximate : int, optional
+            Find the candidates of parts with vectors approximately; see `Searcher`.
 
         Raises
         ------
+        ParameterError
+            If `approximate` is given and no part has vectors.
         MissingFileError
             If the folder, or the folder of a part, does not exist.
         NotAnIndexError, NewerFormatError, CorruptIndexError
@@ -213,7 +223,7 @@ class MixtureSearcher:
         for _ in range(ATTEMPTS):
             manifest = MixtureManifest.read(folder)
             try:
-                return cls.of(folder, manifest, query=query)
+                return cls.of(folder, manifest, query=query, approximate=approximate)
             except (MissingFileError, IndexFormatError) as error:
                 # A build may have replaced the parts since the description was read; see `Index.open`.
                 if manifest == before:
@@ -228,6 +238,7 @@ class MixtureSearcher:
         manifest: MixtureManifest,
         *,
         query: QuerySettings = QuerySettings(),  # noqa: B008
+        approximate: int | None = None,
     ) -> MixtureSearcher:
         """Open the parts that a description names; see `open`."""
         parts = []
@@ -239,7 +250,15 @@ class MixtureSearcher:
                     facts=[("mixture", folder), ("part", record.name), ("index", index.path)],
                     fixes=[REBUILD],
                 )
-            parts.append(Part(record.name, Searcher(index, query=query), record.weight))
+            windows = None if index.term_vectors is None else approximate
+            searcher = Searcher(index, query=query, approximate=windows)
+            parts.append(Part(record.name, searcher, record.weight))
+        if approximate is not None and all(part.searcher.approximate is None for part in parts):
+            raise ParameterError(
+                "only an index with vectors can be searched approximately, and no part of the mixture has them",
+                facts=[("mixture", folder), ("parts", ", ".join(part.name for part in parts))],
+                fixes=["omit `approximate`"],
+            )
         try:
             mixture = cls(parts, depth=manifest.depth)
         except ParameterError as error:
@@ -248,6 +267,12 @@ class MixtureSearcher:
             ) from None
         mixture.path = folder
         return mixture
+
+    @property
+    def approximate(self) -> int | None:
+        """Number of windows from a graph for a query; None if all parts are searched exactly."""
+        numbers = [part.searcher.approximate for part in self.parts]
+        return max((number for number in numbers if number is not None), default=None)
 
     def query_of(self, doc_id: str) -> Query:
         """Return a query with the text and identifier of a document; see `Searcher.query_of`."""
@@ -475,7 +500,7 @@ class MixtureSearcher:
         depth = min(len(self.index), self.depth + len(excluded))
         firsts = []
         for part, vector in zip(self.parts, vectors, strict=True):
-            ordinals, scores, score_others = first_stage_and_others(part.searcher.index, vector, depth)
+            ordinals, scores, score_others = part.searcher.first_stage(vector, depth)
             if left_out is not None:
                 kept = ~np.isin(ordinals, left_out)
                 ordinals, scores = ordinals[kept], scores[kept]
@@ -594,6 +619,7 @@ def open_searcher(
     path: str | Path,
     *,
     query: QuerySettings = QuerySettings(),  # noqa: B008
+    approximate: int | None = None,
 ) -> Searcher | MixtureSearcher:
     """Open the folder of an index or of a mixture for searching.
 
@@ -603,6 +629,8 @@ def open_searcher(
         Folder of an index, or with ``mixture.json``.
     query : QuerySettings, optional
         Weighting of query terms; see `Searcher`.
+    approximate : int, optional
+        Search vectors approximately; see `Searcher` and `MixtureSearcher.open`.
 
     Raises
     ------
@@ -610,7 +638,8 @@ def open_searcher(
         See `Index.open` and `MixtureSearcher.open`.
     """
     check_path("the index", path)
-    return MixtureSearcher.open(path, query=query) if is_mixture(path) else Searcher.open(path, query=query)
+    kind = MixtureSearcher if is_mixture(path) else Searcher
+    return kind.open(path, query=query, approximate=approximate)
 
 
 def verify_mixture(path: str | Path, *, progress: Progress = no_progress) -> list[Damage]:

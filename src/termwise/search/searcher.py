@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
-from termwise.engine.query_vector import query_vector
-from termwise.engine.retrieval import candidate_ordinals, first_stage, score_documents
+from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.retrieval import ScoreOthers, candidate_ordinals, first_stage_and_others, score_documents
 from termwise.errors import ParameterError
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Explanation
@@ -34,11 +39,17 @@ class Searcher:
         Encoder of queries; by default the one that the index describes.
     query : QuerySettings, optional
         Weighting of query terms, for queries that are whole documents.
+    approximate : int, optional
+        Search an index with vectors approximately: its graph (`termwise.indexing.build_graph`) proposes this many
+        windows for a query, and only their documents are scored, exactly. Some of the best documents can be missing. By
+        default all vectors are read.
 
     Raises
     ------
     ParameterError
-        If `index` is not an `Index`, or `query` does not apply to the query weighting of the index.
+        If `index` is not an `Index`, or `query` or `approximate` does not apply to it.
+    MissingExtraError, MissingFileError, CorruptIndexError
+        For `approximate`, if usearch is not installed, or the graph is missing or damaged.
 
     Examples
     --------
@@ -57,6 +68,7 @@ class Searcher:
         encoder: QueryEncoder | None = None,
         *,
         query: QuerySettings = QuerySettings(),  # noqa: B008
+        approximate: int | None = None,
     ) -> None:
         if not isinstance(index, Index):
             raise ParameterError(
@@ -72,15 +84,28 @@ class Searcher:
             )
         self.index = index
         self.encoder = with_settings(query_encoder_of(index) if encoder is None else encoder, index, query)
+        self._retrieval = None if approximate is None else ApproximateRetrieval.open(index, approximate)
 
     def __repr__(self) -> str:
         model = self.index.manifest.encoder.get("model", {}).get("name", "unknown model")
-        return f"Searcher({str(self.index.path)!r}, {len(self.index):,} documents, {model})"
+        approximate = "" if self.approximate is None else f", approximate={self.approximate}"
+        return f"Searcher({str(self.index.path)!r}, {len(self.index):,} documents, {model}{approximate})"
 
     @classmethod
-    def open(cls, path: str | Path, *, query: QuerySettings = QuerySettings()) -> Searcher:  # noqa: B008
-        """Open an index folder for searching; see `Index.open` for the errors."""
-        return cls(Index.open(path), query=query)
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        query: QuerySettings = QuerySettings(),  # noqa: B008
+        approximate: int | None = None,
+    ) -> Searcher:
+        """Open an index folder for searching; see `Searcher` and `Index.open` for the errors."""
+        return cls(Index.open(path), query=query, approximate=approximate)
+
+    @property
+    def approximate(self) -> int | None:
+        """Number of windows from the graph for a query; None if searches are exact."""
+        return None if self._retrieval is None else self._retrieval.windows
 
     @property
     def path(self) -> Path:
@@ -152,7 +177,9 @@ class Searcher:
         ordinal = self.index.ordinal(doc_id)
         if not isinstance(self.encoder, WeighedQueryEncoder):
             return self
-        return Searcher(self.index, replace(self.encoder, example=ordinal))
+        searcher = copy.copy(self)
+        searcher.encoder = replace(self.encoder, example=ordinal)
+        return searcher
 
     def rank(
         self,
@@ -291,6 +318,13 @@ class Searcher:
             self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=excluded
         )
 
+    def first_stage(
+        self, query: QueryVector, k: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
+        """Return the best documents, approximately if the searcher is, and a function that scores others exactly."""
+        search = None if self._retrieval is None else self._retrieval.search
+        return first_stage_and_others(self.index, query, k, search)
+
     def _rank_row(
         self,
         row: TermWeights,
@@ -303,7 +337,7 @@ class Searcher:
         excluded_ids = excluded.for_query(query_id)
         depth = k + len(excluded_ids)
         if candidates is None:
-            ordinals, scores = first_stage(self.index, query, depth)
+            ordinals, scores, _ = self.first_stage(query, depth)
             ranking = Ranking(self.index.doc_ids(ordinals), scores, query_id)
         else:
             ordinals = candidate_ordinals(self.index, candidates, query_id)

@@ -1,0 +1,94 @@
+"""Approximate retrieval by vectors: windows from a graph, and their exact scores.
+
+A graph proposes windows of a segment. Their documents get the exact scores of `dense_retrieval`, so only the set of
+candidates is approximate: a result can be missing, but no score is wrong. Documents with equal scores are in the order
+of the input, as far as they are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, top_k
+from termwise.engine.query_vector import QueryVector
+from termwise.engine.retrieval import SegmentResults
+from termwise.errors import ParameterError
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.index.segment import Segment
+from termwise.index.vector_graph import VectorGraph, graph_files
+from termwise.validation import is_integer
+
+MOST_WINDOWS = 1 << 24
+"""Largest number of windows from a graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateRetrieval:
+    """Search of segments with vectors that reads only the documents that their graphs propose.
+
+    Attributes
+    ----------
+    graphs : mapping of Path to VectorGraph
+        Graph by the file of the vectors; none for a segment without windows.
+    windows : int
+        Number of windows that each graph proposes for a query.
+    """
+
+    graphs: Mapping[Path, VectorGraph]
+    windows: int
+
+    @classmethod
+    def open(cls, index: Index, windows: int) -> ApproximateRetrieval:
+        """Open the graphs of an index.
+
+        Raises
+        ------
+        ParameterError
+            If the index has no vectors, or the number of windows is out of range.
+        MissingExtraError, MissingFileError, CorruptIndexError
+            See `VectorGraph`.
+        """
+        if not is_integer(windows) or not 1 <= windows <= MOST_WINDOWS:
+            raise ParameterError(
+                "approximate is the number of windows from the graph for each query",
+                facts=[("approximate", windows), ("expected", f"a whole number from 1 to {MOST_WINDOWS:,}")],
+            )
+        if index.term_vectors is None:
+            raise ParameterError(
+                "only an index with vectors can be searched approximately",
+                facts=[("index", index.path)],
+                fixes=["omit `approximate`"],
+            )
+        files = [file for file in graph_files(index) if len(file.vectors.rows)]
+        return cls({file.vectors.path: VectorGraph(file) for file in files}, int(windows))
+
+    def search(self, segment: Segment, query: QueryVector, k: int) -> SegmentResults:
+        """Return the `k` best rows of those that the graph proposes; see `retrieval.first_stage_and_others`.
+
+        The graph proposes more than `windows` windows if `k` is larger, or if the windows belong to fewer than `k`
+        documents. If it would have to propose all windows, all are read instead.
+        """
+        vectors = segment.vectors
+        assert vectors is not None, "the index has vectors"
+        graph = self.graphs.get(vectors.path)
+        if graph is None or query.vector is None or not query.vector.any():
+            return best_by_vectors(vectors, query, k)
+        count = max(self.windows, k)
+        while count < len(vectors.rows):
+            # Of one type and in order, windows are found in less time.
+            windows = np.sort(graph.nearest(query.vector, count).astype(vectors.starts.dtype))
+            rows = np.searchsorted(vectors.starts, windows, side="right") - 1
+            rows = rows[np.diff(rows, prepend=-1) > 0]
+            if len(rows) >= k:
+                if rows[-1] >= segment.documents:
+                    raise corrupt(vectors.path, None, "windows in order", "a window of no document")
+                scores, _ = score_by_vectors(vectors, query, rows)
+                best = top_k(scores, k)
+                return rows[best], scores[best], None
+            count *= 2
+        return best_by_vectors(vectors, query, k)

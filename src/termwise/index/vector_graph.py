@@ -1,0 +1,262 @@
+"""Graphs for approximate search of vectors, one for each segment; usearch builds and searches them.
+
+A graph is derived from the vectors of a segment and holds a copy of them. Its file is not in the manifest, so that an
+index and a mixture keep their checksums when a graph is added. It is named like the file of the vectors and holds the
+SHA-256 of that file, so that it is never used for other vectors. ``docs/format.md`` has the bytes.
+
+The library follows the links of a graph without checking them, so opening a graph checks its CRC-32.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import CorruptIndexError, MissingExtraError, MissingFileError, ParameterError
+from termwise.index.container import Container, ContainerWriter, corrupt, storage_errors
+from termwise.index.document_vectors import KIND as VECTORS
+from termwise.index.document_vectors import SegmentVectors
+from termwise.index.folder import writer_lock
+from termwise.index.manifest import BUILD
+from termwise.index.reader import Index
+from termwise.progress import Progress, no_progress
+from termwise.storage.atomic_file import remove, sync_folder
+from termwise.storage.safe_read import path_exists
+from termwise.vectors import LEVELS
+
+KIND = "graph"
+
+CONNECTIVITY = 16
+"""Neighbours of a window in each layer of the graph; twice as many in the lowest one."""
+
+EXPANSION = 128
+"""Windows that a build considers for the neighbours of each window."""
+
+BATCH = 1 << 12
+"""Windows per call of the library in a build."""
+
+LENGTH_RATIO = 1.1
+"""Largest ratio of the lengths of two windows: a graph compares directions only."""
+
+PIECE = 1 << 24
+"""Bytes per piece when a graph is copied."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFile:
+    """File of the graph of a segment, which need not exist.
+
+    Attributes
+    ----------
+    path : Path
+    vectors : SegmentVectors
+        Vectors of the segment.
+    sha256 : str
+        SHA-256 of the file of the vectors.
+    """
+
+    path: Path
+    vectors: SegmentVectors
+    sha256: str
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file of this name."""
+        return path_exists(self.path)
+
+    def container(self) -> Container:
+        """Open the file and check it without the library; raises `CorruptIndexError`."""
+        container = Container(self.path, KIND)
+        for name, offset in container.damaged_sections():
+            raise corrupt(self.path, offset, f"a {name} that matches its checksum", "one that does not")
+        digest = container.array("graph.vectors", "|u1", 32).tobytes().hex()
+        if digest != self.sha256:
+            at = container.offset("graph.vectors")
+            raise corrupt(self.path, at, f"a graph of {self.vectors.path.name}", f"one of {digest[:16]}")
+        return container
+
+
+def graph_files(index: Index) -> list[GraphFile]:
+    """Return the file of the graph of each segment; none for an index without vectors."""
+    return [
+        GraphFile(
+            index.path / record.vectors.name.replace(VECTORS, KIND), segment.vectors, record.vectors.sha256
+        )
+        for record, segment in zip(index.manifest.segments, index.segments, strict=True)
+        if record.vectors is not None and segment.vectors is not None
+    ]
+
+
+class VectorGraph:
+    """Graph over the windows of a segment, mapped from its file.
+
+    Parameters
+    ----------
+    file : GraphFile
+
+    Raises
+    ------
+    MissingExtraError
+        If usearch is not installed.
+    MissingFileError
+        If there is no graph.
+    CorruptIndexError
+        If the file is damaged, or is a graph of other vectors.
+    """
+
+    def __init__(self, file: GraphFile) -> None:
+        library = _library()
+        rebuild = [f"`build_graph({file.path.parent})`"]
+        if not file.exists:
+            raise MissingFileError(
+                "the index has no graph for approximate search",
+                facts=[("index", file.path.parent), ("missing", file.path.name)],
+                fixes=rebuild,
+            )
+        try:
+            container = file.container()
+            at = container.offset("graph.usearch")
+            data = container.array("graph.usearch", "|u1")
+            try:
+                self._graph = library.Index.restore(data, view=True)
+            except (RuntimeError, ValueError) as error:
+                raise corrupt(file.path, at, "a graph that this version of usearch reads", error) from None
+            self._data = data  # the graph is a view of it
+            seen = (len(self._graph), self._graph.ndim, self._graph.dtype)
+            if seen != (*file.vectors.rows.shape, library.ScalarKind.I8):
+                raise corrupt(file.path, at, "a graph with all windows in 8 bits", seen)
+        except CorruptIndexError as error:
+            raise CorruptIndexError(error.message, facts=error.facts, fixes=rebuild) from None
+
+    def nearest(self, vector: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+        """Return windows with the largest cosines to a vector, as far as the search finds them.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (dimensions,), int64
+            Not all 0. It is rounded to 8 bits.
+        count : int
+            Number of windows. The search keeps as many while it follows the links, so that a larger number also finds
+            more of the nearest windows.
+
+        Returns
+        -------
+        ndarray of shape (at most count,), int64
+            Distinct windows of the segment, in the order of the rounded cosines.
+        """
+        rounded = np.rint(vector * (LEVELS / np.abs(vector).max())).astype(np.int8)
+        return np.asarray(self._graph.search(rounded, count, threads=1).keys).astype(np.int64)
+
+
+def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path]:
+    """Build the graphs of all segments and replace existing ones.
+
+    A build uses one thread, so that the same vectors give the same graph on machines of one kind.
+
+    Parameters
+    ----------
+    index : Index
+        Index with vectors.
+    progress : callable, optional
+        Called with a stage name, the number of windows in the graph, and their total.
+
+    Returns
+    -------
+    list of Path
+        The files; segments without windows have none.
+
+    Raises
+    ------
+    MissingExtraError
+        If usearch is not installed.
+    ParameterError
+        If the index has no vectors, or their lengths differ.
+    IndexLockedError
+        If another process writes the index.
+    StorageError
+        If the folder cannot be written.
+    """
+    library = _library()
+    if index.term_vectors is None:
+        raise ParameterError(
+            "a graph needs an index with vectors",
+            facts=[("index", index.path)],
+            fixes=["`build_index(model=lookup)`"],
+        )
+    files = [file for file in graph_files(index) if len(file.vectors.rows)]
+    for file in files:
+        _check_lengths(file)
+    with writer_lock(index.path), storage_errors(index.path):
+        for abandoned in index.path.glob(f"{BUILD}*"):
+            remove(abandoned)
+        stage = Path(tempfile.mkdtemp(prefix=BUILD, dir=index.path))
+        try:
+            for file in files:
+                _write(library, file, stage, progress)
+            sync_folder(index.path)
+        finally:
+            remove(stage)
+    return [file.path for file in files]
+
+
+def _write(library: Any, file: GraphFile, stage: Path, progress: Progress) -> None:
+    """Build a graph in a temporary folder and move it into place."""
+    total, dimensions = file.vectors.rows.shape
+    graph = library.Index(
+        ndim=dimensions,
+        metric=library.MetricKind.Cos,
+        dtype=library.ScalarKind.I8,
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION,
+    )
+    for first in range(0, total, BATCH):
+        rows = np.array(file.vectors.rows[first : first + BATCH])
+        graph.add(np.arange(first, first + len(rows), dtype=np.uint64), rows, threads=1)
+        progress("graph", first + len(rows), total)
+    saved, path = stage / "usearch", stage / KIND
+    graph.save(saved)
+    with ContainerWriter(path, KIND, 2) as writer:
+        writer.write("graph.vectors", "|u1", [np.frombuffer(bytes.fromhex(file.sha256), dtype=np.uint8)])
+        writer.write("graph.usearch", "|u1", _pieces(saved))
+        writer.finish()
+    saved.unlink()
+    path.replace(file.path)
+
+
+def _pieces(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            yield np.frombuffer(piece, dtype=np.uint8)
+
+
+def _check_lengths(file: GraphFile) -> None:
+    """Refuse vectors of different lengths, whose products a graph of directions does not order."""
+    vectors, least, most = file.vectors, np.inf, 0.0
+    for first in range(0, len(vectors.rows), BATCH):
+        rows = vectors.rows[first : first + BATCH].astype(np.float32)
+        lengths = np.sqrt((rows * rows).sum(axis=1)) * vectors.scales[first : first + BATCH]
+        least, most = min(least, float(lengths.min())), max(most, float(lengths.max()))
+    if not most <= LENGTH_RATIO * least:
+        raise ParameterError(
+            "a graph needs vectors of equal length",
+            facts=[
+                ("file", vectors.path),
+                ("expected", "lengths near 1"),
+                ("seen", f"{least:g} to {most:g}"),
+            ],
+            fixes=["search this index without a graph"],
+        )
+
+
+def _library() -> Any:
+    try:
+        import usearch.index
+    except ImportError:
+        raise MissingExtraError.of("usearch", "approximate", "a graph for approximate search") from None
+    return usearch.index

@@ -1,0 +1,55 @@
+"""Graphs for approximate search of an existing index or mixture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from termwise.errors import ParameterError
+from termwise.index import Index
+from termwise.index.vector_graph import write_graphs
+from termwise.progress import Progress, no_progress
+from termwise.search import MixtureSearcher
+from termwise.search.mixture_folder import is_mixture
+from termwise.validation import check_path
+
+
+def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[Path]:
+    """Build the graphs for approximate search of an index with vectors, or of those parts of a mixture that have them.
+
+    The index itself does not change. A graph holds a copy of the vectors; ``termwise inspect`` shows its size. A new
+    build of the index removes it. Existing graphs are replaced.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index or mixture.
+    progress : callable, optional
+        Called with a stage name, the number of windows in the graph, and their total.
+
+    Returns
+    -------
+    list of Path
+        Files of the graphs.
+
+    Raises
+    ------
+    MissingExtraError
+        If the extra ``approximate`` is not installed.
+    ParameterError
+        If there are no vectors, or their lengths differ.
+    IndexLockedError, StorageError, DataError
+        If another process writes the index, or a folder cannot be written or opened.
+    """
+    check_path("the index", path)
+    if not is_mixture(path):
+        return write_graphs(Index.open(path), progress=progress)
+    mixture = MixtureSearcher.open(path)
+    indexes = [part.searcher.index for part in mixture.parts]
+    with_vectors = [index for index in indexes if index.term_vectors is not None]
+    if not with_vectors:
+        raise ParameterError(
+            "a graph needs an index with vectors, and no part of the mixture has them",
+            facts=[("mixture", path), ("parts", ", ".join(part.name for part in mixture.parts))],
+            fixes=["`build_index(model=best)`"],
+        )
+    return [file for index in with_vectors for file in write_graphs(index, progress=progress)]

@@ -1,0 +1,339 @@
+"""Approximate search of vectors: candidates from a graph, exact scores, refusals, and the commands."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from termwise.cli.main import run
+from termwise.engine.query_encoder import encoder_description
+from termwise.errors import (
+    CorruptIndexError,
+    DataError,
+    IndexLockedError,
+    MissingExtraError,
+    MissingFileError,
+    ParameterError,
+)
+from termwise.fusion import mix_indexes
+from termwise.index import IndexWriter, verify
+from termwise.index import writer as writers
+from termwise.index.folder import writer_lock
+from termwise.indexing import build_graph, build_index
+from termwise.records import Document, Query
+from termwise.search import MixtureSearcher, Searcher, open_searcher
+from termwise.text import Vocabulary, make_analyzer
+from termwise.vectors import DocumentVectors, TermVectors
+
+pytest.importorskip("usearch", reason="needs termwise[approximate], which scripts/setup dev installs")
+
+VOCABULARY = Vocabulary([f"t{number}" for number in range(40)])
+QUERIES = ["t1 t2", "t3", "t4 t5 t6 t7", "t8 t8 t9", "t10 t39"]
+
+
+def directions(generator: np.random.Generator, count: int, dimensions: int) -> np.ndarray:
+    matrix = generator.standard_normal((count, dimensions))
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def write(folder: Path, windows: Any, matrix: np.ndarray, table: np.ndarray | None = None) -> Path:
+    """Write an index of documents with these numbers of windows."""
+    table = directions(np.random.default_rng(1), 40, matrix.shape[1]) if table is None else table
+    encoder = encoder_description(
+        model="lookup",
+        parameters={},
+        analyzer=make_analyzer("whitespace").spec,
+        weighting="counts",
+        exact=False,
+    )
+    with IndexWriter(folder, overwrite=True) as writer:
+        writer.add_documents([f"d{number}" for number in range(len(windows))])
+        writer.add_vectors(DocumentVectors.of(np.concatenate([[0], np.cumsum(windows)]), matrix))
+        writer.commit(VOCABULARY, encoder=encoder, term_vectors=TermVectors.of(table, VOCABULARY.id))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write an index of 500 documents with 0 to 3 windows, some of them equal, and its graph."""
+    generator = np.random.default_rng(0)
+    windows = generator.integers(0, 4, 500)
+    matrix = directions(generator, int(windows.sum()), 24)
+    matrix[100:110] = matrix[50]
+    path = write(tmp_path / "dense.tw", windows, matrix)
+    (graph,) = build_graph(path)
+    assert graph.name.startswith("graph-")
+    return path
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Write an index of six windows by hand, without a graph; d1 is empty, d2 has two windows, d3 equals d0."""
+    matrix = np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0], [-1, 0], [0.8, 0.6]], dtype=np.float32)
+    table = np.zeros((40, 2))
+    table[1], table[2] = [2, 0], [0, 2]
+    return write(tmp_path / "small.tw", [1, 0, 2, 1, 1, 1], matrix, table)
+
+
+def both(one: Any, other: Any, query: str, k: int) -> tuple[Any, Any]:
+    return one.rank(query, k=k), other.rank(query, k=k)
+
+
+def test_a_broad_search_finds_what_the_exact_one_finds(folder: Path) -> None:
+    exact, broad = Searcher.open(folder), Searcher.open(folder, approximate=600)
+    assert sum(len(segment.vectors.rows) for segment in exact.index.segments) > 600
+    for query in QUERIES:
+        for k in (1, 10, 50):
+            one, other = both(exact, broad, query, k)
+            assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
+
+
+def test_all_documents_are_results_if_as_many_are_wanted(folder: Path) -> None:
+    exact, narrow = Searcher.open(folder), Searcher.open(folder, approximate=1)
+    for k in (400, 500, 1000):
+        one, other = both(exact, narrow, "t1 t2", k)
+        assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
+
+
+def test_scores_are_exact_and_shorter_rankings_are_prefixes(folder: Path) -> None:
+    exact, narrow = Searcher.open(folder), Searcher.open(folder, approximate=60)
+    for query in QUERIES:
+        everything = exact.rank(query, k=500)
+        scores = dict(zip(everything.doc_ids, everything.scores.tolist(), strict=True))
+        whole = narrow.rank(query, k=20)
+        assert [scores[doc_id] for doc_id in whole.doc_ids] == whole.scores.tolist()
+        assert sorted(whole.scores.tolist(), reverse=True) == whole.scores.tolist()
+        for k in range(1, 20):
+            assert narrow.rank(query, k=k).doc_ids == whole.doc_ids[:k]
+
+
+def test_by_hand(small: Path) -> None:
+    build_graph(small)
+    searcher = Searcher.open(small, approximate=3)
+    ranking = searcher.rank("t1", k=2)
+    # the rows of 8 bits times their scales: 2 for d0 and d3, 1.6 for d5
+    assert ranking.doc_ids == ("d0", "d3")  # in the order of the input
+    assert ranking.scores.tolist() == pytest.approx([2.0, 2.0], rel=1e-2)
+    assert searcher.rank("t2", k=1).doc_ids == ("d2",)  # by its window [0, 1]
+    assert len(searcher.rank("unknown", k=2)) == 0
+    assert searcher.rank("t1", k=2, candidates=["d1", "d4"]).doc_ids == ("d4", "d1")
+    assert searcher.rank("t1", k=1, exclude="d0").doc_ids == ("d3",)
+    assert repr(searcher).endswith("lookup, approximate=3)")
+
+
+def test_more_windows_are_fetched_if_they_belong_to_too_few_documents(tmp_path: Path) -> None:
+    near = np.tile([1.0, 0.0], (60, 1)) + np.linspace(0, 0.01, 60)[:, None] * [[0, 1]]
+    matrix = np.concatenate([near, directions(np.random.default_rng(2), 40, 2)])
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    table = np.zeros((40, 2))
+    table[1] = [1, 0]
+    path = write(tmp_path / "windows.tw", [60, *[1] * 40], matrix, table)
+    build_graph(path)
+    one, other = both(Searcher.open(path), Searcher.open(path, approximate=10), "t1", 5)
+    assert other.doc_ids == one.doc_ids
+
+
+def test_several_segments_and_one_without_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(3)
+    windows = generator.integers(1, 3, 200)
+    windows[:50] = 0
+    monkeypatch.setattr(writers, "MAX_DOCUMENTS", 50)
+    path = write(tmp_path / "parts.tw", windows, directions(generator, int(windows.sum()), 16))
+    assert len(build_graph(path)) == 3
+    exact, broad = Searcher.open(path), Searcher.open(path, approximate=60)
+    for query in QUERIES:
+        one, other = both(exact, broad, query, 20)
+        assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
+    assert verify(path) == []
+
+
+def test_threads_and_a_second_build_change_nothing(folder: Path) -> None:
+    (graph,) = folder.glob("graph-*")
+    before = graph.read_bytes()
+    assert build_graph(folder) == [graph]
+    assert graph.read_bytes() == before
+    assert not list(folder.glob(".termwise-build-*"))
+    searcher = Searcher.open(folder, approximate=40)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda query: searcher.rank(query).doc_ids, QUERIES * 20))
+    assert found == [searcher.rank(query).doc_ids for query in QUERIES] * 20
+
+
+def test_a_new_build_of_the_index_removes_the_graph(folder: Path) -> None:
+    write(folder, [1] * 5, directions(np.random.default_rng(4), 5, 24))
+    assert not list(folder.glob("graph-*"))
+
+
+def test_a_query_by_example_stays_approximate(folder: Path) -> None:
+    searcher = Searcher.open(folder, approximate=30)
+    assert searcher.for_example("d1").approximate == 30
+
+
+def test_without_a_graph(small: Path) -> None:
+    with pytest.raises(MissingFileError, match="no graph") as caught:
+        Searcher.open(small, approximate=3)
+    assert caught.value.fixes == (f"`build_graph({small})`",)
+    assert Searcher.open(small).approximate is None
+
+
+@pytest.mark.parametrize("windows", [0, -1, 1.5, True, (1 << 24) + 1, "100"])
+def test_numbers_of_windows_that_are_refused(folder: Path, windows: Any) -> None:
+    with pytest.raises(ParameterError, match="number of windows") as caught:
+        Searcher.open(folder, approximate=windows)
+    assert dict(caught.value.facts)["approximate"] == windows
+
+
+def test_an_index_without_vectors_is_refused(tmp_path: Path) -> None:
+    build_index([Document("a", "merge lists")], tmp_path / "bm25.tw")
+    with pytest.raises(ParameterError, match="only an index with vectors"):
+        Searcher.open(tmp_path / "bm25.tw", approximate=10)
+    with pytest.raises(ParameterError, match="needs an index with vectors"):
+        build_graph(tmp_path / "bm25.tw")
+
+
+def test_vectors_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "long.tw", [1, 1], np.array([[1.0, 0.0], [0.0, 1.2]]))
+    with pytest.raises(ParameterError, match="equal length") as caught:
+        build_graph(path)
+    assert dict(caught.value.facts)["seen"] == "1 to 1.2"
+
+
+def test_a_graph_of_other_vectors_is_refused(folder: Path, small: Path) -> None:
+    (own,), (other,) = build_graph(small), folder.glob("graph-*")
+    shutil.copy(other, own)
+    with pytest.raises(CorruptIndexError) as caught:
+        Searcher.open(small, approximate=3)
+    facts = dict(caught.value.facts)
+    assert (facts["file"], facts["expected"]) == (own, f"a graph of {own.name.replace('graph', 'vectors')}")
+    assert caught.value.fixes == (f"`build_graph({small})`",)
+    assert [damage.file for damage in verify(small)] == [own.name]
+
+
+def test_a_damaged_byte_is_an_error_that_names_the_file(small: Path) -> None:
+    (graph,) = build_graph(small)
+    exact = Searcher.open(small).rank("t1", k=2)
+    original = graph.read_bytes()
+    refused = []
+    for place in range(0, len(original), 17):
+        data = bytearray(original)
+        data[place] ^= 0x40
+        graph.write_bytes(data)
+        try:
+            ranking = Searcher.open(small, approximate=3).rank("t1", k=2)
+        except DataError as error:
+            refused.append(dict(error.facts)["file"])
+        else:
+            assert not original[place], "only zeros between the sections have no checksum"
+            assert ranking.doc_ids == exact.doc_ids
+    assert set(refused) == {graph}
+    assert len(refused) > 0.8 * len(original) / 17
+    for length in (0, 47, 200, len(original) - 1):
+        graph.write_bytes(original[:length])
+        with pytest.raises(CorruptIndexError) as caught:
+            Searcher.open(small, approximate=3)
+        assert dict(caught.value.facts)["file"] == graph
+    graph.write_bytes(original)
+    assert verify(small) == []
+
+
+def test_the_index_is_locked_during_a_build(folder: Path) -> None:
+    with writer_lock(folder), pytest.raises(IndexLockedError):
+        build_graph(folder)
+
+
+def test_without_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "usearch", None)
+    monkeypatch.setitem(sys.modules, "usearch.index", None)
+    for call in (lambda: build_graph(folder), lambda: Searcher.open(folder, approximate=5)):
+        with pytest.raises(MissingExtraError) as caught:
+            call()
+        assert caught.value.fixes == ("pip install 'termwise[approximate]'",)
+    assert run(["search", str(folder), "t1", "--approximate", "5"]) == 4
+    assert verify(folder) == []
+    assert len(Searcher.open(folder).rank("t1")) == 10
+
+
+@pytest.fixture
+def mixture(folder: Path, tmp_path: Path) -> Path:
+    """Mix the index with BM25 over the same documents."""
+    texts = [Document(f"d{number}", f"t{number % 40} t{number % 7}") for number in range(500)]
+    build_index(texts, tmp_path / "bm25.tw", analyzer="whitespace")
+    mix_indexes([tmp_path / "bm25.tw", folder], [0.3, 0.7], tmp_path / "mixed.tw")
+    return tmp_path / "mixed.tw"
+
+
+def test_a_mixture_with_a_graph(mixture: Path) -> None:
+    exact = MixtureSearcher.open(mixture)
+    (graph,) = build_graph(mixture)
+    assert graph.parent.parent == mixture
+    broad = open_searcher(mixture, approximate=600)
+    assert (exact.approximate, broad.approximate) == (None, 600)
+    assert [part.searcher.approximate for part in broad.parts] == [None, 600]
+    for query in QUERIES:
+        one, other = both(exact, broad, query, 10)
+        assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
+    best = broad.rank("t1 t2", k=1)
+    assert broad.explain("t1 t2", best.doc_ids[0]).score == best.scores[0]
+    assert run(["verify", str(mixture)]) == 0
+
+
+def test_a_mixture_without_vectors_is_refused(tmp_path: Path) -> None:
+    for model in ("bm25", "jm"):
+        build_index([Document("a", "merge lists")], tmp_path / model, model=model)
+    mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.5, 0.5], tmp_path / "words.tw")
+    for call in (lambda path: open_searcher(path, approximate=5), build_graph):
+        with pytest.raises(ParameterError, match="no part of the mixture"):
+            call(tmp_path / "words.tw")
+
+
+def test_the_commands(mixture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(mixture)
+    assert run(["search", name, "t1", "--approximate", "50"]) == 3
+    assert f"fix      termwise build-graph {name}/" in capsys.readouterr().err
+    assert run(["build-graph", name, "--json"]) == 0
+    built = json.loads(capsys.readouterr().out)
+    assert built["bytes"] == Path(built["graph"]).stat().st_size
+    assert run(["build-graph", name]) == 0
+    assert "next: termwise search" in capsys.readouterr().err
+    assert run(["inspect", name]) == 0
+    assert "graph bytes" in capsys.readouterr().out
+    assert run(["search", name, "t1", "--approximate", "50", "-k", "2"]) == 0
+    assert "; approximate: some of the best can be missing" in capsys.readouterr().err
+    assert run(["search", name, "t1", "--approximate", "50", "-k", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["approximate"] == 50
+    assert run(["search", name, "t1", "-k", "1", "--json"]) == 0
+    assert "approximate" not in json.loads(capsys.readouterr().out)
+    (tmp_path / "queries.tsv").write_text("q1\tt1 t2\n")
+    for options, tag in ((["--approximate", "600"], "termwise-approximate"), ([], "termwise")):
+        files = ["--queries", str(tmp_path / "queries.tsv"), "--output", str(tmp_path / "run.trec")]
+        assert run(["search", name, *files, *options]) == 0
+        assert {line.split()[-1] for line in (tmp_path / "run.trec").read_text().splitlines()} == {tag}
+    assert run(["search", str(tmp_path / "bm25.tw"), "t1", "--approximate", "50"]) == 2
+    assert "omit --approximate" in capsys.readouterr().err
+
+
+def test_verify_names_a_damaged_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (graph,) = folder.glob("graph-*")
+    data = bytearray(graph.read_bytes())
+    data[-9] ^= 1
+    graph.write_bytes(data)
+    assert run(["verify", str(folder)]) == 5
+    streams = capsys.readouterr()
+    assert graph.name in streams.err
+    assert f"termwise build-graph {folder}" in streams.err
+
+
+def test_many_queries(folder: Path) -> None:
+    searcher = Searcher.open(folder, approximate=40)
+    queries = [Query(f"q{number}", query) for number, query in enumerate(QUERIES)]
+    timed = searcher.rank_many(queries, k=5, threads=3)
+    assert [timed.run[query.query_id].doc_ids for query in queries] == [
+        searcher.rank(query, k=5).doc_ids for query in queries
+    ]
