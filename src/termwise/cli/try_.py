@@ -78,8 +78,8 @@ def command(
 ) -> None:
     """Try termwise on the documentation of the running Python.
 
-    Indexes it, searches it, explains a score and evaluates the ranking. Nothing is downloaded. The indexes are kept
-    for the commands printed at the end.
+    Indexes it, searches it, explains the best score of the recommended mixture and evaluates the rankings. Nothing is
+    downloaded. The indexes are kept for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
     from termwise.search import MixtureSearcher
@@ -191,19 +191,19 @@ def _means(run: Run, questions: PythonQuestions) -> dict[str, float | None]:
 def _print_json(
     systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
 ) -> None:
-    first = systems[0]
+    shown = _recommended(systems)
     report: dict[str, Any] = {
-        "index": str(first.folder),
+        "index": str(shown.folder),
         "documents": documents,
         "seconds": round(seconds, 3),
         "question": question,
         "ranking": [
-            first.searcher.explain(question, doc_id, competitors=2).to_dict()
-            for doc_id in first.ranking.doc_ids
+            shown.searcher.explain(question, doc_id, competitors=2).to_dict()
+            for doc_id in shown.ranking.doc_ids
         ],
         "questions": _judged_count(questions),
         "judgments_dropped": len(questions.dropped),
-        "measures": first.measures,
+        "measures": shown.measures,
         "systems": [
             {
                 "model": system.name,
@@ -225,9 +225,9 @@ def _print(
     from termwise.explain.explanation_terminal import explanation_renderable
     from termwise.explain.ranking_terminal import ranking_renderable
 
-    first = systems[0]
+    first, shown = systems[0], _recommended(systems)
     explanations = [
-        first.searcher.explain(question, doc_id, competitors=2) for doc_id in first.ranking.doc_ids
+        shown.searcher.explain(question, doc_id, competitors=2) for doc_id in shown.ranking.doc_ids
     ]
     console = stdout()
     console.print(
@@ -235,7 +235,9 @@ def _print(
         f"{first.searcher.index.manifest.terms:,} terms, indexed in {seconds:.1f} s\n",
         soft_wrap=True,
     )
-    console.print(ranking_renderable(first.ranking, explanations, explain=True))
+    if shown is not first:
+        console.print(f"{shown.label}\n")
+    console.print(ranking_renderable(shown.ranking, explanations, explain=True))
     if explanations:
         console.print()
         console.print(explanation_renderable(explanations[0]))
@@ -264,23 +266,22 @@ def _print(
                 f"{system.label}: no weights ship for {system.left_out:,} of the {documents:,} documents, which "
                 "are left out; --encode computes them"
             )
-    best = shlex.quote(first.ranking.doc_ids[0]) if len(first.ranking) else "DOC_ID"
-    note("\n".join(["\nnext:", *(f"  termwise {line}" for line in _next_commands(systems, question, best))]))
+    note("\n".join(["\nnext:", *(f"  termwise {line}" for line in _next_commands(systems, question))]))
 
 
-def _next_commands(systems: Sequence[_System], question: str, best: str) -> list[str]:
-    from termwise.indexing.recipes import BEST
+def _recommended(systems: Sequence[_System]) -> _System:
+    """Return the recommended mixture, or the first system without it."""
+    return next((system for system in systems if system.name == "best"), systems[0])
 
+
+def _next_commands(systems: Sequence[_System], question: str) -> list[str]:
+    shown = _recommended(systems)
+    best = shlex.quote(shown.ranking.doc_ids[0]) if len(shown.ranking) else "DOC_ID"
     folders = {system.name: shlex.quote(str(system.folder)) for system in systems}
     last = list(folders.values())[-1]
     query = f"{quoted('random choice with weights')} --explain"
     lines = [f"search {folder} {query}" for folder in dict.fromkeys([folders.get("model1", last), last])]
-    lines.append(f"explain {folders['bm25']} {quoted(question)} {best} --html explanation.html")
-    mixtures = [system for system in systems if system.name == BEST and len(system.ranking)]
-    lines += [
-        f"explain {folders[BEST]} {quoted(question)} {shlex.quote(system.ranking.doc_ids[0])}"
-        for system in mixtures
-    ]
+    lines.append(f"explain {folders[shown.name]} {quoted(question)} {best} --html explanation.html")
     if "model1" in folders:
         pieces, mixed = (
             shlex.quote(str(_folder_for(systems[0].folder, name))) for name in ("pieces", "mixed")

@@ -164,14 +164,14 @@ def contributing(explanation: Explanation) -> list[int]:
 
 
 def smallest(values: Sequence[float]) -> frozenset[int]:
-    """Return the positions of the smallest values, two or more, that together have at most the share `MINOR`.
+    """Return the positions of the smallest values, which together have at most the share `MINOR` of all.
 
     Values of the same size are all among them, or none is.
 
     Examples
     --------
     >>> sorted(smallest([1.7, 0.2, 0.02, -0.05])), sorted(smallest([1.7, 0.2, -0.05]))
-    ([2, 3], [])
+    ([2, 3], [2])
     """
     sizes = [abs(value) for value in values]
     bound, total, whole = -1.0, 0.0, sum(sizes)
@@ -180,12 +180,11 @@ def smallest(values: Sequence[float]) -> frozenset[int]:
         if total > MINOR * whole:
             break
         bound = size
-    chosen = frozenset(position for position, size in enumerate(sizes) if size <= bound)
-    return chosen if len(chosen) > 1 else frozenset()
+    return frozenset(position for position, size in enumerate(sizes) if size <= bound)
 
 
 def minor(explanation: Explanation) -> frozenset[int]:
-    """Return the positions of contributions that are added up in one line, and whose words are not marked.
+    """Return the positions of small contributions: their words are not marked, and two or more are one line.
 
     Most of them are stop words, whose vectors give them a small weight in every text.
     """
@@ -267,12 +266,12 @@ def summands(
 def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
     """Return the positions of the contributions with the largest absolute value, in the given order.
 
-    There are at most `most`, without those of `minor`.
+    There are at most `most`, without those of `minor`. A single other one is among them.
     """
     scores = explanation.contributions
     kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])
     kept -= minor(explanation)
-    return [position for position in positions if position in kept]
+    return [position for position in positions if position in kept or len(kept) == len(positions) - 1]
 
 
 def shift_name(part: MixturePart) -> str:

@@ -114,9 +114,10 @@ def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, 
     streams = capsys.readouterr()
     assert re.search(r"^BM25 \+ lookup, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
     assert "\n  termwise search python-stdlib-best.tw " in streams.err
-    assert "\n  termwise explain python-stdlib-best.tw 'merge lists' heapq.merge\n" in streams.err.replace(
-        '"', "'"
-    )
+    explain = "\n  termwise explain python-stdlib-best.tw 'merge lists' heapq.merge --html explanation.html\n"
+    assert explain in streams.err.replace('"', "'")
+    assert "\nBM25 + lookup\n\n1  " in streams.out
+    assert "\nparts\n  weight × (score − mean) / deviation of the candidates\n  bm25" in streams.out
     assert "BM25 + lookup: no weights ship for 1 of the 3 documents" in streams.err
     mixture = MixtureSearcher.open("python-stdlib-best.tw")
     assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
@@ -124,6 +125,9 @@ def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, 
     (report,) = lines(capsys)
     assert [system["model"] for system in report["systems"]] == ["bm25", "tilde", "best"]
     assert report["systems"][2]["mixed"] is None
+    assert report["index"] == "python-stdlib-best.tw"
+    assert [part["name"] for part in report["ranking"][0]["parts"]] == ["bm25", "tilde"]
+    assert report["measures"] == report["systems"][2]["measures"]
 
 
 def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):

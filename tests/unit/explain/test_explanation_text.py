@@ -304,7 +304,13 @@ def test_the_smallest_contributions_are_one_line_and_not_marked() -> None:
     assert not any(remark.reason.startswith("lower") for remark in remarks(shown))
 
 
+def test_a_single_small_contribution_is_listed_but_not_marked() -> None:
+    one = replace(small_terms(), contributions=small_terms().contributions[:3])
+    assert [position for *_, position in summands(one, [0, 1, 2], 20, 4)][:4] == [None, 0, 1, 2]
+    assert [mark.term for mark in marks(one)] == [0]
+
+
 def test_the_smallest_values_have_one_share_together() -> None:
     assert smallest([9.4, 0.3, -0.2, 0.1]) == {2, 3}  # 0.6 is 6 % of 10, and 0.3 is 3 %
-    assert smallest([9.6, 0.4]) == frozenset()  # a single one takes a line anyway
+    assert smallest([9.6, 0.4]) == {1}
     assert smallest([0.92, 0.04, -0.04]) == smallest([1.0] * 40) == smallest([]) == frozenset()
