@@ -3,7 +3,7 @@
     python experiments/probes/reranker_quality.py WORK/finding --judged DOCS,QUERIES,QRELS --candidates RUN
 
 A report whose thresholds come from ``--candidates RUN`` contains the scores of all rankers for these candidates, so
-that no scorer runs here. Results are ``results/probes_reranked.md`` and ``.json``: each ranker in comparison with the
+that no scorer runs here. Results are ``results/NAME.md`` and ``.json``: each ranker in comparison with the
 first, by sign-flip permutation tests with Holm's correction. A candidate without a judgment counts as not relevant.
 """
 
@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("report", type=Path)
     parser.add_argument("--judged", required=True, metavar="DOCS,QUERIES,QRELS")
     parser.add_argument("--candidates", type=Path, required=True)
+    parser.add_argument("--name", default="probes_reranked", help="name of the result files")
     given = parser.parse_args()
     about = record.provenance(["termwise", "numpy", "scipy", "ir-measures"])
     documents, queries, qrels = given.judged.split(",")
@@ -67,7 +68,7 @@ def main() -> None:
         },
         "contrasts": [record.contrast_record(contrast) for contrast in found.contrasts],
     }
-    record.save(kept, page(found, kept), given.out, "probes_reranked")
+    record.save(kept, page(found, kept), given.out, given.name)
 
 
 def candidate_texts(run: Run, documents: str) -> dict[str, dict[str, str]]:
