@@ -10,7 +10,7 @@ from termwise.cli.terminal import human_bytes, note, print_json, print_text, pro
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Add a graph to an index with vectors, for approximate search.
+    """Add a graph for approximate search of vectors.
 
     A search with --approximate then reads the documents that the graph proposes instead of all vectors. This pays
     for a million documents and more. Needs the extra 'approximate'.

@@ -45,7 +45,7 @@ def test_padding() -> None:
 class Echo:
     """Stands for a session: gives the sum of the pieces of each input."""
 
-    folder = SimpleNamespace(manifest=SimpleNamespace(special=SimpleNamespace(pad=0)))
+    folder = SimpleNamespace(document_special=SimpleNamespace(pad=0))
 
     def run(self, input_ids: Any, attention_mask: Any) -> Any:
         return (input_ids * attention_mask).sum(axis=1, keepdims=True).astype(np.float32)
