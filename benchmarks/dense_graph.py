@@ -64,14 +64,14 @@ BREADTHS = (100, 300, 1000, 2000, 4000)
 DEPTHS = (10, 1000)
 
 NOISE = 0.6
-"""Length of the noise in a vector made from a real one."""
+"""Length of the random vector that is added to a real vector, which has length 1."""
 
 CHUNK = 50_000
 
 Matrix = npt.NDArray[np.float32]
 Found = npt.NDArray[np.int64]
 Search = Callable[[int, int], Found]
-"""Returns the results for a query, given by its number, and a breadth."""
+"""Takes the number of a query and the breadth of the search, and returns the positions of the results."""
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -163,7 +163,7 @@ def dev_queries(index: Index, searcher: Searcher, arguments: argparse.Namespace)
 
 
 def measure(index: Index, queries: Sequence[QueryVector], arguments: argparse.Namespace) -> dict[str, Any]:
-    """Time all contestants, and compare their results with the exact ones."""
+    """Time exact search and the graphs, and compute the recall of the graphs."""
     searches: dict[str, Search] = {"approximate": opened(index, queries)}
     costs: dict[str, Any] = {}
     if arguments.peers:

@@ -34,7 +34,7 @@ PACKAGES = ("termwise", "numpy", "scipy", "onnxruntime", "tokenizers", "ir-measu
 
 
 def facts_of(folder: str) -> dict[str, Any]:
-    """Return facts on an encoder and its training."""
+    """Return identity, size and training figures of an encoder of lookup."""
     encoder = EncoderFolder.open(folder)
     trained = encoder.manifest.trained
     return {
@@ -51,7 +51,7 @@ def facts_of(folder: str) -> dict[str, Any]:
 
 
 def each_collection(values: Mapping[str, Values]) -> str:
-    """Return the table of all systems on each collection."""
+    """Return a table with the mean of each system (rows) on each collection (columns)."""
     rows = []
     for system in next(iter(values.values())):
         means = (record.number(float(found[system].mean()), digits=4) for found in values.values())
@@ -61,7 +61,7 @@ def each_collection(values: Mapping[str, Values]) -> str:
 
 
 def page(result: Mapping[str, Any], values: Mapping[str, Values]) -> str:
-    """Write the tables."""
+    """Return the page with the result."""
     plan, variants = result["config"], result["variants"]
     first = next(iter(variants))
     sizes = "; ".join(

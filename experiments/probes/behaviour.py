@@ -59,14 +59,14 @@ LABELS = 4.6
 """Width of the names of probes, in inches."""
 
 
-TEXTS = ("section", "probe", "texts", "title", "symmetric", "wanted", "scorer")
-"""Columns of ``probes_finding.csv`` that are not numbers."""
+TEXT_COLUMNS = ("section", "probe", "texts", "title", "symmetric", "wanted", "scorer")
+"""Columns of ``probes_finding.csv`` with text or a truth value; all others have numbers."""
 
-LENGTHS = ("words_first", "words_second", "first_longer", "first_shorter")
-"""Columns with the lengths of the texts of a probe."""
+LENGTH_COLUMNS = ("words_first", "words_second", "first_longer", "first_shorter")
+"""Columns that compare the lengths of the first and second texts of a probe."""
 
-SAME = ("score", "positive", "neutral", "negative", "samples", "queries")
-"""Numbers of a ranker that two reports on the same pairs share."""
+COMPARED = ("score", "positive", "neutral", "negative", "samples", "queries")
+"""Numbers that are equal in two reports if ranker and pairs are the same."""
 
 COLOURS = {"good": (0.04, 0.38, 0.66), "bad": (0.76, 0.25, 0.05), "apart": (0.49, 0.23, 0.93)}
 
@@ -135,8 +135,8 @@ def published(path: Path) -> dict[str, Any]:
     probes: dict[str, dict[str, Any]] = {}
     cells = []
     for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
-        numbers = {name: _number(value) for name, value in row.items() if name not in TEXTS}
-        lengths = [numbers.pop(name) for name in LENGTHS]
+        numbers = {name: _number(value) for name, value in row.items() if name not in TEXT_COLUMNS}
+        lengths = [numbers.pop(name) for name in LENGTH_COLUMNS]
         probes.setdefault(
             row["probe"],
             {
@@ -146,7 +146,7 @@ def published(path: Path) -> dict[str, Any]:
                 "symmetric": row["symmetric"] == "True",
                 "wanted": row["wanted"],
                 "samples": numbers["samples"],
-                "lengths": None if lengths[0] is None else dict(zip(LENGTHS, lengths, strict=True)),
+                "lengths": None if lengths[0] is None else dict(zip(LENGTH_COLUMNS, lengths, strict=True)),
             },
         )
         cells.append({"probe": row["probe"], "scorer": row["scorer"], **numbers})
@@ -166,9 +166,10 @@ def _number(text: str) -> int | float | None:
 
 
 def extended(report: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the rankers of a later report; their p-values are corrected over all rankers of the section.
+    """Return a report with the rankers of a later report added.
 
-    The first ranker of the later report must be one of the earlier report, with the same numbers.
+    Published numbers do not change. The p-values of the added rankers are corrected for all cells of a section, old and
+    new. The first ranker of the later report must be one of the earlier report, with the same numbers.
     """
     known = {(cell["probe"], cell["scorer"]): cell for cell in report["cells"]}
     common = later["scorers"][0]["name"]
@@ -176,7 +177,7 @@ def extended(report: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
         if cell["scorer"] != common:
             continue
         before = known.get((cell["probe"], common), {})
-        if any(cell[name] != before.get(name) for name in SAME):
+        if any(cell[name] != before.get(name) for name in COMPARED):
             raise SystemExit(f"{cell['probe']}: the scores of {common} are not the published ones")
     names = [one["name"] for one in later["scorers"][1:]]
     new = [dict(cell) for cell in later["cells"] if cell["scorer"] in names]

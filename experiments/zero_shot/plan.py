@@ -83,12 +83,12 @@ class System:
 
     @property
     def network(self) -> str:
-        """Name of the network of the model; empty without one."""
+        """Name in ``--encoder`` of the network of the model; empty for a model without a network."""
         return (self.encoder or self.model) if self.model in NETWORKS else ""
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """Names of the networks that encode the documents."""
+        """Names in ``--encoder`` of the networks that run over the documents: of the model, and of an expansion."""
         return ((self.network,) if self.network else ()) + (("tilde",) if self.expanded else ())
 
 

@@ -29,7 +29,7 @@ MOST_DIMENSIONS = 1 << 12
 """Largest number of dimensions of a vector."""
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-100, 2.0**100
-"""Bounds of the scales of documents and terms, which keep the scores far from the limits of float32 and float64."""
+"""Range of the scales of documents and terms, in which no score overflows or underflows."""
 
 _SCALES = "from 2^-100 to 2^100"
 _ROWS = f"rows of shape (n, dimensions), with at most {MOST_DIMENSIONS:,} dimensions"
@@ -263,7 +263,7 @@ class TermVectors:
 
 
 def _finite_matrix(values: npt.ArrayLike, least: type[np.floating[Any]]) -> npt.NDArray[Any]:
-    """Return an array of the type `least` or a wider one; refuse anything but a matrix of finite numbers."""
+    """Return a matrix of finite numbers, at least as precise as `least`; raise `WeightError` for other values."""
     array = _numbers(values)
     _require(_is_matrix(array), _ROWS, array)
     array = array.astype(np.result_type(array, least), copy=False)
@@ -288,7 +288,7 @@ def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Any:
 
 
 def _numbers(values: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return an array; refuse anything but numbers."""
+    """Return an array of numbers; raise `WeightError` for other values."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -302,7 +302,7 @@ def _is_matrix(array: npt.NDArray[Any]) -> bool:
 
 
 def _require_scales(scales: npt.NDArray[np.floating[Any]]) -> None:
-    """Refuse scales outside the bounds, also NaN."""
+    """Raise `WeightError` if a scale is out of range or NaN."""
     wrong = ~((scales >= SMALLEST_SCALE) & (scales <= LARGEST_SCALE))
     if wrong.any():
         raise WeightError(

@@ -229,7 +229,7 @@ _LOOKUP: dict[str, Any] = {
     "document_tokenizer": None,
     "document_prompt": "",
 }
-"""Fields of the kind lookup, with their values in other kinds."""
+"""Fields that only the kind lookup has, and the value of each in other kinds."""
 
 
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:

@@ -138,7 +138,7 @@ def windows_of(
 
 
 def prompt_pieces(tokenizer: PieceTokenizer, prompt: str) -> PieceIds:
-    """Return the pieces of a prompt, without the white space at its end."""
+    """Tokenise a prompt without the white space at its end, which can be in the first piece of the text."""
     return tokenizer.numbers(prompt.rstrip())
 
 

@@ -1,4 +1,4 @@
-"""Approximate retrieval by vectors: windows from a graph, and their exact scores.
+"""Approximate retrieval by vectors: candidates from a graph, with exact scores.
 
 A graph proposes windows of a segment. Their documents get the exact scores of `dense_retrieval`, so only the set of
 candidates is approximate: a result can be missing, but no score is wrong. Documents with equal scores are in the order
@@ -24,17 +24,17 @@ from termwise.index.vector_graph import VectorGraph, graph_files
 from termwise.validation import is_integer
 
 MOST_WINDOWS = 1 << 24
-"""Largest number of windows from a graph."""
+"""Largest number of windows that a graph may be asked for."""
 
 
 @dataclass(frozen=True, eq=False)
 class ApproximateRetrieval:
-    """Search of segments with vectors that reads only the documents that their graphs propose.
+    """Approximate search of an index with vectors: only documents that a graph proposes are scored.
 
     Attributes
     ----------
     graphs : mapping of Path to VectorGraph
-        Graph by the file of the vectors; none for a segment without windows.
+        Graph of each segment that has windows, by the path of its vectors.
     windows : int
         Number of windows that each graph proposes for a query.
     """
@@ -68,7 +68,7 @@ class ApproximateRetrieval:
         return cls({file.vectors.path: VectorGraph(file) for file in files}, int(windows))
 
     def search(self, segment: Segment, query: QueryVector, k: int) -> SegmentResults:
-        """Return the `k` best rows of those that the graph proposes; see `retrieval.first_stage_and_others`.
+        """Find the `k` best rows of a segment among those that its graph proposes; see `SegmentResults`.
 
         The graph proposes more than `windows` windows if `k` is larger, or if the windows belong to fewer than `k`
         documents. If it would have to propose all windows, all are read instead.

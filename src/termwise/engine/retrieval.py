@@ -32,9 +32,10 @@ Scored = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 ScoreOthers = Callable[[npt.NDArray[np.int64]], Scored]
 
 SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]
-"""Best rows of a segment, best first; their sums; and the sums of all rows, if they were computed."""
+"""Best rows of a segment, best first; their sums; and the sums of all rows, or None if they were not computed."""
 
 SearchSegment = Callable[[Segment, QueryVector, int], SegmentResults]
+"""Search of a segment for a number of results."""
 
 
 def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:

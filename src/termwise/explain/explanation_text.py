@@ -47,7 +47,7 @@ NOTEWORTHY = 0.05
 """Smallest share of a translated term for which a word is marked in the text."""
 
 MINOR = 0.05
-"""Largest share of the smallest contributions together, without their signs, that are shown as one line."""
+"""Small contributions, which are shown as one line, have at most this share of the sum of absolute values together."""
 
 HUES = 8
 """Number of colours for terms."""
@@ -164,9 +164,9 @@ def contributing(explanation: Explanation) -> list[int]:
 
 
 def smallest(values: Sequence[float]) -> frozenset[int]:
-    """Return the positions of the smallest values, which together have at most the share `MINOR` of all.
+    """Return the positions of the smallest values, which have at most the share `MINOR` of the sum together.
 
-    Values of the same size are all among them, or none is.
+    Signs are ignored. Of values of the same size, either all are returned or none.
 
     Examples
     --------
@@ -184,9 +184,9 @@ def smallest(values: Sequence[float]) -> frozenset[int]:
 
 
 def minor(explanation: Explanation) -> frozenset[int]:
-    """Return the positions of small contributions: their words are not marked, and two or more are one line.
+    """Return the positions of the small contributions, whose words are not marked and whose sum is one line.
 
-    Most of them are stop words, whose vectors give them a small weight in every text.
+    Most are those of stop words: in an index of vectors, each of them has a small weight in every text.
     """
     positions = contributing(explanation)
     scores = [explanation.contributions[position].score for position in positions]
@@ -266,7 +266,7 @@ def summands(
 def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
     """Return the positions of the contributions with the largest absolute value, in the given order.
 
-    There are at most `most`, without those of `minor`. A single other one is among them.
+    These are at most `most`, without those of `minor`. If only one other is left, it is listed as well.
     """
     scores = explanation.contributions
     kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])

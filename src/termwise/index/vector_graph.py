@@ -1,4 +1,4 @@
-"""Graphs for approximate search of vectors, one for each segment; usearch builds and searches them.
+"""Graphs for approximate search of vectors: one file for each segment, built and searched by usearch.
 
 A graph is derived from the vectors of a segment and holds a copy of them. Its file is not in the manifest, so that an
 index and a mixture keep their checksums when a graph is added. It is named like the file of the vectors and holds the
@@ -36,13 +36,13 @@ CONNECTIVITY = 16
 """Neighbours of a window in each layer of the graph; twice as many in the lowest one."""
 
 EXPANSION = 128
-"""Windows that a build considers for the neighbours of each window."""
+"""Candidates among which a build chooses the neighbours of a window: ``ef_construction`` of HNSW."""
 
 BATCH = 1 << 12
 """Windows per call of the library in a build."""
 
 LENGTH_RATIO = 1.1
-"""Largest ratio of the lengths of two windows: a graph compares directions only."""
+"""Largest ratio of the lengths of two vectors: a graph compares cosines, not products."""
 
 PIECE = 1 << 24
 """Bytes per piece when a graph is copied."""
@@ -50,7 +50,7 @@ PIECE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class GraphFile:
-    """File of the graph of a segment, which need not exist.
+    """File of the graph of a segment, whether or not the graph was built.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class GraphFile:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file of this name."""
+        """Whether the graph was built."""
         return path_exists(self.path)
 
     def container(self) -> Container:
-        """Open the file and check it without the library; raises `CorruptIndexError`."""
+        """Open the file and check its checksums and vectors, without usearch; raises `CorruptIndexError`."""
         container = Container(self.path, KIND)
         for name, offset in container.damaged_sections():
             raise corrupt(self.path, offset, f"a {name} that matches its checksum", "one that does not")
@@ -83,7 +83,7 @@ class GraphFile:
 
 
 def graph_files(index: Index) -> list[GraphFile]:
-    """Return the file of the graph of each segment; none for an index without vectors."""
+    """Return the graph file of each segment; an empty list for an index without vectors."""
     return [
         GraphFile(
             index.path / record.vectors.name.replace(VECTORS, KIND), segment.vectors, record.vectors.sha256
@@ -94,7 +94,7 @@ def graph_files(index: Index) -> list[GraphFile]:
 
 
 class VectorGraph:
-    """Graph over the windows of a segment, mapped from its file.
+    """Graph of the vectors of a segment, memory-mapped from its file.
 
     Parameters
     ----------
@@ -135,15 +135,15 @@ class VectorGraph:
             raise CorruptIndexError(error.message, facts=error.facts, fixes=rebuild) from None
 
     def nearest(self, vector: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-        """Return windows with the largest cosines to a vector, as far as the search finds them.
+        """Return the approximate nearest windows of a vector by cosine.
 
         Parameters
         ----------
         vector : ndarray of shape (dimensions,), int64
             Not all 0. It is rounded to 8 bits.
         count : int
-            Number of windows. The search keeps as many while it follows the links, so that a larger number also finds
-            more of the nearest windows.
+            Number of windows, and of the candidates that the search keeps (``ef`` of HNSW): with a larger number,
+            fewer of the nearest windows are missing.
 
         Returns
         -------
@@ -206,7 +206,7 @@ def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path
 
 
 def _write(library: Any, file: GraphFile, stage: Path, progress: Progress) -> None:
-    """Build a graph in a temporary folder and move it into place."""
+    """Build the graph of a segment in a temporary folder and move it into place."""
     total, dimensions = file.vectors.rows.shape
     graph = library.Index(
         ndim=dimensions,
@@ -236,7 +236,7 @@ def _pieces(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
 
 
 def _check_lengths(file: GraphFile) -> None:
-    """Refuse vectors of different lengths, whose products a graph of directions does not order."""
+    """Raise `ParameterError` if vectors differ in length: the largest cosine is then not the largest product."""
     vectors, least, most = file.vectors, np.inf, 0.0
     for first in range(0, len(vectors.rows), BATCH):
         rows = vectors.rows[first : first + BATCH].astype(np.float32)

@@ -67,7 +67,7 @@ def empty_collection() -> EmptyCollectionError:
 
 @contextmanager
 def collection_named(collection: object) -> Iterator[None]:
-    """Add the path or name of the collection to errors about all its documents that name no file."""
+    """Name the collection in errors about equal identifiers and about an empty collection, unless they name a file."""
     try:
         yield
     except (DuplicateIdError, EmptyCollectionError) as error:

@@ -1,4 +1,4 @@
-"""Graphs for approximate search of an existing index or mixture."""
+"""Function that adds graphs for approximate search to an index or a mixture."""
 
 from __future__ import annotations
 

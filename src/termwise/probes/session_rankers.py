@@ -1,4 +1,4 @@
-"""Functions that open rankers by name: scorers of `termwise.rankers`, runs, mixtures, and objects."""
+"""Functions that open the rankers of a probe run from their names, and compute the scales of mixtures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from termwise.storage.safe_read import path_exists
 
 @dataclass(frozen=True)
 class MixtureSpecification:
-    """Weighted sum of rankers, before its scales are computed.
+    """Mixture of rankers, before mean and deviation of the scores of each part are known.
 
     Attributes
     ----------

@@ -135,7 +135,7 @@ class MixtureParts(NamedTuple):
 
 
 def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> MixtureParts | None:
-    """Open the parts of a mixture: a folder with ``mixture.json``, or the name of a recipe such as ``best``.
+    """Open the parts of a mixture by its folder, or by the name of a recipe such as ``best``.
 
     Returns
     -------

@@ -270,7 +270,7 @@ class MixtureSearcher:
 
     @property
     def approximate(self) -> int | None:
-        """Number of windows from a graph for a query; None if all parts are searched exactly."""
+        """Number of windows that the graph of a part proposes for a query; None if the search of all parts is exact."""
         numbers = [part.searcher.approximate for part in self.parts]
         return max((number for number in numbers if number is not None), default=None)
 

@@ -104,7 +104,7 @@ class Searcher:
 
     @property
     def approximate(self) -> int | None:
-        """Number of windows from the graph for a query; None if searches are exact."""
+        """Number of windows that the graph proposes for a query; None if the search is exact."""
         return None if self._retrieval is None else self._retrieval.windows
 
     @property
@@ -321,7 +321,7 @@ class Searcher:
     def first_stage(
         self, query: QueryVector, k: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
-        """Return the best documents, approximately if the searcher is, and a function that scores others exactly."""
+        """Return the `k` best documents of an exact or approximate search; see `first_stage_and_others`."""
         search = None if self._retrieval is None else self._retrieval.search
         return first_stage_and_others(self.index, query, k, search)
 

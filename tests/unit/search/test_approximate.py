@@ -62,7 +62,7 @@ def write(folder: Path, windows: Any, matrix: np.ndarray, table: np.ndarray | No
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Write an index of 500 documents with 0 to 3 windows, some of them equal, and its graph."""
+    """Return an index with its graph: 500 documents of 0 to 3 windows each, eleven windows of them equal."""
     generator = np.random.default_rng(0)
     windows = generator.integers(0, 4, 500)
     matrix = directions(generator, int(windows.sum()), 24)
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """Write an index of six windows by hand, without a graph; d1 is empty, d2 has two windows, d3 equals d0."""
+    """Return an index of six windows without a graph: d1 has no window, d2 has two, and d3 equals d0."""
     matrix = np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0], [-1, 0], [0.8, 0.6]], dtype=np.float32)
     table = np.zeros((40, 2))
     table[1], table[2] = [2, 0], [0, 2]
