@@ -50,6 +50,7 @@ _MODULES = {
 """Public names, and the module that each is loaded from when it is first used."""
 
 _PACKAGES = (
+    "attributes",
     "collection",
     "encode",
     "engine",

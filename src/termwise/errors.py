@@ -234,12 +234,13 @@ class MalformedRecordError(DataError):
         seen: str,
         message: str = "a line is not in the expected form",
         fixes: Iterable[str] = (),
+        unit: str = "line",
     ) -> MalformedRecordError:
-        """Build the error for line `line` (counted from 1) of `path`."""
+        """Build the error for line `line` (counted from 1) of `path`; `unit` is what is counted, if not lines."""
         shown = seen if len(seen) <= 120 else seen[:117] + "..."
         return cls(
             message,
-            facts=[("file", path), ("line", line), ("expected", expected), ("seen", shown)],
+            facts=[("file", path), (unit, line), ("expected", expected), ("seen", shown)],
             fixes=fixes,
         )
 

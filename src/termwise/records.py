@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -16,15 +18,88 @@ import numpy.typing as npt
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, ParameterError, WeightError
 
+AttributeValue = str | Sequence[str] | int | float | bool | date
+"""Value of an attribute: a string, strings, a number, true or false, or a date (`datetime.date` or `datetime`)."""
+
+
+class Origin(NamedTuple):
+    """Place of a record in a file: the file, what is counted in it (``line`` or ``record``), and the number from 1."""
+
+    file: Path
+    unit: str
+    number: int
+
+
+class Attributes(Mapping[str, AttributeValue]):
+    """Immutable mapping of the names of attributes to their values.
+
+    Parameters
+    ----------
+    values : mapping of str to AttributeValue, optional
+    origin : Origin, optional
+        Place of the record, for errors.
+    untyped : bool, optional
+        Whether all values are text from a file without types, such as CSV; a schema converts them.
+
+    Examples
+    --------
+    >>> attributes = Attributes({"lang": "de", "tags": ("a", "b")})
+    >>> attributes["lang"], attributes == {"lang": "de", "tags": ("a", "b")}
+    ('de', True)
+    """
+
+    __slots__ = ("_values", "origin", "untyped")
+
+    def __init__(
+        self,
+        values: Mapping[str, AttributeValue] | None = None,
+        *,
+        origin: Origin | None = None,
+        untyped: bool = False,
+    ) -> None:
+        self._values = dict(values or {})
+        self.origin = origin
+        self.untyped = untyped
+
+    def __getitem__(self, name: str) -> AttributeValue:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+
+NO_ATTRIBUTES = Attributes()
+
 
 class Document(NamedTuple):
-    """A document: its id and the text that is analyzed.
+    """A document: its id, the text that is analyzed, and attributes to filter and count by.
 
     A reader joins the chosen fields of a record (title, body) with a space. Character spans refer to this text.
+
+    Examples
+    --------
+    >>> Document("d1", "a red bicycle", {"price": 120, "tags": ("used", "red")})
+    Document(doc_id='d1', text='a red bicycle', attributes={'price': 120, 'tags': ('used', 'red')})
+    >>> Document("d2", "a bell")
+    Document(doc_id='d2', text='a bell')
     """
 
     doc_id: str
     text: str
+    attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
+
+    def __repr__(self) -> str:
+        attributes = f", attributes={self.attributes!r}" if self.attributes else ""
+        return f"Document(doc_id={self.doc_id!r}, text={self.text!r}{attributes})"
 
 
 class Query(NamedTuple):

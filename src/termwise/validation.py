@@ -126,10 +126,14 @@ def check_documents(value: object) -> None:
 
 
 def check_document(value: object) -> None:
-    """Check that a value is a `Document` of two strings."""
-    if not isinstance(value, Document) or not all(isinstance(part, str) for part in value):
+    """Check that a value is a `Document` of two strings and a mapping."""
+    if (
+        not isinstance(value, Document)
+        or not all(isinstance(part, str) for part in value[:2])
+        or not isinstance(value.attributes, Mapping)
+    ):
         raise ParameterError(
-            "a collection consists of documents, each with two strings: doc_id and text",
+            "a collection consists of documents, each with two strings, doc_id and text, and a mapping of attributes",
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
         )

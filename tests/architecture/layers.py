@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("models", "index"),
     ("translation",),
     ("collection",),
-    ("text",),
+    ("text", "attributes"),
     ("storage",),
     ("weights", "vectors"),
     ("settings", "parallel", "validation"),
@@ -42,10 +42,11 @@ LIBRARIES: dict[str, set[str]] = {
     "ot": {"yardsticks"},
     "lightgbm": {"yardsticks"},
     "usearch": {"index"},
+    "pyarrow": {"collection"},
 }
 """Large libraries, and the layers that may import each."""
 
-INSIDE_FUNCTIONS = ("onnxruntime", "spacy", "simplemma", "ot", "lightgbm", "usearch")
+INSIDE_FUNCTIONS = ("onnxruntime", "spacy", "simplemma", "ot", "lightgbm", "usearch", "pyarrow")
 """Libraries that are imported inside functions only."""
 
 QUERY_SIDE = {

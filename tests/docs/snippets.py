@@ -125,6 +125,7 @@ def is_here(name: str) -> bool:
         "simplemma": ("simplemma",),
         "probe": ("codespell_lib", "yaml"),
         "approximate": ("usearch",),
+        "parquet": ("pyarrow",),
     }
     if name not in extras:
         return name in (*shipped_encoders(), *shipped_tables())

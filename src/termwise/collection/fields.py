@@ -1,24 +1,35 @@
-"""Fields of records that make up the text of a document.
+"""Fields of records that make up the text of a document, and those that are its attributes.
 
-The rules, in order:
+The rules for the text, in order:
 
 1. ``fields=("abstract", "title")`` selects fields and their order.
 2. By default the text is the title and the first of `BODY_FIELDS` that the record has.
 3. A record without a title and without such a field is an error.
 
 One space joins the parts that are not empty. A field that is absent or ``null`` is empty.
+
+Attributes are kept on request: named fields, those of a `Schema`, or all fields that are neither the identifier nor a
+part of the text. The fields of an object, such as ``metadata`` of BEIR, are named ``metadata.NAME``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from termwise.attributes import Schema
+from termwise.attributes.field_types import is_missing, possible_types
+from termwise.attributes.schema import attribute_error
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
+from termwise.records import NO_ATTRIBUTES, Attributes, AttributeValue, Document, Origin
+from termwise.storage.manifest_json import Misfit
 
 ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
 """Names of the identifier; the first one that a record has is used."""
+
+AttributeChoice = Literal["all"] | tuple[str, ...] | Schema | None
+"""Attributes to keep: all, those with these names, those of a schema with values of its types, or none."""
 
 BODY_FIELDS = ("text", "contents", "content", "body", "document_text", "abstract")
 """Names of the main text; the first one that a record has is used."""
@@ -48,6 +59,21 @@ def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(fields)
 
 
+def checked_attributes(attributes: object) -> AttributeChoice:
+    """Return the choice of attributes; raise `ParameterError` unless it is ``"all"``, names, a `Schema`, or None."""
+    if attributes is None or isinstance(attributes, Schema) or attributes == "all":
+        return attributes
+    if not isinstance(attributes, list | tuple) or not all(
+        isinstance(name, str) and name for name in attributes
+    ):
+        raise ParameterError(
+            "attributes must be 'all', a sequence of field names, or a Schema",
+            facts=[("given", repr(attributes))],
+            fixes=["`attributes=(NAME, NAME)`", "`attributes='all'`"],
+        )
+    return tuple(attributes) or None
+
+
 def refuse_missing_fields(
     kind: str, fields: Iterable[str], missing: Collection[str], seen: Iterable[str], path: Path
 ) -> None:
@@ -60,7 +86,7 @@ def refuse_missing_fields(
 
 
 class RecordReader:
-    """Extracts identifiers and texts from the records of a file, and reports selected fields that no record has.
+    """Extracts identifiers, texts and attributes from records, and reports selected fields that no record has.
 
     Parameters
     ----------
@@ -72,6 +98,12 @@ class RecordReader:
         Names of the main text, if `fields` is None.
     fields : tuple of str, or None
         Fields of the text.
+    attributes : AttributeChoice, optional
+        Fields to keep as attributes.
+    untyped : bool, optional
+        Whether all values are text; see `Attributes`.
+    unit : str, optional
+        What is counted in the file, for errors.
     """
 
     def __init__(
@@ -81,12 +113,19 @@ class RecordReader:
         id_fields: Sequence[str],
         body_fields: Sequence[str],
         fields: tuple[str, ...] | None,
+        attributes: AttributeChoice = None,
+        untyped: bool = False,
+        unit: str = "line",
     ) -> None:
         self._path = path
         self._id_fields = id_fields
         self._body_fields = body_fields
         self._fields = fields
+        self._attributes = attributes
+        self._untyped = untyped
+        self._unit = unit
         self._missing = set(fields or ())
+        self._missing_attributes = set(attributes) if isinstance(attributes, tuple) else set()
         self._seen: dict[str, None] = {}
 
     def read(self, number: int, record: Mapping[str, Any]) -> tuple[str, str]:
@@ -98,17 +137,92 @@ class RecordReader:
             If the identifier is missing, empty, or neither a string nor a whole number, if a field of the text is not
             a string, or if the record has no known text field.
         """
-        if self._missing:
-            self._missing.difference_update(record)
-            if len(self._seen) < 50:
-                self._seen.update(dict.fromkeys(record))
-        return self._identifier(number, record), join(
-            self._text(number, record, name) for name in self._fields or self._default_fields(number, record)
-        )
+        self._look_for(self._missing, record)
+        doc_id = self._identifier(number, record)
+        return doc_id, self._join(number, record, self._text_fields(number, record))
+
+    def document(self, number: int, record: Mapping[str, Any]) -> Document:
+        """Return the record on line `number` as a document.
+
+        Raises
+        ------
+        MalformedRecordError
+            As `read`, and if an attribute has a value that cannot be stored, or another type than in the schema.
+        """
+        if self._attributes is None:
+            return Document(*self.read(number, record))
+        flat = self._flat(number, record)
+        self._look_for(self._missing, record)
+        self._look_for(self._missing_attributes, flat)
+        doc_id = self._identifier(number, record)
+        names = self._text_fields(number, record)
+        text = self._join(number, record, names)
+        return Document(doc_id, text, self._kept(number, flat, names))
 
     def finish(self) -> None:
         """Raise `UnknownNameError`, after the last record, for a selected field that no record has."""
         refuse_missing_fields("field", self._fields or (), self._missing, self._seen, self._path)
+        if isinstance(self._attributes, tuple):
+            refuse_missing_fields(
+                "attribute", self._attributes, self._missing_attributes, self._seen, self._path
+            )
+
+    def _look_for(self, missing: set[str], record: Mapping[str, Any]) -> None:
+        if missing:
+            missing.difference_update(record)
+            if len(self._seen) < 50:
+                self._seen.update(dict.fromkeys(record))
+
+    def _text_fields(self, number: int, record: Mapping[str, Any]) -> Sequence[str]:
+        return self._fields or self._default_fields(number, record)
+
+    def _join(self, number: int, record: Mapping[str, Any], names: Sequence[str]) -> str:
+        return join(self._text(number, record, name) for name in names)
+
+    def _flat(self, number: int, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the record with the fields of its objects named ``OBJECT.FIELD``."""
+        if not any(isinstance(value, dict) for value in record.values()):
+            return record
+        flat: dict[str, Any] = {}
+        for name, value in record.items():
+            for inner, part in value.items() if isinstance(value, dict) else [("", value)]:
+                key = f"{name}.{inner}" if isinstance(value, dict) else name
+                if key in flat:
+                    raise self._malformed(number, "a record has an attribute twice", "different names", key)
+                flat[key] = part
+        return flat
+
+    def _kept(self, number: int, record: Mapping[str, Any], texts: Sequence[str]) -> Attributes:
+        chosen = self._attributes
+        if chosen == "all":
+            identifier = next(name for name in self._id_fields if name in record)
+            names = [name for name in record if name != identifier and name not in texts]
+        else:
+            names = [name for name in chosen or () if name in record]
+        values: dict[str, AttributeValue] = {}
+        for name in names:
+            value = record[name]
+            if not is_missing(value, untyped=self._untyped):
+                values[name] = tuple(value) if isinstance(value, list) else value
+        if not values:
+            return NO_ATTRIBUTES
+        kept = Attributes(values, origin=Origin(self._path, self._unit, number), untyped=self._untyped)
+        if isinstance(chosen, Schema):
+            return chosen.convert(kept)
+        for name, value in values.items():
+            try:
+                possible_types(value, untyped=self._untyped)
+            except Misfit as misfit:
+                message = "an attribute has a value that cannot be stored"
+                raise attribute_error(message, kept, name, misfit) from None
+        return kept
+
+    def _malformed(
+        self, number: int, message: str, expected: str, seen: str, fixes: Iterable[str] = ()
+    ) -> MalformedRecordError:
+        return MalformedRecordError.at(
+            self._path, number, unit=self._unit, expected=expected, seen=seen, message=message, fixes=fixes
+        )
 
     def _identifier(self, number: int, record: Mapping[str, Any]) -> str:
         for name in self._id_fields:
@@ -118,32 +232,29 @@ class RecordReader:
                     return str(value)
                 if isinstance(value, str) and value:
                     return value
-                raise MalformedRecordError.at(
-                    self._path,
+                raise self._malformed(
                     number,
-                    expected=f"{name}: a string that is not empty, or a whole number",
-                    seen=f"{name}: {value!r}",
-                    message="an identifier is not valid",
+                    "an identifier is not valid",
+                    f"{name}: a string that is not empty, or a whole number",
+                    f"{name}: {value!r}",
                 )
-        raise MalformedRecordError.at(
-            self._path,
+        raise self._malformed(
             number,
-            expected=f"an identifier: one of {', '.join(self._id_fields)}",
-            seen=_names(record),
-            message="a record has no identifier",
+            "a record has no identifier",
+            f"an identifier: one of {', '.join(self._id_fields)}",
+            _names(record),
         )
 
     def _default_fields(self, number: int, record: Mapping[str, Any]) -> list[str]:
         names = ["title"] if "title" in record and "title" not in self._body_fields else []
         names += [name for name in self._body_fields if name in record][:1]
         if not names:
-            raise MalformedRecordError.at(
-                self._path,
+            raise self._malformed(
                 number,
-                expected=f"a text: title or one of {', '.join(self._body_fields)}",
-                seen=_names(record),
-                message="a record has no text under a known name",
-                fixes=["index the weights as they are: `model='vectors'`"]
+                "a record has no text under a known name",
+                f"a text: title or one of {', '.join(self._body_fields)}",
+                _names(record),
+                ["index the weights as they are: `model='vectors'`"]
                 if "vector" in record
                 else ["name the fields that hold the text: `fields=(NAME, NAME)`"],
             )
@@ -157,13 +268,12 @@ class RecordReader:
             return ""
         if name in self._id_fields and isinstance(value, int):
             return str(value)
-        raise MalformedRecordError.at(
-            self._path,
+        raise self._malformed(
             number,
-            expected=f"{name}: a string",
-            seen=f"{name}: {value!r}",
-            message="a text is not a string",
-            fixes=["leave the field out with `fields=(NAME, NAME)`, or turn it into a string"],
+            "a text is not a string",
+            f"{name}: a string",
+            f"{name}: {value!r}",
+            ["leave the field out with `fields=(NAME, NAME)`, or turn it into a string"],
         )
 
 

@@ -1,4 +1,4 @@
-"""Collections in files with one record per line: JSON or tab-separated columns."""
+"""Collections in files of JSON records or of tab-separated columns without names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.collection.columns import names_columns
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader, join
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, RecordReader, join
+from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.errors import MalformedRecordError, TermwiseError
 from termwise.records import Document
@@ -33,6 +34,8 @@ class JsonLinesCollection:
         File, plain or gzip-compressed.
     fields : tuple of str, or None
         Fields of the text; None for title and body (see `termwise.collection.fields`).
+    attributes : AttributeChoice
+        Fields to keep as attributes.
     length : None
         Unknown without reading the file.
     """
@@ -40,6 +43,7 @@ class JsonLinesCollection:
     name: str
     path: Path
     fields: tuple[str, ...] | None = None
+    attributes: AttributeChoice = None
     length: int | None = None
 
     def documents(self) -> Iterator[Document]:
@@ -52,9 +56,40 @@ class JsonLinesCollection:
         UnknownNameError
             After the last record, if no record has a selected field.
         """
-        reader = RecordReader(self.path, id_fields=ID_FIELDS, body_fields=BODY_FIELDS, fields=self.fields)
+        reader = RecordReader(
+            self.path,
+            id_fields=ID_FIELDS,
+            body_fields=BODY_FIELDS,
+            fields=self.fields,
+            attributes=self.attributes,
+        )
         for number, record in read_json_lines(self.path):
-            yield Document(*reader.read(number, record))
+            yield reader.document(number, record)
+        reader.finish()
+
+
+@dataclass(frozen=True)
+class JsonArrayCollection:
+    """File with one JSON array of objects, ``[{...}, {...}]``; attributes as `JsonLinesCollection`."""
+
+    name: str
+    path: Path
+    fields: tuple[str, ...] | None = None
+    attributes: AttributeChoice = None
+    length: int | None = None
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the documents in the order of the file; errors as `JsonLinesCollection`, with numbers of records."""
+        reader = RecordReader(
+            self.path,
+            id_fields=ID_FIELDS,
+            body_fields=BODY_FIELDS,
+            fields=self.fields,
+            attributes=self.attributes,
+            unit="record",
+        )
+        for number, record in read_json_array(self.path):
+            yield reader.document(number, record)
         reader.finish()
 
 

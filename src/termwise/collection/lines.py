@@ -122,6 +122,13 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     StorageError
         If reading fails later.
     """
+    for number, text in read_raw_lines(path):
+        if text and not text.isspace():
+            yield number, text.removesuffix("\n").removesuffix("\r")
+
+
+def read_raw_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield all lines of a UTF-8 text file with their numbers and line ends; errors as `read_lines`."""
     offset = 0
     with opened(path) as stream:
         for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
@@ -138,8 +145,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                 raw = raw[offset:]
             text = _decoded(raw, path, number, offset)
             offset += len(raw)
-            if text and not text.isspace():
-                yield number, text.removesuffix("\n").removesuffix("\r")
+            yield number, text
 
 
 def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
@@ -217,7 +223,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 path, number, expected="a JSON object {...}", seen=line, fixes=_unwrapped(path, number, line)
             )
         if "\\ud" in line or "\\uD" in line:
-            _refuse_surrogates(record, path, number)
+            refuse_surrogates(record, path, number)
         yield number, record
 
 
@@ -231,8 +237,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_object).decode
-"""Decoder shared by all lines; `json.loads` with a hook builds a decoder in each call and takes twice as long."""
+DECODER = json.JSONDecoder(object_pairs_hook=_object)
+"""Decoder shared by all records; `json.loads` with a hook builds a decoder in each call and takes twice as long."""
+
+_decode = DECODER.decode
 
 
 def _unwrapped(path: Path, number: int, line: str) -> list[str]:
@@ -241,7 +249,8 @@ def _unwrapped(path: Path, number: int, line: str) -> list[str]:
     return [f"jq -c '.[]' {quote(str(path))} > objects.jsonl"] if is_array else []
 
 
-def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
+def refuse_surrogates(record: dict[str, Any], path: Path, number: int, unit: str = "line") -> None:
+    """Raise `MalformedRecordError` for a lone surrogate in a record; see `read_json_lines`."""
     for name, value in record.items():
         for text in (
             name,
@@ -254,4 +263,5 @@ def _refuse_surrogates(record: dict[str, Any], path: Path, number: int) -> None:
                     expected="complete characters",
                     seen=f"a lone surrogate, \\u{ord(surrogate[0]):04x}, in {name!a}",
                     message="a string has a lone surrogate",
+                    unit=unit,
                 )

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from termwise.attributes import Schema
 from termwise.collection.datasets import PREFIX, DatasetCollection
-from termwise.collection.fields import checked_fields
-from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
+from termwise.collection.fields import AttributeChoice, checked_attributes, checked_fields
+from termwise.collection.file_collections import (
+    JsonArrayCollection,
+    JsonLinesCollection,
+    TabSeparatedCollection,
+)
+from termwise.collection.json_array import begins_with_array
+from termwise.collection.parquet import ParquetCollection
 from termwise.collection.python_docs import PythonDocumentation
+from termwise.collection.table import TableCollection
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
 from termwise.records import Document
 from termwise.storage.safe_read import is_file, is_folder, path_exists
@@ -19,8 +27,10 @@ PYTHON = "python:stdlib"
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 TAB_SUFFIXES = (".tsv", ".tab")
+COMMA_SUFFIXES = (".csv",)
+PARQUET_SUFFIXES = (".parquet",)
 
-KINDS = "a BEIR folder, a .jsonl or .tsv file (or .gz), ir_datasets:ID, or python:stdlib"
+KINDS = "a BEIR folder, a .jsonl, .json, .csv or .tsv file (or .gz), a .parquet file, ir_datasets:ID, or python:stdlib"
 
 
 @runtime_checkable
@@ -42,7 +52,12 @@ class Collection(Protocol):
         """Yield the documents; each call starts at the first."""
 
 
-def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) -> Collection:
+def open_collection(
+    spec: str | Path,
+    *,
+    fields: Sequence[str] | None = None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+) -> Collection:
     r"""Open a collection for reading.
 
     The documents are not read yet; errors in a file are raised when its documents are read.
@@ -55,13 +70,20 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
         - a BEIR folder: its ``corpus.jsonl`` or, if that is absent, ``corpus.jsonl.gz``;
         - a file with one JSON object per line (``.jsonl``, ``.ndjson``, ``.json``, with or without ``.gz``): the
           identifier is ``_id``, ``id``, ``doc_id``, ``docid`` or ``docno``, a string or a whole number;
+        - a file with one JSON array of such objects (``.json``, with or without ``.gz``);
+        - a file of comma-separated columns with their names in the first line (``.csv``, with or without ``.gz``);
         - a file with an identifier, a tab and the text on each line (``.tsv``, ``.tab``, with or without ``.gz``); a
-          header line that names these columns is skipped;
+          header line that names these columns is skipped. `fields` and `attributes` need that line;
+        - a Parquet file (``.parquet``; needs the extra ``parquet``);
         - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
         - ``"python:stdlib"``, the documentation of the running Python.
     fields : sequence of str, optional
         Fields of the text, in this order. By default the title, then the first of ``text``, ``contents``, ``content``,
         ``body``, ``document_text``, ``abstract`` that a record has; for ir_datasets the default text of the dataset.
+    attributes : "all", sequence of str or Schema, optional
+        Fields to keep as `Document.attributes`: all fields that are neither the identifier nor a part of the text, the
+        named fields, or those of a schema, whose values are checked and converted. By default none. A field of a nested
+        object is named ``OBJECT.FIELD``. Values in CSV and TSV files are text, unless a schema converts them.
 
     Returns
     -------
@@ -77,7 +99,7 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
     ParameterError
         If `fields` is empty, or the collection has no named fields.
     MissingExtraError
-        If ir_datasets is needed and not installed.
+        If ir_datasets or pyarrow is needed and not installed.
 
     Examples
     --------
@@ -88,38 +110,60 @@ def open_collection(spec: str | Path, *, fields: Sequence[str] | None = None) ->
     ...     list(open_collection(path).documents())
     [Document(doc_id='d1', text='merge sorted lists')]
     """
-    chosen = checked_fields(fields)
+    chosen, kept = checked_fields(fields), checked_attributes(attributes)
     if isinstance(spec, str) and spec.startswith(PREFIX):
+        _refuse_attributes(kept, spec)
         return DatasetCollection(spec, chosen)
     if isinstance(spec, str) and spec.startswith("python:"):
         if spec != PYTHON:
             raise UnknownNameError.of("collection", spec, [PYTHON])
         _refuse_fields(chosen, spec)
+        _refuse_attributes(kept, spec)
         return PythonDocumentation()
     check_path("the collection", spec)
     path = Path(spec)
     if is_folder(path):
-        return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen)
+        return JsonLinesCollection(path.resolve().name, folder_file(path, "corpus.jsonl"), chosen, kept)
     if not path_exists(path):
         raise MissingFileError(
             "there is no such collection",
             facts=[("given", spec), ("expected", KINDS)],
             fixes=["check the path"],
         )
-    suffix, name = content_suffix(path), path.name.removesuffix(".gz")
+    suffix = content_suffix(path)
+    name = path.name[: len(path.name.lower().removesuffix(".gz")) - len(suffix)]
     if suffix in JSON_SUFFIXES:
-        return JsonLinesCollection(name.removesuffix(suffix), path, chosen)
+        is_array = suffix == ".json" and is_file(path) and begins_with_array(path)
+        return (JsonArrayCollection if is_array else JsonLinesCollection)(name, path, chosen, kept)
+    if suffix in COMMA_SUFFIXES:
+        return TableCollection(name, path, ",", chosen, kept)
+    if suffix in PARQUET_SUFFIXES and path.suffix.lower() == suffix:
+        return ParquetCollection(name, path, chosen, kept)
     if suffix in TAB_SUFFIXES:
-        _refuse_fields(chosen, spec)
-        return TabSeparatedCollection(name.removesuffix(suffix), path)
+        columns = TabSeparatedCollection(name, path)
+        if chosen is None and kept is None:
+            return columns
+        header = columns.header() if is_file(path) else None
+        if is_file(path) and (header is None or not header.left_out):
+            _refuse_fields(chosen, spec)
+            _refuse_attributes(kept, spec)
+        return TableCollection(name, path, "\t", chosen, kept)
     raise UnknownNameError(
         f"unknown kind of collection file {path.name!r}",
         facts=[
             ("file", path),
-            ("known endings", ", ".join((*JSON_SUFFIXES, *TAB_SUFFIXES)) + ", each also with .gz"),
+            (
+                "known endings",
+                ", ".join((*JSON_SUFFIXES, *TAB_SUFFIXES, *COMMA_SUFFIXES))
+                + ", each also with .gz, and "
+                + ", ".join(PARQUET_SUFFIXES),
+            ),
         ],
         fixes=["rename the file: its ending determines its format"],
     )
+
+
+_HEADER = "begin a file of columns with a line that names them: an identifier, then a text"
 
 
 def content_suffix(path: Path) -> str:
@@ -144,5 +188,14 @@ def _refuse_fields(fields: tuple[str, ...] | None, spec: str | Path) -> None:
         raise ParameterError(
             "this collection has no named fields to choose from",
             facts=[("collection", spec), ("fields", ", ".join(fields))],
-            fixes=["omit `fields`"],
+            fixes=["omit `fields`", *([_HEADER] if spec != PYTHON else [])],
+        )
+
+
+def _refuse_attributes(attributes: AttributeChoice, spec: str | Path) -> None:
+    if attributes is not None:
+        raise ParameterError(
+            "this collection has no named fields to keep as attributes",
+            facts=[("collection", spec)],
+            fixes=["omit `attributes`", *([_HEADER] if path_exists(Path(spec)) else [])],
         )

@@ -87,7 +87,7 @@ class PythonDocumentation:
 
     Examples
     --------
-    >>> texts = dict(PythonDocumentation().documents())
+    >>> texts = {document.doc_id: document.text for document in PythonDocumentation().documents()}
     >>> print(texts["heapq.merge"].splitlines()[0])
     heapq.merge(*iterables, key=None, reverse=False)
     """

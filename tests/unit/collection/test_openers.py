@@ -35,7 +35,7 @@ def write(path: Path, records: Iterable[Any]) -> Path:
 
 
 def texts(collection: Collection) -> list[tuple[str, str]]:
-    return [tuple(document) for document in collection.documents()]
+    return [(document.doc_id, document.text) for document in collection.documents()]
 
 
 RECORDS = [{"_id": "a", "title": "T", "text": "one"}, {"_id": "b", "title": "", "text": "two"}]

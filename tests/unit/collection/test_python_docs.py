@@ -18,7 +18,7 @@ from termwise.records import Document
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    return dict(standard_library())
+    return {document.doc_id: document.text for document in standard_library()}
 
 
 def test_collection() -> None:

@@ -54,5 +54,5 @@ def test_seeds(collections: Path, name: str) -> None:
 
 
 def test_text_is_title_and_text(collections: Path) -> None:
-    documents = dict(open_collection(collections / "cacm").documents())
+    documents = {one.doc_id: one.text for one in open_collection(collections / "cacm").documents()}
     assert documents["CACM-1"] == "Preliminary Report-International Algebraic Language"

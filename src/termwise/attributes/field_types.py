@@ -1,0 +1,174 @@
+"""Types of attributes: which values belong to each, and how a value is stored."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Literal, get_args
+
+from termwise.attributes.dates import EARLIEST, LATEST, microseconds, parse_date, to_datetime
+from termwise.display.safe_text import shown
+from termwise.records import AttributeValue
+from termwise.storage.manifest_json import Misfit
+
+FieldType = Literal["boolean", "integer", "float", "date", "keyword", "keywords"]
+"""Type of an attribute. The order is that of preference: a value that fits several types has the first of them."""
+
+FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
+
+EXPECTED: dict[FieldType, str] = {
+    "boolean": "true or false",
+    "integer": "a whole number of 64 bits",
+    "float": "a finite number",
+    "date": "a date such as 2024-01-31 or 2024-01-31T18:30:00+01:00",
+    "keyword": "a string",
+    "keywords": "a string or a list of strings",
+}
+"""Description of the values of each type, for errors."""
+
+STORABLE = "a string, a list of strings, a number, true or false, or a date"
+
+Stored = str | tuple[str, ...] | int | float | bool
+"""Value as a column holds it: as `AttributeValue`, with a tuple for strings, and microseconds for a date."""
+
+INTEGERS = range(-(2**63), 2**63)
+
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_BOOLEANS = {"true": True, "false": False}
+
+_BOOLEAN: tuple[FieldType, ...] = ("boolean",)
+_INTEGER: tuple[FieldType, ...] = ("integer", "float")
+_FLOAT: tuple[FieldType, ...] = ("float",)
+_DATE: tuple[FieldType, ...] = ("date",)
+_TEXT: tuple[FieldType, ...] = ("keyword", "keywords")
+_TEXTS: tuple[FieldType, ...] = ("keywords",)
+
+
+def is_missing(value: AttributeValue | None, *, untyped: bool = False) -> bool:
+    """Return whether a value means that the document lacks the attribute.
+
+    These are None, an empty list, and an empty text in a file without types.
+    """
+    if isinstance(value, str):
+        return untyped and not value
+    return value is None or (isinstance(value, Sequence) and not value)
+
+
+def possible_types(value: AttributeValue, *, untyped: bool = False) -> tuple[FieldType, ...]:
+    """Return the types that a value can have, in the order of `FIELD_TYPES`.
+
+    Parameters
+    ----------
+    value : AttributeValue
+        A value that is not missing.
+    untyped : bool, optional
+        Whether the value is text from a file without types: a text that is written like a number may then be one. A
+        number with leading zeros, such as a postal code, is not.
+
+    Raises
+    ------
+    Misfit
+        If no type can store the value.
+
+    Examples
+    --------
+    >>> possible_types(3), possible_types("2024-01-31"), possible_types("3"), possible_types("3", untyped=True)
+    (('integer', 'float'), ('date', 'keyword', 'keywords'), ('keyword', 'keywords'), ('integer', 'float', 'keyword'))
+    """
+    if isinstance(value, str):
+        types = _TEXT if parse_date(value) is None else _DATE + _TEXT
+        return (*_types_of_text(value), *types[: types.index("keyword") + 1]) if untyped else types
+    if isinstance(value, bool):
+        return _BOOLEAN
+    if isinstance(value, int):
+        if value in INTEGERS:
+            return _INTEGER
+        raise Misfit(EXPECTED["integer"], shown(value))
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return _FLOAT
+        raise Misfit(EXPECTED["float"], shown(value))
+    if isinstance(value, date):
+        if _is_in_range(value):
+            return _DATE
+        raise Misfit("a date from the years 1 to 9999, in UTC", shown(value))
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return _TEXTS
+    raise Misfit(STORABLE, shown(value))
+
+
+def _types_of_text(text: str) -> tuple[FieldType, ...]:
+    if _WHOLE.fullmatch(text):
+        return _INTEGER if len(text) < 21 and int(text) in INTEGERS else ()
+    if _NUMBER.fullmatch(text):
+        return _FLOAT if math.isfinite(float(text)) else ()
+    return _BOOLEAN if text.lower() in _BOOLEANS else ()
+
+
+def _is_in_range(value: date) -> bool:
+    return EARLIEST <= microseconds(value) <= LATEST
+
+
+def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = False) -> Stored:
+    """Return a value that is not missing as a column of a type holds it.
+
+    Parameters
+    ----------
+    kind : FieldType
+    value : AttributeValue
+    untyped : bool, optional
+        Whether the value is text that may be converted; see `possible_types`.
+
+    Raises
+    ------
+    Misfit
+        If the value does not belong to the type.
+
+    Examples
+    --------
+    >>> stored_value("date", "1970-01-02"), stored_value("keywords", "a"), stored_value("float", 2)
+    (86400000000, ('a',), 2.0)
+    """
+    if kind == "keyword" and isinstance(value, str):
+        return value
+    if kind == "keywords":
+        strings = (value,) if isinstance(value, str) else value
+        if isinstance(strings, list | tuple) and all(isinstance(each, str) for each in strings):
+            return tuple(dict.fromkeys(strings))
+    elif kind == "date":
+        moment = parse_date(value) if isinstance(value, str) else None
+        if moment is not None:
+            return moment[0]
+        if isinstance(value, date) and _is_in_range(value):
+            return microseconds(value)
+    elif isinstance(value, str):
+        if untyped and kind in _types_of_text(value):
+            if kind == "boolean":
+                return _BOOLEANS[value.lower()]
+            return int(value) if kind == "integer" else float(value)
+    elif kind == "boolean":
+        if isinstance(value, bool):
+            return value
+    elif kind == "integer":
+        if isinstance(value, int) and not isinstance(value, bool) and value in INTEGERS:
+            return int(value)
+    elif kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        number = _float(value)
+        if math.isfinite(number):
+            return number
+    raise Misfit(EXPECTED[kind], shown(value))
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def attribute_value(kind: FieldType, stored: Stored) -> AttributeValue:
+    """Return the value of an attribute for a stored one: a `datetime` in UTC for a date, otherwise the same value."""
+    return to_datetime(stored) if kind == "date" and isinstance(stored, int) else stored

@@ -1,0 +1,316 @@
+"""Schema of attributes: the type of each field, given in a file or inferred from records."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from termwise.attributes.field_types import (
+    EXPECTED,
+    FIELD_TYPES,
+    FieldType,
+    Stored,
+    attribute_value,
+    is_missing,
+    possible_types,
+    stored_value,
+)
+from termwise.errors import DataError, MalformedRecordError, ParameterError, UnknownNameError
+from termwise.records import Attributes, AttributeValue, Document, Origin
+from termwise.storage.manifest_json import Misfit
+from termwise.storage.safe_read import read_input
+from termwise.validation import check_path
+
+MOST_FIELDS = 1000
+"""Largest number of fields."""
+
+MOST_BYTES = 1 << 20
+"""Largest schema file."""
+
+_CHOOSE = "leave the field out: name the attributes to keep, `attributes=(NAME, NAME)`"
+
+_NOUNS: dict[FieldType, str] = {
+    "boolean": "true or false",
+    "integer": "a number",
+    "float": "a number",
+    "date": "a date",
+    "keyword": "text",
+    "keywords": "a list",
+}
+"""What a value is called, by the last type that it can have."""
+
+
+class Schema(Mapping[str, FieldType]):
+    """Immutable mapping of the names of attributes to their types, sorted by name.
+
+    Parameters
+    ----------
+    types : mapping of str to FieldType, optional
+        ``"keyword"``, ``"keywords"`` (a list), ``"integer"``, ``"float"``, ``"boolean"`` or ``"date"`` for each field.
+
+    Raises
+    ------
+    UnknownNameError
+        If a type is unknown.
+    ParameterError
+        If a name is not a string, or is empty, or there are more than `MOST_FIELDS` fields.
+
+    Examples
+    --------
+    >>> schema = Schema({"price": "float", "lang": "keyword"})
+    >>> list(schema), schema["price"]
+    (['lang', 'price'], 'float')
+    """
+
+    __slots__ = ("_types",)
+
+    def __init__(self, types: Mapping[str, str] | None = None) -> None:
+        checked: dict[str, FieldType] = {}
+        if types is not None and not isinstance(types, Mapping):
+            raise ParameterError(
+                "a schema is a mapping of fields to types", facts=[("given", type(types).__name__)]
+            )
+        for name, kind in (types or {}).items():
+            if not isinstance(name, str) or not name:
+                raise ParameterError(
+                    "the name of a field is a string that is not empty", facts=[("given", repr(name))]
+                )
+            if kind not in FIELD_TYPES:
+                raise UnknownNameError.of(f"type of {name}", str(kind), FIELD_TYPES)
+            checked[name] = kind
+        if len(checked) > MOST_FIELDS:
+            raise ParameterError(
+                "a schema has too many fields", facts=[("fields", len(checked)), ("most", MOST_FIELDS)]
+            )
+        self._types = {name: checked[name] for name in sorted(checked)}
+
+    def __getitem__(self, name: str) -> FieldType:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._types.items()))
+
+    def __repr__(self) -> str:
+        return f"Schema({self._types!r})"
+
+    @classmethod
+    def infer(cls, records: Iterable[Document | Mapping[str, AttributeValue]]) -> Schema:
+        """Infer the types of all attributes of documents, or of mappings.
+
+        A type is chosen that fits all values: whole numbers with others are ``float``, strings with lists are
+        ``keywords``, and strings are ``date`` only if all of them are dates. Missing values fit every type.
+
+        Raises
+        ------
+        DataError, MalformedRecordError
+            If no type fits all values of a field, or a value cannot be stored; the error names two records.
+
+        Examples
+        --------
+        >>> Schema.infer([{"price": 3, "day": "2024-01-31"}, {"price": 2.5, "tags": ["a"]}])
+        Schema({'day': 'date', 'price': 'float', 'tags': 'keywords'})
+        """
+        inference = SchemaInference()
+        for record in records:
+            inference.add(record.attributes if isinstance(record, Document) else record)
+        return inference.schema()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        r"""Read a schema from a JSON or TOML file with the type of each field.
+
+        Parameters
+        ----------
+        path : str or Path
+            File that ends in ``.json`` or ``.toml``. A field of a nested object is named ``OBJECT.FIELD``, or is in an
+            object (in TOML, a table) of that name.
+
+        Raises
+        ------
+        MissingFileError
+            If the file cannot be read.
+        MalformedRecordError
+            If it is not valid, or not a mapping of names to types.
+        UnknownNameError
+            If its ending or a type is unknown.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "schema.toml"
+        ...     _ = path.write_text('price = "float"\n[metadata]\nyear = "integer"\n')
+        ...     Schema.read(path)
+        Schema({'metadata.year': 'integer', 'price': 'float'})
+        """
+        check_path("the schema", path)
+        file = Path(path)
+        suffix = file.suffix.lower()
+        if suffix not in (".json", ".toml"):
+            raise UnknownNameError(
+                f"unknown kind of schema file {file.name!r}",
+                facts=[("file", file), ("known endings", ".json, .toml")],
+                fixes=["rename the file: its ending determines its format"],
+            )
+        data = read_input(file, MOST_BYTES, "a schema cannot be read")
+        try:
+            text = data.decode("utf-8-sig")
+            body = json.loads(text) if suffix == ".json" else tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise _malformed(file, "JSON" if suffix == ".json" else "TOML", str(error)) from error
+        types: dict[str, str] = {}
+        for name, kind in body.items() if isinstance(body, dict) else [("", body)]:
+            for inner, value in kind.items() if isinstance(kind, dict) and name else [("", kind)]:
+                if not isinstance(value, str) or not name:
+                    raise _malformed(
+                        file, "the name of a type for each field", f"{name or 'file'}: {value!r}"
+                    )
+                types[f"{name}.{inner}" if isinstance(kind, dict) else name] = value
+        return cls(types)
+
+    def to_json(self) -> str:
+        r"""Return the schema as JSON that `read` accepts.
+
+        Examples
+        --------
+        >>> Schema({"price": "float", "lang": "keyword"}).to_json()
+        '{\n  "lang": "keyword",\n  "price": "float"\n}\n'
+        """
+        return json.dumps(self._types, indent=2, ensure_ascii=False) + "\n"
+
+    def convert(self, attributes: Mapping[str, AttributeValue]) -> Attributes:
+        """Return the attributes of this schema with values of their types; others are left out.
+
+        Dates become `datetime` in UTC. Missing values are left out.
+
+        Raises
+        ------
+        DataError, MalformedRecordError
+            If a value has another type; the error names the record, the field, the value and the type.
+
+        Examples
+        --------
+        >>> Schema({"day": "date", "price": "float"}).convert({"day": "2024-01-31", "price": 3, "size": "L"})
+        {'day': datetime.datetime(2024, 1, 31, 0, 0, tzinfo=datetime.timezone.utc), 'price': 3.0}
+        """
+        stored = self.stored(attributes)
+        return Attributes(
+            {name: attribute_value(self[name], value) for name, value in stored.items()},
+            origin=attributes.origin if isinstance(attributes, Attributes) else None,
+        )
+
+    def stored(self, attributes: Mapping[str, AttributeValue], *, record: str = "") -> dict[str, Stored]:
+        """Return the values that columns hold; `record` names a record without an origin. Errors as `convert`."""
+        untyped = isinstance(attributes, Attributes) and attributes.untyped
+        values: dict[str, Stored] = {}
+        for name, value in attributes.items():
+            kind = self._types.get(name)
+            if kind is None or is_missing(value, untyped=untyped):
+                continue
+            try:
+                values[name] = stored_value(kind, value, untyped=untyped)
+            except Misfit as misfit:
+                raise attribute_error(
+                    "an attribute has a value of the wrong type",
+                    attributes,
+                    name,
+                    Misfit(f"{misfit.expected} ({kind})", misfit.seen),
+                    record,
+                ) from None
+        return values
+
+
+def attribute_error(
+    message: str, attributes: Mapping[str, AttributeValue], name: str, misfit: Misfit, record: str = ""
+) -> DataError:
+    """Build the error for the value of a field; `record` names a record without an origin."""
+    facts = [("field", name), ("expected", misfit.expected), ("seen", misfit.seen)]
+    fixes = ["change the value, or the type of the field in the schema", _CHOOSE]
+    origin = attributes.origin if isinstance(attributes, Attributes) else None
+    if origin is None:
+        return DataError(message, facts=[*([("record", record)] if record else []), *facts], fixes=fixes)
+    return MalformedRecordError(
+        message, facts=[("file", origin.file), (origin.unit, origin.number), *facts], fixes=fixes
+    )
+
+
+class SchemaInference:
+    """Types of attributes, inferred from one record after the other."""
+
+    def __init__(self) -> None:
+        self._possible: dict[str, tuple[FieldType, ...]] = {}
+        self._first: dict[tuple[str, tuple[FieldType, ...]], Origin] = {}
+        self._records = 0
+
+    def add(self, attributes: Mapping[str, AttributeValue]) -> None:
+        """Add the attributes of the next record.
+
+        Raises
+        ------
+        DataError, MalformedRecordError
+            As `Schema.infer`.
+        """
+        self._records += 1
+        origin = attributes.origin if isinstance(attributes, Attributes) else None
+        untyped = isinstance(attributes, Attributes) and attributes.untyped
+        for name, value in attributes.items():
+            if is_missing(value, untyped=untyped):
+                continue
+            try:
+                types = possible_types(value, untyped=untyped)
+            except Misfit as misfit:
+                message = "an attribute has a value that cannot be stored"
+                raise attribute_error(message, attributes, name, misfit, f"number {self._records}") from None
+            if (name, types) in self._first:
+                continue
+            here = origin or Origin(Path(), "record", self._records)
+            before = self._possible.get(name, types)
+            common = tuple(kind for kind in before if kind in types)
+            if not common:
+                raise self._conflict(name, types, here)
+            self._first[name, types] = here
+            self._possible[name] = common
+
+    def schema(self) -> Schema:
+        """Return the types of all fields that have a value."""
+        return Schema({name: types[0] for name, types in self._possible.items()})
+
+    def _conflict(self, name: str, types: tuple[FieldType, ...], here: Origin) -> DataError:
+        other, there = next(
+            (seen, origin)
+            for (field, seen), origin in self._first.items()
+            if field == name and not set(seen) & set(types)
+        )
+        seen = (
+            f"{name} is {_noun(other)} in {there.unit} {there.number:,} and "
+            f"{_noun(types)} in {here.unit} {here.number:,}"
+        )
+        facts: list[tuple[str, object]] = [("seen", seen), ("expected", "values of one type")]
+        fixes = ["make all values of the field strings, or all of them numbers", _CHOOSE]
+        if here.file == Path():
+            return DataError("an attribute has values of different types", facts=facts, fixes=fixes)
+        return MalformedRecordError(
+            "an attribute has values of different types",
+            facts=[("file", here.file), (here.unit, here.number), *facts],
+            fixes=fixes,
+        )
+
+
+def _noun(types: tuple[FieldType, ...]) -> str:
+    return _NOUNS["keyword" if "keyword" in types else types[-1]]
+
+
+def _malformed(path: Path, expected: str, seen: str) -> MalformedRecordError:
+    types = ", ".join(f"{kind} ({EXPECTED[kind]})" for kind in FIELD_TYPES)
+    return MalformedRecordError(
+        "a schema cannot be read",
+        facts=[("file", path), ("expected", expected), ("seen", seen[:120]), ("types", types)],
+    )
