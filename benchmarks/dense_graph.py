@@ -47,7 +47,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 from indexes import index_encoded, progress_lines  # noqa: E402
 from judged_collection import documents_folder  # noqa: E402
 from record import parser  # noqa: E402
-from timing import RESULTS, Seconds, Timer, about, append, pinned, say, timed  # noqa: E402
+from timing import RESULTS, about, append, each, pinned, say, timed  # noqa: E402
 
 from termwise.collection import open_collection, read_qrels, read_queries  # noqa: E402
 from termwise.engine.graph_retrieval import ApproximateRetrieval  # noqa: E402
@@ -128,11 +128,15 @@ def built(searchers: Sequence[Searcher], arguments: argparse.Namespace) -> tuple
     if not costs.exists():
         begin = time.process_time()
         (path,) = build_graph(folder, progress=progress_lines("graph"))
-        cost = {"processor seconds": time.process_time() - begin, "bytes": path.stat().st_size}
-        costs.write_text(json.dumps(cost | {"load": os.getloadavg()[0]}))
+        costs.write_text(json.dumps(build_cost(begin, path.stat().st_size)))
     found: dict[str, float] = json.loads(costs.read_text())
     say(f"graph of {documents:,} windows: {found}")
     return Index.open(folder), found
+
+
+def build_cost(begin: float, size: int) -> dict[str, float]:
+    """Return the processor time of a build since `begin`, the bytes of its graph, and the load of the machine."""
+    return {"processor seconds": time.process_time() - begin, "bytes": size, "load": os.getloadavg()[0]}
 
 
 def matrices(real: Matrix, count: int, seed: int) -> Iterator[Matrix]:
@@ -164,7 +168,7 @@ def dev_queries(index: Index, searcher: Searcher, arguments: argparse.Namespace)
 
 def measure(index: Index, queries: Sequence[QueryVector], arguments: argparse.Namespace) -> dict[str, Any]:
     """Time exact search and the graphs, and compute the recall of the graphs."""
-    searches: dict[str, Search] = {"approximate": opened(index, queries)}
+    searches: dict[str, Search] = {"approximate": with_graph(index, queries)}
     costs: dict[str, Any] = {}
     if arguments.peers:
         matrix = index.document_vectors(np.arange(len(index))).matrix()
@@ -172,18 +176,15 @@ def measure(index: Index, queries: Sequence[QueryVector], arguments: argparse.Na
         for name, make in (("faiss HNSW", with_faiss), ("hnswlib", with_hnswlib)):
             begin = time.process_time()
             searches[name], size = make(matrix, directions, arguments.work)
-            costs[name] = {
-                "processor seconds": time.process_time() - begin,
-                "bytes": size,
-                "load": os.getloadavg()[0],
-            }
+            costs[name] = build_cost(begin, size)
             say(f"{name}: {costs[name]}")
     numbers = range(len(queries))
     best = [first_stage(index, query, max(DEPTHS))[0] for query in queries]
-    contestants = {f"exact, k = {k}": each(queries, partial(first_stage, index, k=k)) for k in DEPTHS}
+    timer = partial(each, clock=time.process_time)
+    contestants = {f"exact, k = {k}": timer(queries, partial(first_stage, index, k=k)) for k in DEPTHS}
     for name, search in searches.items():
         for breadth in BREADTHS:
-            contestants[f"{name} {breadth}"] = each(numbers, partial(search, breadth=breadth))
+            contestants[f"{name} {breadth}"] = timer(numbers, partial(search, breadth=breadth))
     report = timed(
         f"{len(index):,} documents, ms", contestants, arguments.rounds, f"exact, k = {max(DEPTHS)}"
     )
@@ -200,21 +201,7 @@ def measure(index: Index, queries: Sequence[QueryVector], arguments: argparse.Na
     return report
 
 
-def each(items: Sequence[Any], call: Callable[[Any], object]) -> Timer:
-    """Return a function that makes a call for each item and returns the processor seconds of each."""
-
-    def run() -> Seconds:
-        seconds = np.empty(len(items))
-        for place, item in enumerate(items):
-            begin = time.process_time()
-            call(item)
-            seconds[place] = time.process_time() - begin
-        return seconds
-
-    return run
-
-
-def opened(index: Index, queries: Sequence[QueryVector]) -> Search:
+def with_graph(index: Index, queries: Sequence[QueryVector]) -> Search:
     """Open the graph, and return the search of termwise for the N best of N windows."""
     begin = time.process_time()
     retrieval = ApproximateRetrieval.open(index, 1)

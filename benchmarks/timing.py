@@ -68,15 +68,17 @@ def append(report: dict[str, Any], name: str, folder: Path = RESULTS) -> None:
 # --- query by query ---------------------------------------------------------------------------------------------
 
 
-def each(items: Sequence[Any], call: Callable[[Any], object]) -> Timer:
+def each(
+    items: Sequence[Any], call: Callable[[Any], object], clock: Callable[[], float] = time.perf_counter
+) -> Timer:
     """Return a function that makes a call for each item and returns the seconds of each."""
 
     def run() -> Seconds:
         seconds = np.empty(len(items))
         for place, item in enumerate(items):
-            begin = time.perf_counter()
+            begin = clock()
             call(item)
-            seconds[place] = time.perf_counter() - begin
+            seconds[place] = clock() - begin
         return seconds
 
     return run
