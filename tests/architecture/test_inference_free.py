@@ -42,20 +42,15 @@ def build(folder):
 
 
 def build_with_vectors(folder):
-    from termwise.engine.query_encoder import encoder_description
-    from termwise.index import IndexWriter
-    from termwise.text import Vocabulary, make_analyzer
+    from tests.unit.search.vector_index import write_vector_index
+
+    from termwise.text import Vocabulary
     from termwise.vectors import DocumentVectors, TermVectors
 
-    vocabulary, analyzer = Vocabulary(["merge", "lists", "cards"]), make_analyzer("whitespace")
-    description = encoder_description(
-        model="lookup", parameters={}, analyzer=analyzer.spec, weighting="counts", exact=False
-    )
-    with IndexWriter(folder, store_text=True) as writer:
-        writer.add_documents(["a", "b"], ["merge two lists", "shuffle cards"])
-        writer.add_vectors(DocumentVectors([0, 1, 2], [[100, 3], [-4, 100]], [0.5, 0.5]))
-        table = TermVectors([[7, 0], [5, 1], [0, 9]], [0, 0, 0], 1.0, vocabulary.id)
-        writer.commit(vocabulary, encoder=description, term_vectors=table)
+    vocabulary = Vocabulary(["merge", "lists", "cards"])
+    vectors = DocumentVectors([0, 1, 2], [[100, 3], [-4, 100]], [0.5, 0.5])
+    table = TermVectors([[7, 0], [5, 1], [0, 9]], [0, 0, 0], 1.0, vocabulary.id)
+    write_vector_index(folder, "ab", vectors, table, vocabulary, texts=["merge two lists", "shuffle cards"])
 
 
 def run(folder, *, refuse):

@@ -8,16 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.search.vector_index import write_vector_index
 
 from termwise import Document, Searcher, build_index, read_run
 from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import UsageError
 from termwise.evaluate.contrast import Contrast
 from termwise.fusion import Fusion
 from termwise.fusion.weights_file import Learned
-from termwise.index import IndexWriter
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 from termwise.probes.report import read_report
@@ -25,7 +24,7 @@ from termwise.probes.session_rankers import open_rankers
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers.token_statistics import Background
 from termwise.search import MixtureSearcher
-from termwise.text import Vocabulary, make_analyzer
+from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 
 DOCUMENTS = """\
@@ -240,18 +239,9 @@ def test_weights_of_more_than_two_parts(place, capsys):
 def test_an_index_of_vectors_is_mixed_by_default(place, capsys):
     build_index("docs.jsonl", "bm25.tw", model="bm25")
     vocabulary = Vocabulary(["cards", "lists"])
-    with IndexWriter("dense.tw") as writer:
-        writer.add_documents(list("abcd"), [""] * 4)
-        writer.add_vectors(DocumentVectors(range(5), [[1, 0], [0, 1], [0, 2], [1, 1]], [0.5] * 4))
-        description = encoder_description(
-            model="lookup",
-            parameters={},
-            analyzer=make_analyzer("whitespace").spec,
-            weighting="counts",
-            exact=False,
-        )
-        terms = TermVectors([[0, 3], [3, 0]], [0, 0], 0.5, vocabulary.id)
-        writer.commit(vocabulary, encoder=description, term_vectors=terms)
+    vectors = DocumentVectors(range(5), [[1, 0], [0, 1], [0, 2], [1, 1]], [0.5] * 4)
+    table = TermVectors([[0, 3], [3, 0]], [0, 0], 0.5, vocabulary.id)
+    write_vector_index(place / "dense.tw", "abcd", vectors, table, vocabulary)
     pair = ["fuse-indexes", "bm25.tw", "dense.tw", "--alpha", "0.3", "--out", "n"]
     assert run([*pair, "--normalise", "raw"]) == 2
     error = capsys.readouterr().err

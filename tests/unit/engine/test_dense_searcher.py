@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from tests.unit.search.vector_index import write_vector_index
 
-from termwise.engine.query_encoder import encoder_description
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, WeightError
@@ -18,7 +18,6 @@ from termwise.indexing import build_index
 from termwise.records import Document, Query, Run
 from termwise.search.mixture import MixtureSearcher, Part
 from termwise.search.searcher import Searcher
-from termwise.text import make_analyzer
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
@@ -41,18 +40,10 @@ VECTORS = DocumentVectors(
 
 @pytest.fixture
 def searcher(tmp_path: Path) -> Searcher:
-    analyzer = make_analyzer("whitespace")
-    with IndexWriter(tmp_path / "dense.tw", store_text=True) as writer:
-        writer.add_documents(list(TEXTS), list(TEXTS.values()))
-        writer.add_vectors(VECTORS)
-        writer.commit(
-            VOCABULARY,
-            encoder=encoder_description(
-                model="lookup", parameters={}, analyzer=analyzer.spec, weighting="counts", exact=False
-            ),
-            term_vectors=TERMS,
-        )
-    return Searcher.open(tmp_path / "dense.tw")
+    texts = list(TEXTS.values())
+    return Searcher.open(
+        write_vector_index(tmp_path / "dense.tw", list(TEXTS), VECTORS, TERMS, VOCABULARY, texts=texts)
+    )
 
 
 def test_scores_by_hand(searcher: Searcher) -> None:
@@ -189,16 +180,14 @@ def test_explaining_a_document_without_text(searcher: Searcher) -> None:
     assert [part.origin for part in found.contributions] == ["absent", "absent"]
 
 
-def test_contributions_add_up(searcher: Searcher, tmp_path: Path) -> None:
+def test_contributions_add_up(tmp_path: Path) -> None:
     generator = np.random.default_rng(3)
     table = TermVectors.of(
         generator.standard_normal((6, 32)) * [[1], [9], [0], [0.1], [3], [2]], VOCABULARY.id
     )
-    with IndexWriter(tmp_path / "random.tw") as writer:
-        writer.add_documents([f"d{i}" for i in range(20)])
-        writer.add_vectors(DocumentVectors.of(np.arange(0, 41, 2), generator.standard_normal((40, 32))))
-        writer.commit(VOCABULARY, encoder=searcher.index.manifest.encoder, term_vectors=table)
-    random = Searcher.open(tmp_path / "random.tw")
+    vectors = DocumentVectors.of(np.arange(0, 41, 2), generator.standard_normal((40, 32)))
+    doc_ids = [f"d{i}" for i in range(20)]
+    random = Searcher.open(write_vector_index(tmp_path / "random.tw", doc_ids, vectors, table, VOCABULARY))
     ranking = random.rank("merge lists of sorted cards cards", k=20)
     for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
         found = random.explain("merge lists of sorted cards cards", doc_id)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+
+from termwise.text import Vocabulary
+from termwise.vectors import TermVectors
 
 ROOT = Path(__file__).resolve().parents[3]
 EXPERIMENTS = ROOT / "experiments"
@@ -100,6 +106,38 @@ def encoders(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> dict[
         "splade-doc": tiny.make_folder(tmp_path / "splade", "splade-doc", table, pieces=pieces, positions=32),
     }
     return {name: str(folder) for name, folder in made.items()}
+
+
+@pytest.fixture
+def lookup_encoder(tiny: ModuleType, pieces: tuple[str, ...], tmp_path: Path) -> Callable[..., str]:
+    """Return a function that writes an encoder of lookup with a dimension for each word, and returns its folder."""
+
+    def write(**options: Any) -> str:
+        table = np.eye(len(pieces), dtype=np.float32) + np.float32(0.01)
+        vectors = TermVectors.of(table, Vocabulary(pieces).id)
+        folder = tmp_path / "lookup"
+        return str(
+            tiny.make_folder(
+                folder, "lookup", table, term_vectors=vectors, pieces=pieces, positions=32, **options
+            )
+        )
+
+    return write
+
+
+@pytest.fixture
+def experiment(collections: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Return a function that runs an experiment over `collections` with a plan, and returns its result."""
+
+    def run(main: Callable[[list[str]], None], plan: str, *options: str) -> dict[str, Any]:
+        path, out = tmp_path / "plan.toml", tmp_path / "out"
+        path.write_text(plan)
+        folders = [f"--work={tmp_path / 'work'}", f"--collections={collections}", f"--out={out}"]
+        main([f"--plan={path}", *folders, "--threads=1", *options])
+        found: dict[str, Any] = json.loads((out / f"{tomllib.loads(plan)['name']}.json").read_text())
+        return found
+
+    return run
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,21 +48,10 @@ def both(tiny, pieces, tmp_path):
 
 
 @pytest.fixture
-def run(collections, tmp_path):
+def run(experiment):
     import precision
 
-    def call(*more):
-        plan = tmp_path / "plan.toml"
-        plan.write_text(PLAN)
-        precision.main(
-            [
-                f"--plan={plan}", f"--work={tmp_path / 'work'}", f"--collections={collections}",
-                f"--out={tmp_path / 'out'}", "--threads=1", *more,
-            ]
-        )  # fmt: skip
-        return json.loads((tmp_path / "out" / "precision.json").read_text())
-
-    return call
+    return partial(experiment, precision.main, PLAN)
 
 
 def test_int8_is_compared_with_float32(run, both, tmp_path):

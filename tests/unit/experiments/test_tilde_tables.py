@@ -404,23 +404,17 @@ def test_documents_below_the_depth_keep_their_order(collections, encoders, tmp_p
         assert ranking.doc_ids[5:] == before[5:]
 
 
-def test_compact_form(collections, encoders, tmp_path):
+def test_compact_form(experiment, encoders, tmp_path):
     import compact_form
 
-    plan = tmp_path / "plan.toml"
-    plan.write_text(
+    result = experiment(
+        compact_form.main,
         'name = "tilde_compact_form"\ntitle = "Compact"\nmeasure = "nDCG@10"\ndepth = 20\nkeep = [2, 8, 32]\n'
         "exact = true\nbudget = 100000\nloss = 0.01\n"
         '[reference]\nname = "the published store"\nbytes = 61000\nsaid = "of a run"\n'
-        '[collections.cats]\nsplit = "dev"\nexact = true\n[collections.dogs]\nsplit = "dev"\nexact = false\n'
+        '[collections.cats]\nsplit = "dev"\nexact = true\n[collections.dogs]\nsplit = "dev"\nexact = false\n',
+        f"--encoder={encoders['tilde']}",
     )
-    compact_form.main(
-        [
-            f"--plan={plan}", f"--work={tmp_path / 'work'}", f"--encoder={encoders['tilde']}",
-            f"--collections={collections}", f"--out={tmp_path / 'out'}", "--threads=1",
-        ]
-    )  # fmt: skip
-    result = json.loads((tmp_path / "out" / "tilde_compact_form.json").read_text())
     assert result["macro"]["collections"] == ["cats"]
     points = result["collections"]["cats"]["points"]
     assert points[0]["bytes a document"] < points[1]["bytes a document"]
@@ -466,7 +460,7 @@ def test_the_default_number_of_weights_is_the_measured_one():
     assert json.loads(path.read_text())["macro"]["suggested keep"] == DEFAULT_KEEP
 
 
-def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
+def test_learning_curve(experiment, tiny, pieces, tmp_path):
     import learning_curve
 
     root = tmp_path / "run"
@@ -484,18 +478,13 @@ def test_learning_curve(collections, encoders, tiny, pieces, tmp_path):
     (log / "log.jsonl").write_text(
         '{"step": 10, "loss": 1.0}\n{"step": 10, "eval_nDCG@10": 0.4}\n{"step": 20, "eval_nDCG@10": 0.5}\n'
     )
-    plan = tmp_path / "plan.toml"
-    plan.write_text(
+    result = experiment(
+        learning_curve.main,
         'name = "learning_curve"\ntitle = "Curve"\nmeasure = "nDCG@10"\ndepth = 20\nalpha = 1.0\n'
-        '[collections.cats]\nsplit = "dev"\n'
+        '[collections.cats]\nsplit = "dev"\n',
+        f"--encoders=tilde={root}",
+        f"--logs=tilde={log}",
     )
-    learning_curve.main(
-        [
-            f"--plan={plan}", f"--work={tmp_path / 'work'}", f"--encoders=tilde={root}", f"--logs=tilde={log}",
-            f"--collections={collections}", f"--out={tmp_path / 'out'}", "--threads=1",
-        ]
-    )  # fmt: skip
-    result = json.loads((tmp_path / "out" / "learning_curve.json").read_text())
     assert [point["pairs"] for point in result["curves"]["tilde"]] == [1000, 8000]
     assert result["logged"]["tilde"] == [[640, 0.4], [1280, 0.5]]
     for point in result["curves"]["tilde"]:  # BM25 has the whole share

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.search.vector_index import write_vector_index
 
 from termwise.cli.main import run
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     CorruptIndexError,
     DataError,
@@ -23,13 +23,13 @@ from termwise.errors import (
     ParameterError,
 )
 from termwise.fusion import mix_indexes
-from termwise.index import IndexWriter, verify
+from termwise.index import verify
 from termwise.index import writer as writers
 from termwise.index.folder import writer_lock
 from termwise.indexing import build_graph, build_index
 from termwise.records import Document, Query
 from termwise.search import MixtureSearcher, Searcher, open_searcher
-from termwise.text import Vocabulary, make_analyzer
+from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 
 pytest.importorskip("usearch", reason="needs termwise[approximate], which scripts/setup dev installs")
@@ -46,18 +46,9 @@ def directions(generator: np.random.Generator, count: int, dimensions: int) -> n
 def write(folder: Path, windows: Any, matrix: np.ndarray, table: np.ndarray | None = None) -> Path:
     """Write an index of documents with these numbers of windows."""
     table = directions(np.random.default_rng(1), 40, matrix.shape[1]) if table is None else table
-    encoder = encoder_description(
-        model="lookup",
-        parameters={},
-        analyzer=make_analyzer("whitespace").spec,
-        weighting="counts",
-        exact=False,
-    )
-    with IndexWriter(folder, overwrite=True) as writer:
-        writer.add_documents([f"d{number}" for number in range(len(windows))])
-        writer.add_vectors(DocumentVectors.of(np.concatenate([[0], np.cumsum(windows)]), matrix))
-        writer.commit(VOCABULARY, encoder=encoder, term_vectors=TermVectors.of(table, VOCABULARY.id))
-    return folder
+    doc_ids = [f"d{number}" for number in range(len(windows))]
+    vectors = DocumentVectors.of(np.concatenate([[0], np.cumsum(windows)]), matrix)
+    return write_vector_index(folder, doc_ids, vectors, TermVectors.of(table, VOCABULARY.id), VOCABULARY)
 
 
 @pytest.fixture
