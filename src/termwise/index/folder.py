@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
 from termwise.index.container import storage_errors
 from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest
-from termwise.storage.atomic_file import is_open_file
+from termwise.storage.atomic_file import is_open_file, remove
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
@@ -143,6 +144,16 @@ def writer_lock(folder: Path) -> Iterator[None]:
             return
         finally:
             os.close(descriptor)
+
+
+def make_build_folder(path: Path) -> Path:
+    """Create a folder for the files of a build in the folder of an index, whose lock the caller holds.
+
+    The folders of killed builds are removed. Raises `OSError`.
+    """
+    for abandoned in path.glob(f"{BUILD}*"):
+        remove(abandoned)
+    return Path(tempfile.mkdtemp(prefix=BUILD, dir=path))
 
 
 def is_current(folder: Path, manifest: Manifest) -> bool:

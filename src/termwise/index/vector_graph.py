@@ -9,7 +9,6 @@ The library follows the links of a graph without checking them, so opening a gra
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +21,11 @@ from termwise.errors import CorruptIndexError, MissingExtraError, MissingFileErr
 from termwise.index.container import Container, ContainerWriter, corrupt, storage_errors
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.folder import writer_lock
-from termwise.index.manifest import BUILD
+from termwise.index.folder import make_build_folder, writer_lock
 from termwise.index.reader import Index
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import remove, sync_folder
-from termwise.storage.safe_read import path_exists
+from termwise.storage.safe_read import is_file
 from termwise.vectors import LEVELS
 
 KIND = "graph"
@@ -68,7 +66,7 @@ class GraphFile:
     @property
     def exists(self) -> bool:
         """Whether the graph was built."""
-        return path_exists(self.path)
+        return is_file(self.path)
 
     def container(self) -> Container:
         """Open the file and check its checksums and vectors, without usearch; raises `CorruptIndexError`."""
@@ -193,19 +191,17 @@ def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path
     for file in files:
         _check_lengths(file)
     with writer_lock(index.path), storage_errors(index.path):
-        for abandoned in index.path.glob(f"{BUILD}*"):
-            remove(abandoned)
-        stage = Path(tempfile.mkdtemp(prefix=BUILD, dir=index.path))
+        build = make_build_folder(index.path)
         try:
             for file in files:
-                _write(library, file, stage, progress)
+                _write(library, file, build, progress)
             sync_folder(index.path)
         finally:
-            remove(stage)
+            remove(build)
     return [file.path for file in files]
 
 
-def _write(library: Any, file: GraphFile, stage: Path, progress: Progress) -> None:
+def _write(library: Any, file: GraphFile, folder: Path, progress: Progress) -> None:
     """Build the graph of a segment in a temporary folder and move it into place."""
     total, dimensions = file.vectors.rows.shape
     graph = library.Index(
@@ -219,7 +215,7 @@ def _write(library: Any, file: GraphFile, stage: Path, progress: Progress) -> No
         rows = np.array(file.vectors.rows[first : first + BATCH])
         graph.add(np.arange(first, first + len(rows), dtype=np.uint64), rows, threads=1)
         progress("graph", first + len(rows), total)
-    saved, path = stage / "usearch", stage / KIND
+    saved, path = folder / "usearch", folder / KIND
     graph.save(saved)
     with ContainerWriter(path, KIND, 2) as writer:
         writer.write("graph.vectors", "|u1", [np.frombuffer(bytes.fromhex(file.sha256), dtype=np.uint8)])

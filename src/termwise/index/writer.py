@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -21,11 +20,17 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
 from termwise.index.document_vectors import VectorSpill
-from termwise.index.folder import check_free, claim, is_current, remove_files, writer_lock
+from termwise.index.folder import (
+    check_free,
+    claim,
+    is_current,
+    make_build_folder,
+    remove_files,
+    writer_lock,
+)
 from termwise.index.identifiers import Identifiers
 from termwise.index.manifest import (
     BLOCK_BITS,
-    BUILD,
     FILE,
     MAX_DOCUMENTS,
     MAX_POSTINGS,
@@ -42,7 +47,7 @@ from termwise.index.spill import RowSpill
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress, no_progress
-from termwise.storage.atomic_file import remove, sync_folder, write_synced
+from termwise.storage.atomic_file import sync_folder, write_synced
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
 from termwise.validation import check_memory, check_threads
@@ -143,9 +148,7 @@ class IndexWriter:
             resources.enter_context(writer_lock(self.path))
             check_free(self.path, overwrite=overwrite)
             with storage_errors(self.path):
-                for abandoned in self.path.glob(f"{BUILD}*"):
-                    remove(abandoned)
-                self.folder = Path(tempfile.mkdtemp(prefix=BUILD, dir=self.path))
+                self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._rows = resources.enter_context(closing(RowSpill(self.folder, "rows")))
             self._texts: TextSpill | None = None

@@ -34,7 +34,7 @@ from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture, manifest_digest
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
-from termwise.storage.model_folder import MIXTURE_BUILD as BUILDING
+from termwise.storage.model_folder import MIXTURE_BUILD
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
@@ -88,7 +88,7 @@ class MixtureWriter:
         folder = part_folder(self.path, name, [folder.name for folder in self._new])
         with storage_errors(self.path):
             listed = dict.fromkeys([*_listed_folders(self.path), folder.name])
-            write_bytes_whole(self.path / BUILDING, "".join(f"{name}\n" for name in listed).encode())
+            write_bytes_whole(self.path / MIXTURE_BUILD, "".join(f"{name}\n" for name in listed).encode())
         self._new.append(folder)
         return folder
 
@@ -112,7 +112,7 @@ class MixtureWriter:
         for name in old - {folder.name for folder in self._new}:
             shutil.rmtree(self.path / name, ignore_errors=True)
         with suppress(OSError):
-            (self.path / BUILDING).unlink()
+            (self.path / MIXTURE_BUILD).unlink()
         return MixtureSearcher.open(self.path)
 
     def _claimed(self, overwrite: bool) -> list[Path]:
@@ -149,9 +149,9 @@ class MixtureWriter:
 
         def belongs(name: str) -> bool:
             path = self.path / name
-            temporary = name.startswith((f".{NAME}.", f".{BUILDING}.")) and TEMPORARY.fullmatch(name)
+            temporary = name.startswith((f".{NAME}.", f".{MIXTURE_BUILD}.")) and TEMPORARY.fullmatch(name)
             listed = name in own and path.is_dir() and not path.is_symlink()
-            return name in (NAME, LOCK, BUILDING) or bool(temporary) or listed
+            return name in (NAME, LOCK, MIXTURE_BUILD) or bool(temporary) or listed
 
         check_names(self.path, names, belongs, "a mixture")
         if is_mixture(self.path) and not overwrite:
@@ -168,7 +168,7 @@ class MixtureWriter:
             shutil.rmtree(folder, ignore_errors=True)
         if not any((self.path / default_encoding(folder).name).exists() for folder in self._new):
             with suppress(OSError):
-                (self.path / BUILDING).unlink()
+                (self.path / MIXTURE_BUILD).unlink()
 
 
 def part_folder(path: Path, name: str, taken: Iterable[str] = ()) -> Path:
@@ -204,7 +204,7 @@ def _published_folders(path: Path) -> list[str]:
 def _listed_folders(path: Path) -> list[str]:
     """Return the folders of the parts of an unfinished build."""
     try:
-        names = (path / BUILDING).read_text(encoding="utf-8").splitlines()
+        names = (path / MIXTURE_BUILD).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         return []
     return [name for name in names if name == Path(name).name and name not in ("", ".", "..")]
