@@ -54,7 +54,7 @@ from termwise.engine.graph_retrieval import ApproximateRetrieval  # noqa: E402
 from termwise.engine.query_vector import QueryVector, query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, first_stage_and_others  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
-from termwise.index.vector_graph import CONNECTIVITY, EXPANSION  # noqa: E402
+from termwise.index.vector_graph import CONNECTIVITY, EF_CONSTRUCTION  # noqa: E402
 from termwise.indexing import build_graph  # noqa: E402
 from termwise.models import Lookup  # noqa: E402
 from termwise.search import Searcher  # noqa: E402
@@ -222,7 +222,7 @@ def with_faiss(matrix: Matrix, queries: Sequence[Matrix], work: Path) -> tuple[S
     graph = faiss.IndexHNSWSQ(
         matrix.shape[1], faiss.ScalarQuantizer.QT_8bit, CONNECTIVITY, faiss.METRIC_INNER_PRODUCT
     )
-    graph.hnsw.efConstruction = EXPANSION
+    graph.hnsw.efConstruction = EF_CONSTRUCTION
     graph.train(matrix[:CHUNK])
     graph.add(matrix)
 
@@ -241,7 +241,7 @@ def with_hnswlib(matrix: Matrix, queries: Sequence[Matrix], work: Path) -> tuple
     import hnswlib
 
     graph = hnswlib.Index("ip", matrix.shape[1])
-    graph.init_index(len(matrix), M=CONNECTIVITY, ef_construction=EXPANSION)
+    graph.init_index(len(matrix), M=CONNECTIVITY, ef_construction=EF_CONSTRUCTION)
     graph.add_items(matrix, num_threads=1)
 
     def search(number: int, breadth: int) -> Found:

@@ -109,7 +109,7 @@ def command(
         missing, documents, queries = "minimum", "union", None
     else:
         if len(runs) == 1:
-            _refuse_one(runs[0])
+            _refuse_single(runs[0])
         check_count(runs, "runs")
         check_missing_given(missing)
         refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
@@ -161,7 +161,7 @@ def command(
             )
 
 
-def _refuse_one(path: Path) -> None:
+def _refuse_single(path: Path) -> None:
     """Refuse a single folder that is not a mixture, or a path that does not exist."""
     if not path_exists(path):
         raise MissingFileError("there is no such mixture or run", facts=[("path", path)])

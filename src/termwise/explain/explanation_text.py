@@ -46,7 +46,7 @@ UNKNOWN = 1 << 30
 NOTEWORTHY = 0.05
 """Smallest share of a translated term for which a word is marked in the text."""
 
-MINOR = 0.05
+SMALL_SHARE = 0.05
 """Small contributions, which are shown as one line, have at most this share of the sum of absolute values together."""
 
 HUES = 8
@@ -164,7 +164,7 @@ def contributing(explanation: Explanation) -> list[int]:
 
 
 def smallest(values: Sequence[float]) -> frozenset[int]:
-    """Return the positions of the smallest values, which have at most the share `MINOR` of the sum together.
+    """Return the positions of the smallest values, which have at most the share `SMALL_SHARE` of the sum together.
 
     Signs are ignored. Of values of the same size, either all are returned or none.
 
@@ -177,13 +177,13 @@ def smallest(values: Sequence[float]) -> frozenset[int]:
     bound, total, whole = -1.0, 0.0, sum(sizes)
     for size, group in groupby(sorted(sizes)):
         total += sum(group)
-        if total > MINOR * whole:
+        if total > SMALL_SHARE * whole:
             break
         bound = size
     return frozenset(position for position, size in enumerate(sizes) if size <= bound)
 
 
-def minor(explanation: Explanation) -> frozenset[int]:
+def small_contributions(explanation: Explanation) -> frozenset[int]:
     """Return the positions of the small contributions, whose words are not marked and whose sum is one line.
 
     Most are those of stop words: in an index of vectors, each of them has a small weight in every text.
@@ -266,11 +266,11 @@ def summands(
 def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
     """Return the positions of the contributions with the largest absolute value, in the given order.
 
-    These are at most `most`, without those of `minor`. If only one other is left, it is listed as well.
+    These are at most `most`, without those of `small_contributions`. If only one other is left, it is listed as well.
     """
     scores = explanation.contributions
     kept = set(sorted(positions, key=lambda position: -abs(scores[position].score))[:most])
-    kept -= minor(explanation)
+    kept -= small_contributions(explanation)
     return [position for position in positions if position in kept or len(kept) == len(positions) - 1]
 
 
@@ -397,10 +397,10 @@ def marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the text, with positions of contributions as terms.
 
     Source words of translations are marked by their share, unless it is below `NOTEWORTHY`. Marks inside a word cover
-    the whole word, unless only one piece of it is in a word of the query. Terms of `minor` are not marked.
+    the whole word, unless only one piece of it is in a word of the query. `small_contributions` are not marked.
     """
     text = explanation.text or ""
-    unmarked = minor(explanation)
+    unmarked = small_contributions(explanation)
     matches = _whole_matches(explanation)
     words: list[Mark] = []
     pieces: list[Mark] = []
@@ -433,7 +433,7 @@ def _whole_matches(explanation: Explanation) -> dict[int, frozenset[Span]]:
 
 def example_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query in a query by example, like `marks` for the document."""
-    unmarked = minor(explanation)
+    unmarked = small_contributions(explanation)
     marked = [
         Mark(start, end, part.score, position)
         for position, part in enumerate(explanation.contributions)
@@ -528,10 +528,10 @@ def percent(share: float) -> str:
 def query_marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the query: its terms, and tokens that are not in the index (term `UNKNOWN`).
 
-    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word. Terms of `minor`
-    are not marked.
+    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word.
+    `small_contributions` are not marked.
     """
-    query, unmarked = explanation.query, minor(explanation)
+    query, unmarked = explanation.query, small_contributions(explanation)
     adding: list[Mark] = []
     others = [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
     for position, part in enumerate(explanation.contributions):
@@ -581,7 +581,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     """Return remarks on query words that add nothing or lower the score, and on words that the model added.
 
     A word of the text can have the weight 0, and stop words and punctuation are not part of the query. Reasons without
-    words are left out, and so are words of `minor` that lower the score.
+    words are left out, and so are words of `small_contributions` that lower the score.
 
     Parameters
     ----------
@@ -603,7 +603,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
         }
         for is_kind in (_adds, _is_in_text, _is_added)
     )
-    small = minor(explanation)
+    small = small_contributions(explanation)
     parts = sorted(enumerate(explanation.contributions), key=lambda each: each[1].query_spans)
     for position, part in parts:
         words_of_part = _words_around(part.query_spans, query)

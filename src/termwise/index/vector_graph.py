@@ -33,7 +33,7 @@ KIND = "graph"
 CONNECTIVITY = 16
 """Neighbours of a window in each layer of the graph; twice as many in the lowest one."""
 
-EXPANSION = 128
+EF_CONSTRUCTION = 128
 """Candidates among which a build chooses the neighbours of a window: ``ef_construction`` of HNSW."""
 
 BATCH = 1 << 12
@@ -209,7 +209,7 @@ def _write(library: Any, file: GraphFile, folder: Path, progress: Progress) -> N
         metric=library.MetricKind.Cos,
         dtype=library.ScalarKind.I8,
         connectivity=CONNECTIVITY,
-        expansion_add=EXPANSION,
+        expansion_add=EF_CONSTRUCTION,
     )
     for first in range(0, total, BATCH):
         rows = np.array(file.vectors.rows[first : first + BATCH])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from termwise.display.safe_text import error_text
 from termwise.errors import (
@@ -120,7 +120,7 @@ def open_scorer(text: str | ScorerSpecification, context: ScorerContext) -> Text
     if "/" in spec.target:
         spec = _downloaded(spec)
     if spec.target in RECIPES:
-        return _open_mixture(spec, context)
+        _refuse_mixture(spec, context)
     for manifest, opener in FOLDERS.items():
         if is_file(Path(spec.target) / manifest):
             return opener(spec, context)
@@ -295,7 +295,7 @@ def _open_index(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
     return index_scorer(index, background=background, name=spec.name, threads=context.threads)
 
 
-def _open_mixture(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
+def _refuse_mixture(spec: ScorerSpecification, context: ScorerContext) -> NoReturn:
     is_recipe = spec.target in RECIPES
     folder = "DIR" if is_recipe else quote(spec.target)
     build = [f"termwise index COLLECTION --out DIR --model {spec.target}"] if is_recipe else []
@@ -425,7 +425,7 @@ PREFIXES: Mapping[str, Opener] = {
 """Kinds of scorers by the prefix of their target; the opener gets the target without it."""
 
 FOLDERS: Mapping[str, Opener] = {
-    "mixture.json": _open_mixture,
+    "mixture.json": _refuse_mixture,
     "manifest.json": _open_index,
     "encoder.json": _open_model,
     "translation.json": _open_model,

@@ -24,12 +24,12 @@ from termwise.explain.explanation_text import (
     in_pieces,
     label,
     marks,
-    minor,
     number,
     query_marks,
     rank_text,
     remarks,
     rounding,
+    small_contributions,
     smallest,
     stem,
     summands,
@@ -291,7 +291,7 @@ def small_terms() -> Explanation:
 
 def test_the_smallest_contributions_are_one_line_and_not_marked() -> None:
     shown = small_terms()
-    assert minor(shown) == {2, 3}
+    assert small_contributions(shown) == {2, 3}
     assert list(summands(shown, [0, 1, 2, 3], 20, 4)) == [
         ("constant", 0.0, None),
         ("moon", 2.42, 0),
