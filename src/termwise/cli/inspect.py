@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from termwise.cli.options import IndexFolder, JsonFlag
 from termwise.cli.terminal import human_bytes, print_json, stdout
 from termwise.display.safe_text import legible_line
-from termwise.storage.safe_read import is_file, regular_size
+from termwise.storage.safe_read import regular_size
 
 if TYPE_CHECKING:
     from termwise.search import MixtureSearcher
@@ -70,7 +70,7 @@ def _facts(index: Any) -> dict[str, Any]:
     for segment in index.segments:
         if segment.vectors is not None:
             sections["vectors"] = sections.get("vectors", 0) + sum(segment.vectors.section_bytes.values())
-    sections["graph"] = sum(regular_size(graph.path) for graph in graph_files(index) if is_file(graph.path))
+    sections["graph"] = sum(regular_size(graph.path) for graph in graph_files(index) if graph.exists)
     sections["ids"] = sum(segment.ids.length for segment in manifest.segments)
     sections["texts"] = sum(segment.texts.length for segment in manifest.segments if segment.texts)
     sections["terms"] = manifest.terms_file.length
@@ -98,7 +98,7 @@ def _vector_facts(index: Any) -> dict[str, Any]:
         return {}
     return {
         "vectors": {
-            "windows": sum(len(segment.vectors.scales) for segment in index.segments),
+            "windows": sum(len(segment.vectors.rows) for segment in index.segments),
             "terms": int(index.term_vectors.known.sum()),
             "dimensions": index.term_vectors.dimensions,
         }

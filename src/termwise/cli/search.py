@@ -6,7 +6,6 @@ import difflib
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -129,7 +128,7 @@ def command(
                 f"termwise search {quote(str(folder))} --queries FILE --output RUN",
             ],
         )
-    open_folder = partial(_opened, folder, query_settings(weigh), approximate)
+    settings = query_settings(weigh)
     if queries is None:
         if output is not None or measure_time or tag is not None or threads is not None:
             raise UsageError("--output, --tag, --threads and --measure-time apply with --queries only")
@@ -137,7 +136,7 @@ def command(
             raise UsageError(
                 "--exclude-seed applies with --queries only; --like excludes its document itself"
             )
-        searcher = open_folder()
+        searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
         _answer(searcher, query or "", example, 10 if k is None else k, explain=explain, as_json=as_json)
         if query is not None:
@@ -151,7 +150,7 @@ def command(
         seeds = None if exclude_seed in (None, "id") else exclude_seed
         refuse_overwriting([output], [queries, folder, seeds])
         _answer_file(
-            open_folder(),
+            _opened(folder, settings, approximate),
             queries,
             output,
             1000 if k is None else k,
@@ -204,7 +203,7 @@ def _answer(
         stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
         results = counted(len(ranking), "result")
         documents = counted(len(searcher.index), "document")
-        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate(searcher)}")
+        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher)}")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if len(ranking) and example is None and isinstance(searcher, MixtureSearcher):
@@ -213,7 +212,7 @@ def _answer(
         note_line(f"excluded, because the text is the same: {_listed(same)}")
 
 
-def _approximate(searcher: AnySearcher) -> str:
+def _approximate_note(searcher: AnySearcher) -> str:
     """Return the end of a note on results, which says whether they are approximate."""
     if searcher.approximate is None:
         return ""
@@ -368,4 +367,4 @@ def _answer_file(
                 **({} if searcher.approximate is None else {"approximate": searcher.approximate}),
             }
         )
-    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s{_approximate(searcher)}")
+    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s{_approximate_note(searcher)}")

@@ -210,7 +210,7 @@ class EncoderManifest:
         """Serialise the manifest, see `ModelFolders.sealed`; other kinds have no fields of the kind lookup."""
         body = asdict(self)
         return FOLDERS.sealed(
-            {name: body[name] for name in body if name not in _LOOKUP or body[name] != _LOOKUP[name]}
+            {name: value for name, value in body.items() if (name, value) not in _LOOKUP_DEFAULTS.items()}
         )
 
     @classmethod
@@ -223,7 +223,7 @@ class EncoderManifest:
         return {record.precision: name for name, record in self.files.items() if record.precision is not None}
 
 
-_LOOKUP: dict[str, Any] = {
+_LOOKUP_DEFAULTS: dict[str, Any] = {
     "dimensions": None,
     "query_scale": None,
     "document_tokenizer": None,
@@ -234,7 +234,7 @@ _LOOKUP: dict[str, Any] = {
 
 def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     body = expect_object(
-        {"idf_power": 0.0, **_LOOKUP, **body},
+        {"idf_power": 0.0, **_LOOKUP_DEFAULTS, **body},
         {field.name for field in fields(EncoderManifest)} | {"format", "checksum"},
         "manifest",
     )
@@ -249,13 +249,13 @@ def _manifest(body: Mapping[str, Any]) -> EncoderManifest:
     idf_power = expect_number(body["idf_power"], "idf_power", 0, LARGEST_POWER)
     if idf_power and kind not in ("tildev2", "splade-doc"):
         raise Misfit("an idf for the kinds tildev2 and splade-doc only", kind)
-    dimensions, query_scale, documents, prompt = (body[name] for name in _LOOKUP)
+    dimensions, query_scale, documents, prompt = (body[name] for name in _LOOKUP_DEFAULTS)
     if kind == "lookup":
         dimensions = expect_whole(dimensions, "dimensions", 1, MOST_DIMENSIONS)
         query_scale = expect_number(query_scale, "query_scale", SMALLEST_SCALE, LARGEST_SCALE)
         prompt = expect_text(prompt, "document_prompt") if prompt != "" else ""
-    elif [dimensions, query_scale, documents, prompt] != list(_LOOKUP.values()):
-        raise Misfit(f"{', '.join(_LOOKUP)} for the kind lookup only", kind)
+    elif [dimensions, query_scale, documents, prompt] != list(_LOOKUP_DEFAULTS.values()):
+        raise Misfit(f"{', '.join(_LOOKUP_DEFAULTS)} for the kind lookup only", kind)
     manifest = EncoderManifest(
         kind=kind,
         tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),

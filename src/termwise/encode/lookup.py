@@ -39,8 +39,7 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
 
     def __init__(self, model: Lookup, session: OnnxSession) -> None:
         super().__init__(model, session)
-        prompt = self.folder.manifest.document_prompt
-        before = len(prompt_pieces(self.folder.document_tokenizer, prompt)) if prompt else 0
+        before = len(prompt_pieces(self.folder.document_tokenizer, self.folder.manifest.document_prompt))
         if self._overlap >= self._size - before:
             raise ParameterError(
                 "the windows have no room for a text between prompt and overlap",

@@ -128,8 +128,8 @@ def windows_of(
     pieces: list[PieceIds] = []
     for position, text in enumerate(texts):
         numbers = tokenizer.numbers(prompt + text if text.strip() else "")
-        differing = np.flatnonzero(numbers[: len(before)] != before[: len(numbers)])
-        shared = int(differing[0]) if len(differing) else min(len(before), len(numbers))
+        same = numbers[: len(before)] == before[: len(numbers)]
+        shared = int(np.argmin(np.append(same, False)))  # leading pieces that are those of the prompt
         first, rest = numbers[:shared], numbers[shared:]
         for start, stop in cut_windows(len(rest), size=size - len(before), overlap=overlap):
             documents.append(position)

@@ -102,10 +102,10 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
         parts.append(("constant", explanation.constant, ""))
     small = smallest([score for _, score, _ in named])
     listed = [each for place, each in enumerate(named) if place not in small][:terms]
-    if len(named) == len(listed) + 1:
+    if len(listed) == len(named) - 1:
         listed = named
     parts += [(name, score, colours[position]) for name, score, position in listed]
-    if others := [score for _, score, position in named if all(position != each[2] for each in listed)]:
+    if others := [score for name, score, position in named if (name, score, position) not in listed]:
         parts.append((f"{len(others):,} more", sum(others), ""))
     written: list[Text] = []
     for name, score, colour in parts:

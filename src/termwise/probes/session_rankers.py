@@ -123,12 +123,7 @@ def _open(
     mixture = open_mixture_parts(specification, context)
     if mixture is not None:
         name = specification.name or Path(target).resolve().name
-        known = {fingerprint_of(one): one for one in opened.values() if isinstance(one, TextScorer)}
-        known.pop(None, None)
-        parts = tuple(
-            known.get(fingerprint_of(part), part) for part in mixture.scorers
-        )  # texts are weighed once
-        return MixtureSpecification(name, parts, tuple(mixture.weights))
+        return MixtureSpecification(name, _opened_before(mixture.scorers, opened), tuple(mixture.weights))
     if Path(target).suffix and is_new_path:
         raise MissingFileError(
             "there is no such run, and no such folder", facts=[("given", target)], fixes=["check the path"]
@@ -136,6 +131,13 @@ def _open(
     if target.startswith("python:"):
         _add_current_folder_to_path()
     return open_scorer(specification, context)
+
+
+def _opened_before(parts: Iterable[TextScorer], opened: Mapping[str, Ranker]) -> tuple[TextScorer, ...]:
+    """Replace parts of a mixture by equal scorers that are open already, so that these score each text once."""
+    known = {fingerprint_of(one): one for one in opened.values() if isinstance(one, TextScorer)}
+    known.pop(None, None)
+    return tuple(known.get(fingerprint_of(part), part) for part in parts)
 
 
 def build_mixtures(

@@ -15,6 +15,7 @@ input.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -455,9 +456,8 @@ class MixtureSearcher:
 
     def _with_parts(self, parts: Sequence[Part]) -> MixtureSearcher:
         """Return a mixture of other searchers over the same indexes, without comparing their documents again."""
-        mixture = object.__new__(MixtureSearcher)
-        mixture.parts, mixture.depth, mixture.path = tuple(parts), self.depth, self.path
-        mixture.index = self.index
+        mixture = copy.copy(self)
+        mixture.parts = tuple(parts)
         return mixture
 
     def _ordinals(self, doc_ids: Sequence[str]) -> Ordinals:

@@ -110,19 +110,18 @@ class DenseEncoderFolder:
             other = next((kind for kind in kinds if kind not in supported), listed(modules))
             raise _unsupported(folder, other, "Transformer, Pooling and Normalize", listed(modules))
         prompts = read_prompts(folder)
-        query, document = (
-            prompts.get(QUERY_PROMPT, ""),
-            next((prompts[name] for name in DOCUMENT_PROMPTS if name in prompts), ""),
-        )
-        pooled = read_json(modules[1].folder / MODULE_SETTINGS, dict).get("include_prompt", True)
-        if (query or document) and pooled is not True:
+        query = prompts.get(QUERY_PROMPT, "")
+        document = next((prompts[name] for name in DOCUMENT_PROMPTS if name in prompts), "")
+        pooling, with_prompt = _pooling(folder, modules[1])
+        if (query or document) and not with_prompt:
             raise _unsupported(
                 folder, "Pooling without the prompt", "include_prompt true", listed_prompts(folder)
             )
+        transformer = modules[0].folder
         return cls(
-            modules[0].folder,
-            _pooling(folder, modules[1]),
-            _length(modules[0].folder),
+            transformer,
+            pooling,
+            _length(transformer),
             stated=True,
             query_prompt=query,
             document_prompt=document,
@@ -225,8 +224,8 @@ def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:
     return DocumentTokenizer(data)
 
 
-def _pooling(folder: Path, module: Module) -> Pooling:
-    """Read the pooling from the settings of its module, in their present or older form."""
+def _pooling(folder: Path, module: Module) -> tuple[Pooling, bool]:
+    """Read the settings of a pooling module, in their present or older form: mode, and whether prompts are pooled."""
     file = module.folder / MODULE_SETTINGS
     settings = read_json(file, dict)
     if _POOLING in settings:
@@ -241,7 +240,7 @@ def _pooling(folder: Path, module: Module) -> Pooling:
         raise _unsupported(
             folder, f"Pooling ({', '.join(modes) or 'none'})", f"Pooling ({expected})", str(file)
         )
-    return modes[0]
+    return modes[0], settings.get("include_prompt", True) is True
 
 
 def _length(transformer: Path) -> int | None:
