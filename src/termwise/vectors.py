@@ -31,7 +31,9 @@ MOST_DIMENSIONS = 1 << 12
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-100, 2.0**100
 """Range of the scales of documents and terms, in which no score overflows or underflows."""
 
-_SCALES = "from 2^-100 to 2^100"
+SCALES = "from 2^-100 to 2^100"
+"""Range of scales in messages."""
+
 _ROWS = f"rows of shape (n, dimensions), with at most {MOST_DIMENSIONS:,} dimensions"
 
 
@@ -269,7 +271,7 @@ def _finite_matrix(values: npt.ArrayLike, least: type[np.floating[Any]]) -> npt.
     array = array.astype(np.result_type(array, least), copy=False)
     finite = np.isfinite(array)
     if not finite.all():
-        _require(False, "finite numbers", array[~finite][0])
+        raise _misfit("finite numbers", array[~finite][0])
     return array
 
 
@@ -280,7 +282,7 @@ def _frozen(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(dtype)
         if np.issubdtype(dtype, np.integer) and (wrong := converted != array).any():
-            _require(False, f"whole numbers that fit in {np.dtype(dtype).name}", array[wrong][0])
+            raise _misfit(f"whole numbers that fit in {np.dtype(dtype).name}", array[wrong][0])
         array = converted
     array = np.array(array, dtype=dtype, copy=array.flags.writeable or None, order="C")
     array.setflags(write=False)
@@ -301,20 +303,29 @@ def _is_matrix(array: npt.NDArray[Any]) -> bool:
     return array.ndim == 2 and array.shape[1] <= MOST_DIMENSIONS
 
 
+def wrong_scales(scales: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.bool_]:
+    """Return whether each scale is out of range or NaN."""
+    return ~((scales >= SMALLEST_SCALE) & (scales <= LARGEST_SCALE))
+
+
 def _require_scales(scales: npt.NDArray[np.floating[Any]]) -> None:
     """Raise `WeightError` if a scale is out of range or NaN."""
-    wrong = ~((scales >= SMALLEST_SCALE) & (scales <= LARGEST_SCALE))
+    wrong = wrong_scales(scales)
     if wrong.any():
         raise WeightError(
             "the scale of a vector is its unit: its largest number divided by 127, or a power of two",
-            facts=[("expected", f"a scale {_SCALES}"), ("seen", f"{scales[wrong][0]:g}")],
+            facts=[("expected", f"a scale {SCALES}"), ("seen", f"{scales[wrong][0]:g}")],
             fixes=["multiply all vectors by the same number; the ranking does not change"],
         )
 
 
 def _require(holds: bool, expected: str, seen: object) -> None:
     if not holds:
-        shown = f"{seen.dtype} of shape {seen.shape}" if isinstance(seen, np.ndarray) else f"{seen}"
-        raise WeightError(
-            "the vectors do not have the expected form", facts=[("expected", expected), ("seen", shown)]
-        )
+        raise _misfit(expected, seen)
+
+
+def _misfit(expected: str, seen: object) -> WeightError:
+    shown = f"{seen.dtype} of shape {seen.shape}" if isinstance(seen, np.ndarray) else f"{seen}"
+    return WeightError(
+        "the vectors do not have the expected form", facts=[("expected", expected), ("seen", shown)]
+    )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from termwise.errors import WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
 from termwise.index.spill import ArraySpill
-from termwise.vectors import LARGEST_SCALE, LEVELS, SMALLEST_SCALE, DocumentVectors
+from termwise.vectors import LEVELS, SCALES, DocumentVectors, wrong_scales
 
 KIND = "vectors"
 
@@ -118,19 +118,11 @@ class SegmentVectors:
     @cached_property
     def scales(self) -> npt.NDArray[np.float32]:
         """Unit of each row, checked at first use; raises `CorruptIndexError`."""
-        wrong = self._wrong_scales()
+        wrong = np.flatnonzero(wrong_scales(self._scales))
         if len(wrong):
-            place = int(wrong[0])
-            raise corrupt(
-                self.path,
-                self._scales_at + 4 * place,
-                "a scale from 2^-100 to 2^100",
-                f"{self._scales[place]:g}",
-            )
+            seen = f"{self._scales[wrong[0]]:g}"
+            raise corrupt(self.path, self._scales_at + 4 * int(wrong[0]), f"a scale {SCALES}", seen)
         return self._scales
-
-    def _wrong_scales(self) -> npt.NDArray[np.intp]:
-        return np.flatnonzero(~((self._scales >= SMALLEST_SCALE) & (self._scales <= LARGEST_SCALE)))
 
     @cached_property
     def largest_scale(self) -> float:
@@ -154,8 +146,8 @@ class SegmentVectors:
         starts = self.starts
         if starts[0] != 0 or starts[-1] != len(self.rows) or (starts[1:] < starts[:-1]).any():
             return "the windows of the documents are out of order"
-        if len(self._wrong_scales()):
-            return "the scale of a vector is not from 2^-100 to 2^100"
+        if wrong_scales(self._scales).any():
+            return f"the scale of a vector is not {SCALES}"
         if self.rows.size and int(self.rows.min()) < -LEVELS:
             return f"a number of a vector is below -{LEVELS}"
         return None

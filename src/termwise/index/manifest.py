@@ -28,7 +28,7 @@ from termwise.storage.manifest_json import (
     unsealed,
 )
 from termwise.storage.model_folder import MIXTURE, MIXTURE_BUILD, kind_of
-from termwise.vectors import LARGEST_SCALE, MOST_DIMENSIONS, SMALLEST_SCALE
+from termwise.vectors import LARGEST_SCALE, MOST_DIMENSIONS, SCALES, SMALLEST_SCALE
 
 NAME = "manifest.json"
 NEW = "manifest.json.new"
@@ -426,7 +426,7 @@ def _vectors(value: object) -> VectorsRecord:
     body = expect_object(value, _names(VectorsRecord), "vectors")
     scale = _real(body["scale"], "vectors.scale")
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise Misfit("a vectors.scale from 2^-100 to 2^100", scale)
+        raise Misfit(f"a vectors.scale {SCALES}", scale)
     return VectorsRecord(expect_whole(body["dimensions"], "vectors.dimensions", 1, MOST_DIMENSIONS), scale)
 
 
