@@ -215,7 +215,10 @@ def _existing(folder: Path, description: Mapping[str, Any], quantiser: Quantiser
         return None
     searcher = Searcher.open(folder)
     manifest = searcher.index.manifest
-    same = manifest.encoder == json.loads(json.dumps(description))
+    built = {
+        name: value for name, value in manifest.encoder.items() if name != "statistics"
+    }  # known after a build
+    same = built == json.loads(json.dumps(description))
     return searcher if same and manifest.quantiser.kind == (quantiser or manifest.quantiser.kind) else None
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from termwise.collection import open_collection, read_qrels, read_queries, read_run, write_run
     from termwise.errors import TermwiseError
     from termwise.explain import Explanation
-    from termwise.indexing import build_index
+    from termwise.indexing import build_index, open_writer
     from termwise.records import Document, Qrel, Query, Ranking, Run
     from termwise.search import MixtureSearcher, Searcher
 
@@ -42,6 +42,7 @@ _MODULES = {
     "TermwiseError": "errors",
     "build_index": "indexing",
     "open_collection": "collection",
+    "open_writer": "indexing",
     "read_qrels": "collection",
     "read_queries": "collection",
     "read_run": "collection",
@@ -86,6 +87,7 @@ __all__ = [
     "build_index",
     "open",
     "open_collection",
+    "open_writer",
     "read_qrels",
     "read_queries",
     "read_run",

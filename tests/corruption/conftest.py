@@ -74,7 +74,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
                 stream.close()
 
 
-@pytest.fixture(params=["impacts", "floats", "texts", "vectors"])
+@pytest.fixture(params=["impacts", "floats", "texts", "vectors", "changes"])
 def golden(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return a copy of one of the golden indexes."""
     return copy_of(request.param, tmp_path)
@@ -102,6 +102,12 @@ def texts(tmp_path: Path) -> Path:
 def vectors(tmp_path: Path) -> Path:
     """Return a copy of the golden index with vectors."""
     return copy_of("vectors", tmp_path)
+
+
+@pytest.fixture
+def changes(tmp_path: Path) -> Path:
+    """Return a copy of the golden index that was changed after its build."""
+    return copy_of("changes", tmp_path)
 
 
 def copy_of(name: str, folder: Path) -> Path:

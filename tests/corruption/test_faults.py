@@ -113,3 +113,15 @@ def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, sta
     assert min(opened.values()) > 0
     check(first, len(first))  # also after its files were replaced
     assert verify(folder) == []
+
+
+def test_a_killed_change_leaves_the_documents_of_a_commit(tmp_path: Path, run: Run) -> None:
+    result = run("changes", tmp_path / "index", "kill")
+    assert result["steps"] > 150
+    assert set(result["left"]) == {"0", "1", "2"}
+
+
+def test_a_refused_step_of_a_change_is_reported_and_loses_no_commit(tmp_path: Path, run: Run) -> None:
+    result = run("changes", tmp_path / "index", "refuse")
+    assert result["refused"] > 100
+    assert set(result["left"]) == {"0", "1", "2"}

@@ -29,7 +29,7 @@ def flips(folder: Path, pattern: int) -> Iterator[tuple[Path, int]]:
 
 
 @pytest.mark.parametrize("pattern", [0x01, 0x80])
-@pytest.mark.parametrize("name", ["impacts", "vectors"])
+@pytest.mark.parametrize("name", ["impacts", "vectors", "changes"])
 def test_verify_finds_every_flipped_byte_and_names_its_place(
     request: pytest.FixtureRequest, name: str, pattern: int
 ) -> None:
@@ -73,23 +73,42 @@ def blocks(tmp_path: Path) -> Path:
 
 
 def test_using_a_damaged_index_gives_an_answer_or_a_typed_error(
-    impacts: Path, floats: Path, texts: Path, vectors: Path, blocks: Path, run: Callable[..., Any]
+    impacts: Path,
+    floats: Path,
+    texts: Path,
+    vectors: Path,
+    changes: Path,
+    blocks: Path,
+    run: Callable[..., Any],
 ) -> None:
     size = sum(path.stat().st_size for path in impacts.iterdir())
     result = run(
-        "sweep", "0x01", f"{impacts}:1", f"{floats}:3", f"{texts}:3", f"{vectors}:3", f"{blocks}:151"
+        "sweep",
+        "0x01",
+        f"{impacts}:1",
+        f"{floats}:3",
+        f"{texts}:3",
+        f"{vectors}:3",
+        f"{changes}:2",
+        f"{blocks}:151",
     )
     assert result["impacts"]["changed"] == size
-    for name in ("impacts", "floats", "texts", "vectors", "blocks"):
+    for name in ("impacts", "floats", "texts", "vectors", "changes", "blocks"):
         assert result[name]["outcomes"]["CorruptIndexError"] > 10
         assert result[name]["outcomes"]["done"] > 10
 
 
 def test_kernels_stay_inside_their_arrays(
-    impacts: Path, floats: Path, texts: Path, vectors: Path, blocks: Path, run: Callable[..., Any]
+    impacts: Path,
+    floats: Path,
+    texts: Path,
+    vectors: Path,
+    changes: Path,
+    blocks: Path,
+    run: Callable[..., Any],
 ) -> None:
-    folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{vectors}:7", f"{blocks}:1499"]
+    folders = [f"{impacts}:4", f"{floats}:7", f"{texts}:7", f"{vectors}:7", f"{changes}:7", f"{blocks}:1499"]
     result = run("sweep", "0x80", *folders, NUMBA_DISABLE_JIT="1")
-    for name in ("impacts", "floats", "texts", "vectors", "blocks"):
+    for name in ("impacts", "floats", "texts", "vectors", "changes", "blocks"):
         assert result[name]["outcomes"]["CorruptIndexError"] > 1
         assert result[name]["outcomes"]["done"] > 10

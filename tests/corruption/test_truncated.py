@@ -89,11 +89,11 @@ def test_a_foreign_file_with_the_name_of_an_index_file(golden: Path) -> None:
 def test_a_newer_file(impacts: Path) -> None:
     for path in sorted(impacts.glob("*.tw")):
         data = path.read_bytes()
-        path.write_bytes(data[:8] + (3).to_bytes(4, "little") + data[12:])
+        path.write_bytes(data[:8] + (4).to_bytes(4, "little") + data[12:])
         with pytest.raises(NewerFormatError) as caught:
             Index.open(impacts)
         facts = dict(caught.value.facts)
-        assert (facts["file"], facts["format"], facts["known here"]) == (path, 3, 2)
+        assert (facts["file"], facts["format"], facts["known here"]) == (path, 4, 3)
         assert caught.value.fixes == ("install a newer version of termwise",)
         path.write_bytes(data)
 

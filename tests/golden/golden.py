@@ -1,4 +1,4 @@
-"""Four small golden indexes: their content, and how they are written.
+"""Five small golden indexes: their content, and how they are written.
 
 ``python tests/golden/golden.py`` writes the kept files anew. That is right only together with a new version of the
 format: an index of an old version must stay readable, so its files are kept beside the new ones.
@@ -7,13 +7,19 @@ format: an index of an old version must stay readable, so its files are kept bes
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 from termwise.index import IndexWriter
+from termwise.index import updater as updaters
 from termwise.index import writer as writers
+from termwise.index.manifest import IdfRecord
+from termwise.index.updater import IndexUpdater
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
@@ -34,6 +40,8 @@ class Golden:
     vectors: DocumentVectors | None = None
     quantiser: str = "uint8"
     settings: dict[str, Any] = field(default_factory=dict)
+    change: Callable[[IndexUpdater], None] | None = None
+    changed_ids: list[str] | None = None
 
     @property
     def folder(self) -> Path:
@@ -51,6 +59,13 @@ class Golden:
             else:
                 writer.add_vectors(self.vectors)
             writer.commit(vocabulary, **{"encoder": {}, **self.settings})
+        if self.change is not None:
+            idf = IdfRecord(power=1.0, documents=len(self.doc_ids))
+            with (
+                mock.patch.object(updaters, "__version__", "golden"),
+                IndexUpdater(folder, idf=idf) as updater,
+            ):
+                self.change(updater)
 
 
 IMPACTS = Golden(
@@ -101,7 +116,33 @@ VECTORS = Golden(
         ),
     },
 )
-ALL = (IMPACTS, FLOATS, TEXTS, VECTORS)
+
+
+def _change(updater: IndexUpdater) -> None:
+    """Add a term and two documents, one of them in place of an earlier one."""
+    updater.add_terms(["neu"], np.array([-3.0]))
+    rows: list[dict[int, float]] = [
+        {1: 2.0, 4: 160.0, 5: 2.0},
+        {4: 1.0},
+    ]  # units of 1.0, as 160 is 320 units of 0.5
+    updater.add(["x", "a"], TermWeights.from_rows(rows, updater.vocabulary))
+    updater.commit()
+
+
+CHANGES = Golden(
+    name="changes",
+    tokens=["list", "merge", "sort", "größe"],
+    doc_ids=["a", "b c", "ü"],
+    rows=[{0: 127.5, 1: 1.25, 4: 1.0}, {0: 0.125, 2: 64.0, 4: 0.25}, {4: 0.0}],
+    background=True,
+    settings={
+        "floors": [-1.0, -0.5, 0.0, -2.0, -0.25],
+        "attachments": {"document-frequencies": np.array([2, 1, 1, 0], dtype="<u4").tobytes()},
+    },
+    change=_change,
+    changed_ids=["b c", "ü", "x", "a"],
+)
+ALL = (IMPACTS, FLOATS, TEXTS, VECTORS, CHANGES)
 
 
 if __name__ == "__main__":

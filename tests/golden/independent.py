@@ -55,7 +55,8 @@ def sections(data: bytes) -> dict[str, Section]:
         assert offset % 64 == 0
         assert crc == zlib.crc32(data[offset : offset + size])
         table[row.name] = row
-    assert version == (2 if any(row.dtype == "|i1" for row in table.values()) else 1)
+    changed = {"deletions.rows", "views.terms", "added.floors"} & table.keys()
+    assert version == (3 if changed else 2 if any(row.dtype == "|i1" for row in table.values()) else 1)
     return table
 
 
@@ -95,26 +96,43 @@ def documents(folder: Path) -> Iterator[dict[str, Any]]:
     body = manifest(folder)
     unit = body["quantiser"]["scale"]
     terms = strings(arrays(folder / body["terms_file"]["name"]), "terms")
+    built = len(terms)
+    for added in body.get("added_terms", ()):
+        terms += strings(arrays(folder / added["file"]["name"]), "terms")
     for segment in body["segments"]:
         views = arrays(folder / segment["views"]["name"])
         ids = strings(arrays(folder / segment["ids"]["name"]), "ids")
         texts = None if segment["texts"] is None else arrays(folder / segment["texts"]["name"])
         starts = views["forward.starts"]
         postings = set()
+        own = views.get("views.terms", range(built))
+        coarser = 2 ** segment.get("shift", 0)
+        deleted = deleted_rows(folder, segment)
         for row, doc_id in enumerate(ids):
             held = range(starts[row], starts[row + 1])
             weights = {}
             for position in held:
                 term, impact = views["forward.terms"][position], views["forward.impacts"][position]
-                weights[terms[term]] = impact * unit
+                weights[terms[own[term]]] = impact * unit * coarser
                 postings.add((term, row, impact))
             bias = None
             if body["background"]:
-                bias = views["forward.bias"][row] * unit / 2 ** body["quantiser"]["bias_bits"]
+                bias = views["forward.bias"][row] * unit * coarser / 2 ** body["quantiser"]["bias_bits"]
             text = None if texts is None else stored_text(texts, row)
-            yield {"doc_id": doc_id, "weights": weights, "bias": bias, "text": text}
+            if row not in deleted:
+                yield {"doc_id": doc_id, "weights": weights, "bias": bias, "text": text}
         if body["quantiser"]["kind"] == "uint8":
-            assert postings == set(inverted(views, segment, len(terms)))
+            assert postings == set(inverted(views, segment, len(own)))
+
+
+def deleted_rows(folder: Path, segment: dict[str, Any]) -> set[int]:
+    """Return the deleted rows of a segment."""
+    if not segment.get("deletions"):
+        return set()
+    marks = arrays(folder / segment["deleted"]["name"])["deletions.rows"]
+    rows = {8 * place + bit for place, byte in enumerate(marks) for bit in range(8) if byte >> bit & 1}
+    assert len(rows) == segment["deletions"]
+    return rows
 
 
 def inverted(

@@ -19,7 +19,7 @@ from termwise.engine.dense_retrieval import Digits, all_scores
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
-from termwise.index import writer as writers
+from termwise.index import document_spill as writers
 from termwise.kernels.reference import dense_retrieval as reference
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors

@@ -20,6 +20,7 @@ _COMMANDS = {
     "probe_rankers": "probe RANKER --out DIR",
     "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --output FILE",
     "open_searcher": 'search DIR "your question"',
+    "open_writer": "add DIR COLLECTION",
     "open_table": "table DIR WORD",
     "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",

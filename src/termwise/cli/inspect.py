@@ -73,7 +73,8 @@ def _facts(index: Any) -> dict[str, Any]:
     sections["graph"] = sum(regular_size(graph.path) for graph in graph_files(index) if graph.exists)
     sections["ids"] = sum(segment.ids.length for segment in manifest.segments)
     sections["texts"] = sum(segment.texts.length for segment in manifest.segments if segment.texts)
-    sections["terms"] = manifest.terms_file.length
+    sections["terms"] = manifest.terms_file.length + sum(added.file.length for added in manifest.added_terms)
+    sections["deletions"] = sum(segment.deleted.length for segment in manifest.segments if segment.deleted)
     sections["attachments"] = sum(file.length for file in manifest.attachments.values())
     return {
         "index": str(index.path),
@@ -82,9 +83,12 @@ def _facts(index: Any) -> dict[str, Any]:
         "terms": manifest.terms,
         "postings": manifest.postings,
         "segments": len(manifest.segments),
+        "deleted": sum(segment.deletions for segment in manifest.segments),
+        "generation": manifest.generation,
         "stores_text": index.stores_text,
         "background": manifest.background,
         "vocabulary": manifest.vocabulary,
+        "idf": None if manifest.idf is None else asdict(manifest.idf),
         "encoder": dict(manifest.encoder),
         "quantiser": asdict(manifest.quantiser),
         **_vector_facts(index),
@@ -129,10 +133,24 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("terms", f"{facts['terms']:,}"),
         ("postings", f"{facts['postings']:,}"),
         ("segments", f"{facts['segments']}"),
+        *_change_rows(facts),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
         *(_vector_rows(facts) or [("quantiser", quantisation)]),
     ]
     rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
+    return rows
+
+
+def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return rows for the changes since the build, if any."""
+    if not facts["generation"]:
+        return []
+    rows = [("changes", f"{facts['generation']:,} since the build")]
+    if facts["deleted"]:
+        rows.append(("deleted", f"{facts['deleted']:,} documents, removed by termwise merge"))
+    if built := facts["encoder"].get("statistics"):
+        idf = "idf of the current documents; " if facts["idf"] else ""
+        rows.append(("statistics", f"{idf}others of the build with {built['documents']:,} documents"))
     return rows
 
 

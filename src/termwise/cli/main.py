@@ -19,8 +19,10 @@ import typer
 
 from termwise._version import __version__
 from termwise.cli import (
+    add,
     build_graph,
     compare,
+    delete,
     encode,
     evaluate,
     explain,
@@ -29,6 +31,7 @@ from termwise.cli import (
     index,
     inspect,
     learn_weights,
+    merge,
     probe,
     rerank,
     search,
@@ -66,6 +69,9 @@ for name, module in {
     "index": index,
     "build-graph": build_graph,
     "encode": encode,
+    "add": add,
+    "delete": delete,
+    "merge": merge,
     "search": search,
     "rerank": rerank,
     "fuse": fuse,

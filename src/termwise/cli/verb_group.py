@@ -12,6 +12,7 @@ from termwise.errors import UnknownNameError
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("try",),
     "Build an index": ("index", "encode", "build-graph", "inspect", "verify"),
+    "Change an index": ("add", "delete", "merge"),
     "Search": ("search", "explain", "rerank"),
     "Fuse": ("fuse", "learn-weights", "fuse-indexes", "tune"),
     "Measure": ("evaluate", "compare", "probe"),

@@ -220,6 +220,8 @@ class OpenStatistics(CollectionStatistics):
         Length of the new arrays, which extend the old arrays.
     untouched : int, optional
         Number of first terms whose counts stay 0, for models that handle terms without an occurrence.
+    longest : int, optional
+        Length that longer texts are treated as, in models that depend on the longest document.
 
     Examples
     --------
@@ -228,7 +230,14 @@ class OpenStatistics(CollectionStatistics):
     (array([2, 1, 1]), 3, array([0.714, 0.286, 0.143]))
     """
 
-    def __init__(self, statistics: CollectionStatistics, n_terms: int, *, untouched: int = 0) -> None:
+    def __init__(
+        self,
+        statistics: CollectionStatistics,
+        n_terms: int,
+        *,
+        untouched: int = 0,
+        longest: int | None = None,
+    ) -> None:
         added = n_terms - statistics.n_terms
         least = (np.arange(n_terms) >= untouched).astype(np.int64)
         super().__init__(
@@ -236,7 +245,7 @@ class OpenStatistics(CollectionStatistics):
             statistics.n_tokens,
             np.maximum(np.pad(statistics.document_frequencies, (0, added)), least),
             np.maximum(np.pad(statistics.collection_frequencies, (0, added)), least),
-            max(1, statistics.n_tokens),
+            max(1, statistics.n_tokens) if longest is None else longest,
         )
 
     @property

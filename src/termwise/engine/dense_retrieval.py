@@ -19,6 +19,7 @@ import numpy.typing as npt
 from termwise.engine.query_vector import QueryVector
 from termwise.index import Index
 from termwise.index.container import corrupt
+from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.segment import concatenated_ranges
 from termwise.kernels.dense_retrieval import LARGEST_SUM, score
@@ -120,14 +121,18 @@ def all_scores(index: Index, query: QueryVector) -> Scores:
     if not len(query.terms):
         return np.full(len(index), -np.inf)
     digits = Digits.of(vectors)
-    parts = [_score_all(segment.vectors, digits) for segment in index.segments if segment.vectors is not None]
-    return np.concatenate(parts) * query.unit
+    parts = [
+        _score_all(segment.vectors, digits)[segment.rows_of(np.arange(len(segment)))]
+        for segment in index.segments
+        if segment.vectors is not None
+    ]
+    return np.concatenate([np.empty(0), *parts]) * query.unit
 
 
 def best_by_vectors(
-    vectors: SegmentVectors, query: QueryVector, k: int
+    vectors: SegmentVectors, query: QueryVector, k: int, live: LiveRows | None = None
 ) -> tuple[Rows, Scores, Scores | None]:
-    """Find the best rows of a segment.
+    """Find the best rows of a segment; with `live`, of those that are not deleted.
 
     Returns
     -------
@@ -144,7 +149,7 @@ def best_by_vectors(
     exact = Digits.of(_vector_of(query))
     if len(exact.rows) > 1 and k <= documents // FEW:
         digits, error = Digits.rounded(_vector_of(query))
-        rough = _score_all(vectors, digits)
+        rough = _score_all(vectors, digits, live)
         best = top_k(rough, k)
         if len(best) == k:
             # One unit more covers the rounding of the products with the scales.
@@ -156,7 +161,7 @@ def best_by_vectors(
             scores = _score_some(vectors, exact, rows)
             best = top_k(scores, k)
             return rows[best], scores[best], None
-    scores = _score_all(vectors, exact)
+    scores = _score_all(vectors, exact, live)
     best = top_k(scores, k)
     return best, scores[best], scores
 
@@ -244,10 +249,12 @@ def _vector_of(query: QueryVector) -> npt.NDArray[np.int64]:
     return query.vector
 
 
-def _score_all(vectors: SegmentVectors, digits: Digits) -> Scores:
-    """Return the scores of all rows, -inf without windows."""
+def _score_all(vectors: SegmentVectors, digits: Digits, live: LiveRows | None = None) -> Scores:
+    """Return the scores of all rows, -inf for those without windows and for deleted ones."""
     scores = np.empty(len(vectors.starts) - 1)
     score(vectors.starts, vectors.rows, vectors.scales, digits.rows, digits.bits, scores)
+    if live is not None:
+        scores[live.deleted] = -np.inf
     return scores * digits.factor if digits.factor != 1 else scores
 
 

@@ -34,7 +34,7 @@ class ApproximateRetrieval:
     Attributes
     ----------
     graphs : mapping of Path to VectorGraph
-        Graph of each segment that has windows, by the path of its vectors.
+        Graph by the path of the vectors of a segment. Segments without one are searched exactly.
     windows : int
         Number of windows that each graph proposes for a query.
     """
@@ -65,6 +65,10 @@ class ApproximateRetrieval:
                 fixes=["omit `approximate`"],
             )
         files = [file for file in graph_files(index) if len(file.vectors.rows)]
+        if any(
+            file.exists for file in files
+        ):  # segments that were added since the graphs were built have none
+            files = [file for file in files if file.exists]
         return cls({file.vectors.path: VectorGraph(file) for file in files}, int(windows))
 
     def search(self, segment: Segment, query: QueryVector, k: int) -> SegmentResults:
@@ -77,18 +81,20 @@ class ApproximateRetrieval:
         assert vectors is not None, "the index has vectors"
         graph = self.graphs.get(vectors.path)
         if graph is None or query.vector is None or not query.vector.any():
-            return best_by_vectors(vectors, query, k)
+            return best_by_vectors(vectors, query, k, segment.live)
         count = max(self.windows, k)
         while count < len(vectors.rows):
             # Of one type and in order, windows are found in less time.
             windows = np.sort(graph.nearest(query.vector, count).astype(vectors.starts.dtype))
             rows = np.searchsorted(vectors.starts, windows, side="right") - 1
             rows = rows[np.diff(rows, prepend=-1) > 0]
+            if len(rows) and rows[-1] >= segment.documents:
+                raise corrupt(vectors.path, None, "windows in order", "a window of no document")
+            if segment.live is not None:
+                rows = rows[~segment.live.deleted[rows]]
             if len(rows) >= k:
-                if rows[-1] >= segment.documents:
-                    raise corrupt(vectors.path, None, "windows in order", "a window of no document")
                 scores, _ = score_by_vectors(vectors, query, rows)
                 best = top_k(scores, k)
                 return rows[best], scores[best], None
             count *= 2
-        return best_by_vectors(vectors, query, k)
+        return best_by_vectors(vectors, query, k, segment.live)

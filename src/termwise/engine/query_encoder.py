@@ -44,6 +44,7 @@ def encoder_description(
     exact: bool,
     network: Mapping[str, object] | None = None,
     table: Mapping[str, object] | None = None,
+    statistics: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the description of model and query encoder for the manifest of an index.
 
@@ -61,6 +62,8 @@ def encoder_description(
         JSON-like facts about the network: name, precision, processor.
     table : mapping, optional
         Name or path, and id of the translation table.
+    statistics : mapping of str to int, optional
+        Statistics of the collection that the weights depend on, for documents that are added later.
     """
     description: dict[str, Any] = {
         "model": {"name": model, "parameters": dict(parameters), "exact": exact},
@@ -76,6 +79,8 @@ def encoder_description(
         description["network"] = dict(network)
     if table is not None:
         description["table"] = dict(table)
+    if statistics is not None:
+        description["statistics"] = dict(statistics)
     return description
 
 

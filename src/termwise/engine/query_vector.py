@@ -68,6 +68,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     Whole-number weights are not changed. Others are rounded to multiples of a power of two such that the largest weight
     of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is the sum
     of the others, has the same unit. An index with vectors drops terms that have none, like unknown words.
+    In an index that was changed, weights are first multiplied by `Index.query_factors`.
 
     Parameters
     ----------
@@ -108,6 +109,9 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         raise VocabularyMismatchError(
             "a query term lies outside the vocabulary", facts=[("term", int(terms[-1])), ("terms", slots)]
         )
+    factors = index.query_factors(terms)
+    if factors is not None:
+        real = real * factors
     if index.term_vectors is not None:
         return _dense_query(index.term_vectors, terms, real)
     exact = manifest.quantiser.kind == "float32"
@@ -126,7 +130,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
             # The bias has a finer unit than the impacts; convert the impacts to it.
             unit /= 2**manifest.quantiser.bias_bits
             weights = weights << manifest.quantiser.bias_bits
-        bound = int(weights.sum()) * 255 + int(background) * 65535
+        bound = (int(weights.sum()) * 255 + int(background) * 65535) << index.largest_shift
         if bound >= MAX_SCORE:
             raise _too_large(bound, MAX_SCORE)
     return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)

@@ -75,20 +75,24 @@ def first_stage_and_others(
     An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
     exact search of each segment.
     """
-    search = search or _search
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
     every: npt.NDArray[np.float64] | None = None
     for first, segment in zip(index.firsts, index.segments, strict=True):
-        rows, segment_sums, every = search(segment, query, min(k, segment.documents))
-        ordinals.append(rows + first)
-        sums.append(segment_sums)
+        if len(segment):
+            wanted = min(k, len(segment))
+            if search is None:
+                rows, segment_sums, every = _search(segment, query, wanted, _least(sums, k))
+            else:
+                rows, segment_sums, every = search(segment, query, wanted)
+            ordinals.append(segment.places_of(rows) + first)
+            sums.append(segment_sums)
     merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
 
     def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
         if every is None or len(index.segments) > 1:
             return score_documents(index, query, ordinals)
-        scores, matched = results_of(every[ordinals])
+        scores, matched = results_of(every[index.segments[0].rows_of(ordinals)])
         return scores * query.unit + query.constant, matched
 
     return merged, totals * query.unit + query.constant, score_others
@@ -106,7 +110,8 @@ def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.i
         Whether the document shares a term with the query; in an index with vectors, whether it is a result.
     """
     if len(index.segments) == 1:
-        sums, matched = _score_rows(index.segments[0], query, ordinals)
+        segment = index.segments[0]
+        sums, matched = _score_rows(segment, query, segment.rows_of(ordinals))
         return sums * query.unit + query.constant, matched
     scores = np.empty(len(ordinals), dtype=np.float64)
     matched = np.empty(len(ordinals), dtype=np.bool_)
@@ -158,25 +163,39 @@ def candidate_ordinals(
 
 
 def _search(
-    segment: Segment, query: QueryVector, k: int
+    segment: Segment, query: QueryVector, k: int, least: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-    """Return the `k` best rows of a segment, best first, their sums, and the sums of all rows if they are known."""
+    """Return the `k` best rows of a segment, best first, their sums, and the sums of all rows if they are known.
+
+    Rows with a sum below `least` may be missing.
+    """
     if segment.vectors is not None:
-        return best_by_vectors(segment.vectors, query, k)
-    search = _search_rows if segment.inverted is None else _search_blocks
-    return *search(segment, query, k), None
+        return best_by_vectors(segment.vectors, query, k, segment.live)
+    if segment.inverted is None:
+        return *_search_rows(segment, query, k), None
+    return *_search_blocks(segment, query, k, least), None
+
+
+def _least(sums: list[npt.NDArray[Any]], k: int) -> int:
+    """Return the smallest sum that a document of the next segment needs: earlier documents win ties."""
+    if sum(map(len, sums)) < k:
+        return 1
+    every = np.concatenate(sums)
+    return int(np.partition(every, len(every) - k)[len(every) - k]) + 1
 
 
 def _search_blocks(
-    segment: Segment, query: QueryVector, k: int
+    segment: Segment, query: QueryVector, k: int, least: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     view = cast(Inverted, segment.inverted)
-    number = np.int32 if query.bound < 2**31 else np.int64
+    number = np.int32 if query.bound < 2**31 - 1 else np.int64
+    terms, weights = _of_segment(segment, query)
     keys, status = retrieve(
-        query.terms, query.weights.astype(number), number(query.background), k,
+        terms, weights.astype(number), number(int(query.background) << segment.shift), k,
         segment.documents, segment.block_bits,
         view.term_entries, view.term_postings, view.entry_block, view.entry_count, view.entry_max,
-        view.posting_offset, view.posting_impact, view.order, view.bias, view.block_bias, number(0),
+        view.posting_offset, view.posting_impact, view.order, view.bias, view.block_bias,
+        segment.allowed, number(least),
     )  # fmt: skip
     rows = _LOW - (keys & _LOW)
     if status != OK or (len(rows) and rows.max() >= segment.documents):
@@ -188,6 +207,8 @@ def _search_rows(
     segment: Segment, query: QueryVector, k: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
     sums, matched = _score_rows(segment, query, np.arange(segment.documents))
+    if segment.live is not None:
+        matched &= ~segment.live.deleted
     rows = np.flatnonzero(matched)
     best = rows[np.lexsort((rows, -sums[rows]))][:k]
     return best, sums[best]
@@ -199,13 +220,22 @@ def _score_rows(
     if segment.vectors is not None:
         return score_by_vectors(segment.vectors, query, rows)
     number = np.float64 if query.exact else np.int64
+    terms, weights = _of_segment(segment, query)
+    background = number(query.background) * number(1 << segment.shift)
     sums, matched, status = score_rows(
         segment.starts, segment.terms, segment.impacts, segment.bias, rows,
-        query.terms, query.weights, number(query.background), _slots(segment.n_terms, len(query.terms)),
+        terms, weights, background, _slots(segment.n_terms, len(terms)),
     )  # fmt: skip
     if status != OK:
         raise damaged_rows(segment)
     return sums, matched
+
+
+def _of_segment(segment: Segment, query: QueryVector) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Return the terms of a query by the numbers of a segment, and their weights in units of its impacts."""
+    terms, known = segment.places_of_terms(query.terms)
+    weights = query.weights[known]
+    return terms, weights << segment.shift if segment.shift else weights
 
 
 def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
@@ -221,6 +251,8 @@ def _slots(n_terms: int, n_query_terms: int) -> npt.NDArray[np.unsignedinteger]:
 def _merge(
     ordinals: list[npt.NDArray[np.int64]], sums: list[npt.NDArray[Any]], k: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    if not ordinals:
+        return np.empty(0, dtype=np.int64), np.empty(0)
     merged = np.concatenate(ordinals)
     totals = np.concatenate(sums)
     best = np.lexsort((merged, -totals))[:k]

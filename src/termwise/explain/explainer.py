@@ -112,8 +112,7 @@ def _contributions(
             )
         )
     if vector.background:
-        number, row = index.locate(ordinal)
-        bias = index.segments[number].bias[row].item()
+        bias = index.bias(ordinal)
         contributions.append(
             Contribution(
                 term=index.vocabulary.token(index.manifest.terms),

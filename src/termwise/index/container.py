@@ -33,8 +33,11 @@ from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import MAX_BYTES, open_regular
 
 MAGIC = b"termwise"
-VERSION = 2
-"""Latest version of the format. Version 2 adds vectors; files without them keep version 1."""
+VERSION = 3
+"""Latest version of the format. Version 2 adds vectors, version 3 changes of an index; other files keep version 1."""
+
+CHANGES = ("deletions.rows", "views.terms", "added.floors")
+"""Sections that require version 3."""
 
 ALIGNMENT = 64
 
@@ -85,7 +88,8 @@ class ContainerWriter:
     path : Path
         File to create.
     kind : str
-        ``terms``, ``views``, ``ids``, ``texts``, ``vectors`` or ``graph``.
+        ``terms``, ``views``, ``ids``, ``texts``, ``vectors``, ``deletions``,
+        ``added`` or ``graph``.
     sections : int
         Number of sections; space for their table is reserved at the beginning.
 
@@ -149,7 +153,7 @@ class ContainerWriter:
             raise ValueError(f"{self._expected} sections were announced, {len(self._sections)} written")
         with storage_errors(self.path):
             length = self._file.tell()
-            version = VERSION if any(s.dtype == np.int8 for s in self._sections) else 1
+            version = max((_version_of(section) for section in self._sections), default=1)
             fields = (MAGIC, version, self._expected, self._kind.encode(), length, zlib.crc32(table))
             crc = zlib.crc32(_HEADER.pack(*fields, 0)[:-4])
             self._file.seek(0)
@@ -335,6 +339,11 @@ def discard(file: IO[bytes], path: Path) -> None:
     close_quietly(file)
     with suppress(OSError):
         path.unlink()
+
+
+def _version_of(section: Section) -> int:
+    """Return the first version of the format with a section of this kind."""
+    return VERSION if section.name in CHANGES else 2 if section.dtype == np.int8 else 1
 
 
 def _ascii(padded: bytes) -> str:

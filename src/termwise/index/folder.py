@@ -5,14 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
 from termwise.index.container import storage_errors
-from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest
-from termwise.storage.atomic_file import is_open_file, remove
+from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest, publish
+from termwise.storage.atomic_file import is_open_file, remove, sync_folder
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
@@ -101,6 +102,53 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         )
 
 
+def make_build_folder(path: Path) -> Path:
+    """Create the folder for the files of a build, after removing those of killed builds."""
+    with storage_errors(path):
+        for abandoned in path.glob(f"{BUILD}*"):
+            remove(abandoned)
+        return Path(tempfile.mkdtemp(prefix=BUILD, dir=path))
+
+
+def publish_files(path: Path, folder: Path, manifest: Manifest, *, created: Sequence[Path] = ()) -> None:
+    """Move new files into an index folder, publish the manifest that names them, and remove files without a use.
+
+    Files that cannot be removed now are removed by the next build. If an error occurs before the manifest is published,
+    the new files are removed.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the index.
+    folder : Path
+        Folder of the new files; files of the manifest that it lacks are in `path` already.
+    manifest : Manifest
+    created : sequence of Path, optional
+        Folders that the build created.
+    """
+    listed = {file.name for file in manifest.files()}
+    added: list[Path] = []
+    try:
+        with storage_errors(path):
+            for name in sorted(listed):
+                target = path / name
+                if (folder / name).exists():
+                    if not target.exists():
+                        added.append(target)
+                    (folder / name).replace(target)
+            sync_folder(path)
+        for parent in created:
+            with suppress(OSError):  # a folder that may be written but not read
+                sync_folder(parent.parent)
+        publish(path, manifest)
+    finally:
+        if not is_current(path, manifest):
+            remove_files(added)
+    kept = listed | {name.replace("vectors-", "graph-") for name in listed if name.startswith("vectors-")}
+    with suppress(OSError):
+        remove_files(file for file in path.iterdir() if FILE.fullmatch(file.name) and file.name not in kept)
+
+
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of the only writer of an index; the system releases it when the process ends.
@@ -131,12 +179,15 @@ def writer_lock(folder: Path) -> Iterator[None]:
                 except BlockingIOError:
                     raise IndexLockedError(
                         "another process is writing this index",
-                        facts=[("index", folder)],
+                        facts=[("index", folder), *_writer_facts(descriptor)],
                         fixes=["wait until it has finished, or choose another folder"],
                     ) from None
             if not is_open_file(descriptor, path):
                 continue  # another writer has finished and removed the file in the meantime
             try:
+                with storage_errors(path):
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, str(os.getpid()).encode())
                 yield
             finally:
                 with suppress(OSError):
@@ -146,14 +197,13 @@ def writer_lock(folder: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def make_build_folder(path: Path) -> Path:
-    """Create a folder for the files of a build in the folder of an index, whose lock the caller holds.
-
-    The folders of killed builds are removed. Raises `OSError`.
-    """
-    for abandoned in path.glob(f"{BUILD}*"):
-        remove(abandoned)
-    return Path(tempfile.mkdtemp(prefix=BUILD, dir=path))
+def _writer_facts(descriptor: int) -> list[tuple[str, str]]:
+    """Return the process of the writer that holds the lock, and since when, as far as the lock file tells."""
+    with suppress(OSError, ValueError):
+        process = int(os.pread(descriptor, 20, 0))
+        minutes = max(0.0, time.time() - os.fstat(descriptor).st_mtime) / 60
+        return [("writer", f"process {process}, for {minutes:.0f} minutes")]
+    return []
 
 
 def is_current(folder: Path, manifest: Manifest) -> bool:

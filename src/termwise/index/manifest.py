@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ BUILD = ".termwise-build-"
 """Start of the name of the folder in which a build keeps its files until they are published."""
 
 FILE = re.compile(
-    r"(?:(?:terms|segment|ids|texts|vectors|graph)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)"
+    r"(?:(?:terms|added|segment|ids|texts|vectors|deletions|graph)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)"
 )
 """Names of the files of an index; see `file_name`."""
 
@@ -60,6 +61,15 @@ MAX_BIAS_BITS = 8
 MAX_MANIFEST = 256_000_000
 """Largest size of a manifest in bytes."""
 
+DOCUMENT_FREQUENCIES = "document-frequencies"
+"""Name of the attachment with the document frequency of each term at the build, u4."""
+
+MAX_IDF_POWER = 4.0
+"""Largest power of an idf in stored weights."""
+
+MAX_SHIFT = 8
+"""Impacts of a segment have a unit of at most ``2**MAX_SHIFT`` times the scale of the index."""
+
 MIN_SCALE, MAX_SCALE = 2.0**-160, 2.0**128
 """Bounds of the scale of a quantiser; every float32 weight gives a scale between them."""
 
@@ -73,11 +83,19 @@ class SegmentRecord:
     Attributes
     ----------
     documents, postings : int
-        Number of documents, and of postings without document biases.
+        Number of documents, deleted ones included, and of their postings without document biases.
     block_bits : int
         Blocks of the inverted view hold ``2**block_bits`` documents.
     views, ids, texts, vectors : IndexFile
         Postings in both directions; document identifiers; stored texts, or None; vectors of the documents, or None.
+    terms : int or None
+        Number of distinct terms, if the segment numbers its own terms; None if it has the term numbers of the build.
+    shift : int
+        Impacts and biases are in units of ``2**shift`` times those of the quantiser.
+    deletions : int
+        Number of deleted documents.
+    deleted : IndexFile or None
+        Marks of the deleted documents, if there are any.
     """
 
     documents: int
@@ -87,6 +105,15 @@ class SegmentRecord:
     ids: IndexFile
     texts: IndexFile | None = None
     vectors: IndexFile | None = None
+    terms: int | None = None
+    shift: int = 0
+    deletions: int = 0
+    deleted: IndexFile | None = None
+
+    @property
+    def live(self) -> int:
+        """Number of documents that are not deleted."""
+        return self.documents - self.deletions
 
 
 @dataclass(frozen=True)
@@ -141,13 +168,42 @@ class VectorsRecord:
 
 
 @dataclass(frozen=True)
+class AddedTerms:
+    """Terms that were added to an index after its build: their number and their file."""
+
+    terms: int
+    file: IndexFile
+
+
+@dataclass(frozen=True)
+class IdfRecord:
+    """Inverse document frequency that is part of the stored weights.
+
+    Searches multiply the weight of a query term by the ratio of its current idf to the one in the stored weights, both
+    ln(1 + (N - df + 0.5) / (df + 0.5)) to a power. The df of the stored weights are in the attachment
+    `DOCUMENT_FREQUENCIES`, one for each term of the build; 1 is the least.
+
+    Attributes
+    ----------
+    power : float
+        Power of the idf, above 0.
+    documents : int
+        N of the stored weights.
+    """
+
+    power: float
+    documents: int
+
+
+@dataclass(frozen=True)
 class Manifest:
     """Contents and files of an index.
 
     Attributes
     ----------
     documents, postings, terms : int
-        Totals; the reserved background term is not counted.
+        Totals, without deleted documents but with their postings, and with added terms; the reserved background term is
+        not counted.
     vocabulary : str
         `Vocabulary.id` of the terms.
     background : bool
@@ -166,6 +222,14 @@ class Manifest:
         Parameters of the vectors, if the index has them.
     written_by : str
         Program and version that wrote the index.
+    generation : int
+        Number of changes since the index was built.
+    added_terms : tuple of AddedTerms
+        Terms that were added since, in the order of their numbers.
+    built_vocabulary : str
+        `Vocabulary.id` of the terms of the build, if terms were added; otherwise empty.
+    idf : IdfRecord or None
+        Inverse document frequency in the stored weights, if searches adapt it to the current documents.
     """
 
     documents: int
@@ -180,15 +244,28 @@ class Manifest:
     attachments: Mapping[str, IndexFile] = field(default_factory=dict)
     vectors: VectorsRecord | None = None
     written_by: str = ""
+    generation: int = 0
+    added_terms: tuple[AddedTerms, ...] = ()
+    built_vocabulary: str = ""
+    idf: IdfRecord | None = None
 
     @property
     def version(self) -> int:
         """Version of the index format: the first one that can represent the contents."""
-        return 1 if self.vectors is None else VERSION
+        if self.generation:
+            return 3
+        return 1 if self.vectors is None else 2
+
+    @property
+    def built_terms(self) -> int:
+        """Number of terms of the build."""
+        return self.terms - sum(added.terms for added in self.added_terms)
 
     def files(self) -> Iterator[IndexFile]:
         """Yield all files of the index except the manifest."""
         yield self.terms_file
+        for added in self.added_terms:
+            yield added.file
         for segment in self.segments:
             yield segment.views
             yield segment.ids
@@ -196,14 +273,22 @@ class Manifest:
                 yield segment.texts
             if segment.vectors is not None:
                 yield segment.vectors
+            if segment.deleted is not None:
+                yield segment.deleted
         yield from self.attachments.values()
 
     def to_bytes(self) -> bytes:
         """Serialise in canonical form with a checksum."""
+        return self._serialised
+
+    @cached_property
+    def _serialised(self) -> bytes:
         body = {"format": FORMAT, "version": self.version, **asdict(self)}
-        if self.vectors is None:  # the keys of version 1
-            for record in (body, *body["segments"]):
-                del record["vectors"]
+        for key in _later(Manifest, self.version):
+            del body[key]
+        for key in _later(SegmentRecord, self.version):
+            for segment in body["segments"]:
+                del segment[key]
         return sealed(body)
 
     @classmethod
@@ -341,12 +426,18 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
 
 def _manifest(body: Mapping[str, Any]) -> Manifest:
     """Build a manifest from JSON, or raise `Misfit` for a missing, unknown or invalid value."""
-    dense = expect_whole(body.get("version"), "version", 1, VERSION) > 1
+    version = expect_whole(body.get("version"), "version", 1, VERSION)
     names = _names(Manifest) | {"format", "version", "checksum"}
-    body = expect_object(body, names if dense else names - {"vectors"}, "manifest")
+    body = expect_object(body, names - _later(Manifest, version), "manifest")
     if not isinstance(body["segments"], list) or not body["segments"]:
         raise Misfit("segments, at least one", body["segments"])
-    segments = tuple(_segment(value, f"segments[{i}]", dense) for i, value in enumerate(body["segments"]))
+    segments = tuple(_segment(value, f"segments[{i}]", version) for i, value in enumerate(body["segments"]))
+    vectors = _vectors(body["vectors"]) if version == 2 or body.get("vectors") is not None else None
+    for i, segment in enumerate(segments):
+        if (segment.vectors is None) != (vectors is None):
+            raise Misfit(
+                f"segments[{i}] {'with' if vectors else 'without'} vectors, as the index", "the opposite"
+            )
     expect_objects(body, ("encoder", "attachments"))
     _check_encoder(body["encoder"])
     if not isinstance(body["background"], bool):
@@ -354,7 +445,7 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
     if not isinstance(body["written_by"], str):
         raise Misfit("written_by as a string", body["written_by"])
     return Manifest(
-        documents=_total(body, "documents", [segment.documents for segment in segments]),
+        documents=_total(body, "documents", [segment.live for segment in segments]),
         postings=_total(body, "postings", [segment.postings for segment in segments]),
         terms=expect_whole(body["terms"], "terms", 0, MAX_TERMS),
         vocabulary=expect_text(body["vocabulary"], "vocabulary"),
@@ -367,9 +458,39 @@ def _manifest(body: Mapping[str, Any]) -> Manifest:
             name: _file(value, f"attachments[{name!r}]", "attachment")
             for name, value in body["attachments"].items()
         },
-        vectors=_vectors(body["vectors"]) if dense else None,
+        vectors=vectors,
         written_by=body["written_by"],
+        **(_changes(body) if version > 2 else {}),
     )
+
+
+def _changes(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a manifest that version 3 adds."""
+    if not isinstance(body["added_terms"], list):
+        raise Misfit("added_terms as an array", type(body["added_terms"]).__name__)
+    added = []
+    for number, value in enumerate(body["added_terms"]):
+        where = f"added_terms[{number}]"
+        record = expect_object(value, _names(AddedTerms), where)
+        terms = expect_whole(record["terms"], f"{where}.terms", 1, MAX_TERMS)
+        added.append(AddedTerms(terms, _file(record["file"], f"{where}.file", "added")))
+    expect_whole(body["terms"], "terms", sum(record.terms for record in added), MAX_TERMS)
+    built = body["built_vocabulary"]
+    if not isinstance(built, str) or bool(built) != bool(added):
+        raise Misfit("built_vocabulary, as a string that is empty without added terms", built)
+    idf = None
+    if body["idf"] is not None:
+        record = expect_object(body["idf"], _names(IdfRecord), "idf")
+        power = expect_number(record["power"], "idf.power", 0, MAX_IDF_POWER)
+        idf = IdfRecord(float(power), expect_whole(record["documents"], "idf.documents", 1))
+        if DOCUMENT_FREQUENCIES not in body["attachments"]:
+            raise Misfit(f"an attachment {DOCUMENT_FREQUENCIES}, as there is an idf", "none")
+    return {
+        "generation": expect_whole(body["generation"], "generation", 1),
+        "added_terms": tuple(added),
+        "built_vocabulary": built,
+        "idf": idf,
+    }
 
 
 def _check_encoder(encoder: Mapping[str, Any]) -> None:
@@ -391,17 +512,37 @@ def _check_encoder(encoder: Mapping[str, Any]) -> None:
         expect_objects({"parameters": {}, **model}, ("parameters",), f"{where}.model.")
 
 
-def _segment(value: object, where: str, dense: bool) -> SegmentRecord:
-    names = _names(SegmentRecord)
-    body = expect_object(value, names if dense else names - {"vectors"}, where)
+def _segment(value: object, where: str, version: int) -> SegmentRecord:
+    body = expect_object(value, _names(SegmentRecord) - _later(SegmentRecord, version), where)
+
+    def optional(kind: str) -> IndexFile | None:
+        return None if body.get(kind) is None else _file(body[kind], f"{where}.{kind}", kind)
+
+    documents = expect_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS)
+    changes: dict[str, Any] = {}
+    if version > 2:
+        deletions = expect_whole(body["deletions"], f"{where}.deletions", 0, documents)
+        deleted = None
+        if deletions:
+            deleted = _file(body["deleted"], f"{where}.deleted", "deletions")
+        elif body["deleted"] is not None:
+            raise Misfit(f"{where}.deleted as null without deletions", body["deleted"])
+        terms = body["terms"]
+        changes = {
+            "terms": None if terms is None else expect_whole(terms, f"{where}.terms", 0, MAX_TERMS),
+            "shift": expect_whole(body["shift"], f"{where}.shift", 0, MAX_SHIFT),
+            "deletions": deletions,
+            "deleted": deleted,
+        }
     return SegmentRecord(
-        documents=expect_whole(body["documents"], f"{where}.documents", 1, MAX_DOCUMENTS),
+        documents=documents,
         postings=expect_whole(body["postings"], f"{where}.postings", 0, MAX_POSTINGS),
         block_bits=expect_whole(body["block_bits"], f"{where}.block_bits", BLOCK_BITS, BLOCK_BITS),
         views=_file(body["views"], f"{where}.views", "views"),
         ids=_file(body["ids"], f"{where}.ids", "ids"),
-        texts=None if body["texts"] is None else _file(body["texts"], f"{where}.texts", "texts"),
-        vectors=_file(body["vectors"], f"{where}.vectors", "vectors") if dense else None,
+        texts=optional("texts"),
+        vectors=optional("vectors"),
+        **changes,
     )
 
 
@@ -435,6 +576,15 @@ def _file(value: object, where: str, kind: str) -> IndexFile:
     digest = expect_digest(body["sha256"], f"{where}.sha256")
     name = expect_choice(body["name"], f"{where}.name", (file_name(kind, digest),))
     return IndexFile(name, expect_whole(body["length"], f"{where}.length", 0), digest)
+
+
+def _later(record: type, version: int) -> set[str]:
+    """Return the names of the fields of a record that a version of the format lacks."""
+    since = {
+        Manifest: {"vectors": 2, "generation": 3, "added_terms": 3, "built_vocabulary": 3, "idf": 3},
+        SegmentRecord: {"vectors": 2, "terms": 3, "shift": 3, "deletions": 3, "deleted": 3},
+    }
+    return {name for name, first in since[record].items() if first > version}
 
 
 def _names(record: type) -> set[str]:

@@ -64,6 +64,18 @@ class Quantiser:
         self._bias_error = 0.0
         self._raised = 0
 
+    @classmethod
+    def with_scale(cls, scale: float, bias_bits: int, weights: WeightRange) -> Quantiser:
+        """Return a quantiser with a given scale, for documents that join an index; see `fits`."""
+        quantiser = cls(weights)
+        quantiser.scale, quantiser.bias_bits = scale, bias_bits
+        return quantiser
+
+    @property
+    def fits(self) -> bool:
+        """Whether the scale is large enough for all weights."""
+        return self._range.largest <= LEVELS * self.scale and self.bias_fits
+
     @property
     def bias_fits(self) -> bool:
         """Whether the largest bias can be stored."""

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptIndexError, MissingFileError, ParameterError, UnknownIdError, WeightError
 from termwise.index.container import Container, IndexFile, corrupt, map_file
+from termwise.index.deletions import KIND as DELETIONS
+from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.manifest import Manifest, SegmentRecord
+from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, Manifest, SegmentRecord
 from termwise.index.segment import Segment, concatenated_ranges
 from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
+from termwise.kernels.weighting import lucene_idf
+from termwise.storage.file_record import text_fingerprint
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.validation import check_path
 from termwise.vectors import DocumentVectors, TermVectors
@@ -29,43 +35,85 @@ ATTEMPTS = 5
 
 
 class MappedVocabulary:
-    """Vocabulary of an index; look-ups read the mapped file."""
+    """Vocabulary of an index; look-ups read the mapped files.
 
-    def __init__(self, table: StringTable, *, background: bool, identity: str) -> None:
-        self._table = table
+    Parameters
+    ----------
+    tables : sequence of StringTable
+        Tokens of the build, and those that were added later, in the order of their numbers.
+    background : bool
+        Whether there is a background term.
+    identity : str
+        Identity in the manifest.
+    """
+
+    def __init__(self, tables: Sequence[StringTable], *, background: bool, identity: str) -> None:
+        self._tables = tuple(tables)
         self._background = background
         self._identity = identity
+        self._firsts = [sum(map(len, self._tables[:i])) for i in range(len(self._tables))]
+        self._length = sum(map(len, self._tables))
 
     def __len__(self) -> int:
         """Return the number of tokens without the reserved background term."""
-        return len(self._table)
+        return self._length
 
     def number(self, token: str) -> int | None:
         """Return the number of a token, or None if it is unknown."""
-        return self._table.find(token)
+        for first, table in zip(self._firsts, self._tables, strict=True):
+            number = table.find(token)
+            if number is not None:
+                return first + number
+        return None
+
+    def numbers(self, tokens: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of several tokens, -1 for unknown ones; faster than `number`."""
+        numbers = np.full(len(tokens), -1, dtype=np.int64)
+        for first, table in zip(self._firsts, self._tables, strict=True):
+            found = table.find_many(tokens)
+            numbers = np.where(found >= 0, found + first, numbers)
+        return numbers
 
     def token(self, number: int) -> str:
         """Return the token with a number; ``[background]`` for the background term."""
-        return BACKGROUND if number == self.background else self._table.get(number)
+        if number == self.background:
+            return BACKGROUND
+        place = bisect_right(self._firsts, number) - 1
+        return self._tables[place].get(number - self._firsts[place])
 
     @property
     def background(self) -> int | None:
         """Number of the reserved background term, or None."""
-        return len(self._table) if self._background else None
+        return self._length if self._background else None
 
     @property
     def id(self) -> str:
-        """`Vocabulary.id` from the manifest."""
+        """Identity from the manifest: equal ids mean equal numberings."""
         return self._identity
 
     def check(self) -> None:
         """Check every token and their order; see `StringTable.check`."""
-        self._table.check()
+        for table in self._tables:
+            table.check()
 
     def load(self) -> Vocabulary:
         """Read all tokens into memory."""
-        tokens = (self._table.get(number) for number in range(len(self._table)))
-        return Vocabulary(tokens, background=self._background)
+        return Vocabulary(self._tokens(self._tables), background=self._background)
+
+    def built(self) -> Vocabulary:
+        """Read the tokens of the build into memory."""
+        return Vocabulary(self._tokens(self._tables[:1]), background=self._background)
+
+    @staticmethod
+    def _tokens(tables: Sequence[StringTable]) -> Iterator[str]:
+        return (table.get(number) for table in tables for number in range(len(table)))
+
+
+def grown_vocabulary(built: str, added: Sequence[AddedTerms]) -> str:
+    """Return the identity of a vocabulary with added terms."""
+    if not added:
+        return built
+    return text_fingerprint("\n".join([built, *(record.file.sha256 for record in added)]))
 
 
 class Index:
@@ -86,6 +134,8 @@ class Index:
         Postings, in the order of the input.
     firsts : tuple of int
         Input position of the first document of each segment.
+    identifiers : tuple of StringTable
+        Identifiers of the rows of each segment, deleted ones included.
     floors : ndarray of shape (terms, or terms + 1 with a background term), float64
         Contribution of an absent term per unit of query weight; empty if it is 0 for all terms.
     query_weights : ndarray of shape (terms,), float32
@@ -105,24 +155,33 @@ class Index:
         self.path = path
         self.manifest = manifest
         terms = self._container(manifest.terms_file, "terms")
+        added = [self._added(record) for record in manifest.added_terms]
         self.vocabulary = MappedVocabulary(
-            StringTable(terms, "terms", manifest.terms),
+            [
+                StringTable(terms, "terms", manifest.built_terms),
+                *(StringTable(file, "terms", len(floors)) for file, floors in added),
+            ],
             background=manifest.background,
             identity=manifest.vocabulary,
         )
-        slots = manifest.terms + manifest.background
+        slots = manifest.built_terms + manifest.background
         self._attachments = {
             name: map_file(path / record.name, record.length) for name, record in manifest.attachments.items()
         }
         floors = terms.array("floors", "<f8")
         self.floors: npt.NDArray[np.float64] = terms.array("floors", "<f8", slots if len(floors) else 0)
+        if added and len(floors):
+            built = self.floors[: manifest.built_terms]
+            self.floors = np.concatenate([built, *(part for _, part in added), self.floors[len(built) :]])
         weights = terms.array("query_weights", "<f4")
         self.query_weights: npt.NDArray[np.float32] = terms.array(
-            "query_weights", "<f4", manifest.terms if len(weights) else 0
+            "query_weights", "<f4", manifest.built_terms if len(weights) else 0
         )
+        if added and len(weights):  # added terms have no fixed query weight
+            self.query_weights = np.pad(self.query_weights, (0, manifest.terms - len(weights)))
         self.term_vectors = self._term_vectors(terms)
         self.segments = tuple(self._segment(record) for record in manifest.segments)
-        self._ids = tuple(
+        self.identifiers = tuple(
             StringTable(self._container(record.ids, "ids"), "ids", record.documents)
             for record in manifest.segments
         )
@@ -133,7 +192,7 @@ class Index:
             for record in manifest.segments
         )
         self.firsts: tuple[int, ...] = tuple(
-            sum(segment.documents for segment in self.segments[:i]) for i in range(len(self.segments))
+            sum(len(segment) for segment in self.segments[:i]) for i in range(len(self.segments))
         )
 
     @classmethod
@@ -166,16 +225,27 @@ class Index:
     def _container(self, record: IndexFile, kind: str) -> Container:
         return Container(self.path / record.name, kind, record.length)
 
+    def _added(self, record: AddedTerms) -> tuple[Container, npt.NDArray[np.float64]]:
+        container = self._container(record.file, "added")
+        return container, container.array("added.floors", "<f8", record.terms)
+
     def _segment(self, record: SegmentRecord) -> Segment:
         return Segment(
             self._container(record.views, "views"),
             documents=record.documents,
             postings=record.postings,
-            n_terms=self.manifest.terms,
+            n_terms=self.manifest.built_terms if record.terms is None else record.terms,
             block_bits=record.block_bits,
             kind=self.manifest.quantiser.kind,
             background=self.manifest.background,
             vectors=self._vectors(record),
+            own_terms=record.terms is not None,
+            shift=record.shift,
+            live=None
+            if record.deleted is None
+            else LiveRows.read(
+                self._container(record.deleted, DELETIONS), record.documents, record.deletions
+            ),
         )
 
     def _vectors(self, record: SegmentRecord) -> SegmentVectors | None:
@@ -185,7 +255,7 @@ class Index:
         return SegmentVectors(container, record.documents, self.manifest.vectors.dimensions)
 
     def _term_vectors(self, terms: Container) -> TermVectors | None:
-        record, count = self.manifest.vectors, self.manifest.terms
+        record, count = self.manifest.vectors, self.manifest.built_terms
         if record is None:
             return None
         rows = terms.array("term_vectors.rows", "i1", count * record.dimensions)
@@ -199,6 +269,7 @@ class Index:
             raise corrupt(terms.path, terms.offset("term_vectors.shifts"), error.facts[0][1], seen) from None
 
     def __len__(self) -> int:
+        """Return the number of documents; deleted ones are not counted."""
         return self.manifest.documents
 
     @property
@@ -209,13 +280,18 @@ class Index:
     def doc_id(self, ordinal: int) -> str:
         """Return the identifier of a document by its position in the input, from 0."""
         segment, row = self.locate(ordinal)
-        return self._ids[segment].get(row)
+        return self.identifiers[segment].get(row)
 
     def doc_ids(self, ordinals: npt.NDArray[np.int64]) -> list[str]:
         """Return the identifiers of several documents; positions must be in range."""
-        if len(self._ids) == 1:
-            return self._ids[0].get_many(ordinals)
-        return [self.doc_id(ordinal) for ordinal in ordinals.tolist()]
+        if len(self.identifiers) == 1:
+            return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
+        doc_ids = [""] * len(ordinals)
+        for table, (_, places, rows) in zip(self.identifiers, self.by_segment(ordinals), strict=True):
+            if len(rows):
+                for place, doc_id in zip(places.tolist(), table.get_many(rows), strict=True):
+                    doc_ids[place] = doc_id
+        return doc_ids
 
     def ordinal(self, doc_id: str) -> int:
         """Return the position of a document in the input.
@@ -234,18 +310,18 @@ class Index:
 
     def find(self, doc_id: str) -> int | None:
         """Return the position of a document in the input, or None."""
-        for first, table in zip(self.firsts, self._ids, strict=True):
-            row = table.find(doc_id)
-            if row is not None:
-                return first + row
-        return None
+        ordinal = int(self.find_many([doc_id])[0])
+        return None if ordinal < 0 else ordinal
 
     def find_many(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the positions of several documents in the input, -1 for unknown ones."""
         ordinals = np.full(len(doc_ids), -1, dtype=np.int64)
-        for first, table in zip(self.firsts, self._ids, strict=True):
+        for first, segment, table in zip(self.firsts, self.segments, self.identifiers, strict=True):
             rows = table.find_many(doc_ids)
-            ordinals[rows >= 0] = rows[rows >= 0] + first
+            found = rows >= 0
+            if segment.live is not None:
+                found[found] = ~segment.live.deleted[rows[found]]
+            ordinals[found] = segment.places_of(rows[found]) + first
         return ordinals
 
     def text(self, ordinal: int) -> str | None:
@@ -264,7 +340,7 @@ class Index:
         return texts
 
     def locate(self, ordinal: int) -> tuple[int, int]:
-        """Return the segment number of a document, and its row in the segment.
+        """Return the number of the segment of a document, and its row in the segment.
 
         Raises
         ------
@@ -274,15 +350,22 @@ class Index:
         if not 0 <= ordinal < len(self):
             raise IndexError(f"document {ordinal} of {len(self)}")
         segment = int(np.searchsorted(self.firsts, ordinal, side="right")) - 1
-        return segment, ordinal - self.firsts[segment]
+        return segment, int(self.segments[segment].rows_of(np.array([ordinal - self.firsts[segment]]))[0])
 
-    def row(self, ordinal: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.generic]]:
-        """Return the terms of a document and their stored impacts (weights in a float index)."""
+    def row(self, ordinal: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """Return the terms of a document and their impacts in units of the quantiser (weights in a float index)."""
         number, row = self.locate(ordinal)
         segment = self.segments[number]
         starts, lengths = segment.row_bounds(np.array([row]))
         stored = slice(int(starts[0]), int(starts[0] + lengths[0]))
-        return segment.terms[stored].astype(np.int32), segment.impacts[stored]
+        terms, impacts = segment.index_terms(segment.terms[stored]), segment.impacts[stored]
+        return terms, impacts.astype(np.int64) << segment.shift if segment.shift else impacts
+
+    def bias(self, ordinal: int) -> float:
+        """Return the bias of a document in the unit of the quantiser; 0 without a background."""
+        number, row = self.locate(ordinal)
+        segment = self.segments[number]
+        return segment.bias[row].item() * 2**segment.shift if len(segment.bias) else 0
 
     def lengths(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the number of term weights of several documents; positions must be in range.
@@ -297,16 +380,48 @@ class Index:
             lengths[places] = segment.row_bounds(rows)[1]
         return lengths
 
+    def query_factors(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.float64] | None:
+        """Return the factor of each query term that replaces the idf in the stored weights by the current one.
+
+        Parameters
+        ----------
+        terms : ndarray of shape (n,), int32
+            Term numbers; the factor of a background term is 1.
+
+        Returns
+        -------
+        ndarray of shape (n,), float64, or None
+            See `IdfRecord`; None if stored weights are used as they are.
+        """
+        record = self.manifest.idf
+        if record is None:
+            return None
+        ordinary = terms[terms < self.manifest.terms]
+        stored = np.ones(len(ordinary), dtype=np.int64)
+        built = ordinary < len(self._built_frequencies)
+        stored[built] = np.maximum(self._built_frequencies[ordinary[built]], 1)
+        current = np.clip(self.frequencies_of(ordinary), 1, max(1, len(self)))
+        factors = np.ones(len(terms), dtype=np.float64)
+        ratio = lucene_idf(current, max(1, len(self))) / lucene_idf(stored, record.documents)
+        factors[: len(ordinary)] = ratio**record.power
+        return factors
+
+    @cached_property
+    def _built_frequencies(self) -> npt.NDArray[np.uint32]:
+        return np.frombuffer(self.attachment(DOCUMENT_FREQUENCIES), dtype="<u4")
+
+    def frequencies_of(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Return the number of documents with a weight for each of some terms, shape (n,), int64."""
+        frequencies = np.zeros(len(terms), dtype=np.int64)
+        for segment in self.segments:
+            places, known = segment.places_of_terms(terms)
+            frequencies[known] += segment.term_counts(places)
+        return frequencies
+
     @cached_property
     def document_frequencies(self) -> npt.NDArray[np.int64]:
         """Number of documents with a weight for each term, shape (terms,); expansion terms count."""
-        frequencies = np.zeros(self.manifest.terms, dtype=np.int64)
-        for segment in self.segments:
-            if segment.inverted is not None:
-                starts = segment.inverted.term_postings.astype(np.int64)
-                frequencies += starts[1:] - starts[:-1]
-            else:
-                frequencies += np.bincount(segment.terms, minlength=len(frequencies))
+        frequencies = self.frequencies_of(np.arange(self.manifest.terms, dtype=np.int32))
         frequencies.setflags(write=False)
         return frequencies
 
@@ -337,7 +452,7 @@ class Index:
         biases = np.zeros(len(ordinals), dtype=np.float64)
         if self.manifest.background:
             for segment, places, rows in self.by_segment(ordinals):
-                biases[places] = segment.bias[rows] * bias_unit
+                biases[places] = segment.bias[rows] * (bias_unit * 2**segment.shift)
         biased = np.flatnonzero(biases)
         indptr = np.concatenate([[0], np.cumsum(lengths + (biases > 0))])
         terms = np.empty(int(indptr[-1]), dtype=np.int32)
@@ -345,12 +460,8 @@ class Index:
         for segment, places, rows in self.by_segment(ordinals):
             starts, counts = segment.row_bounds(rows)
             stored, copied = concatenated_ranges(starts, counts), concatenated_ranges(indptr[places], counts)
-            numbers = segment.terms[stored]
-            if len(numbers) and int(numbers.max()) >= self.manifest.terms:
-                seen = f"term {int(numbers.max())}"
-                raise corrupt(segment.path, None, f"terms below {self.manifest.terms}", seen)
-            terms[copied] = numbers
-            weights[copied] = segment.impacts[stored] * quantiser.scale
+            terms[copied] = segment.index_terms(segment.terms[stored])
+            weights[copied] = segment.impacts[stored] * (quantiser.scale * 2**segment.shift)
         terms[indptr[biased + 1] - 1] = self.manifest.terms
         weights[indptr[biased + 1] - 1] = biases[biased]
         return TermWeights(indptr, terms, weights, self.manifest.vocabulary)
@@ -401,7 +512,12 @@ class Index:
         owners = np.searchsorted(self.firsts, ordinals, side="right") - 1
         for number, segment in enumerate(self.segments):
             positions = np.flatnonzero(owners == number)
-            yield segment, positions, ordinals[positions] - self.firsts[number]
+            yield segment, positions, segment.rows_of(ordinals[positions] - self.firsts[number])
+
+    @property
+    def largest_shift(self) -> int:
+        """Largest `Segment.shift`."""
+        return max((segment.shift for segment in self.segments), default=0)
 
     def check_strings(self) -> None:
         """Check every token, identifier and stored text.
@@ -412,7 +528,7 @@ class Index:
             If one cannot be read, or a table is out of order.
         """
         self.vocabulary.check()
-        for ids in self._ids:
+        for ids in self.identifiers:
             ids.check()
         for texts in self._texts:
             if texts is not None:

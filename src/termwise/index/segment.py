@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
+from termwise.index.deletions import LiveRows
 from termwise.index.document_order import document_order
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import BLOCK_BITS
@@ -32,7 +34,10 @@ _INVERTED_BYTES = 10  # working memory of the inversion per posting: 6, and up t
 
 @dataclass(frozen=True)
 class SegmentPlan:
-    """Input of a segment, consecutive rows of a spill, and the settings of its writer."""
+    """Input of a segment, consecutive rows of a spill, and the settings of its writer.
+
+    With `own_terms`, the segment numbers only the terms that it contains, so that a small one has a small file.
+    """
 
     spill: RowSpill
     first_row: int
@@ -44,6 +49,7 @@ class SegmentPlan:
     threads: int
     memory: int
     progress: Progress
+    own_terms: npt.NDArray[np.uint32] | None = None
 
     @property
     def rows(self) -> int:
@@ -58,6 +64,7 @@ def term_dtype(n_terms: int) -> np.dtype[np.unsignedinteger]:
 
 def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
     """Write the views of a segment; return the file and the number of postings."""
+    n_terms = plan.n_terms if plan.own_terms is None else len(plan.own_terms)
     lengths = plan.spill.lengths()[plan.first_row : plan.last_row].astype(np.int64)
     bias = np.zeros(plan.rows if plan.background is not None else 0, dtype=np.float32)
     if plan.background is not None:
@@ -65,9 +72,12 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     postings = int(indptr[-1])
     impact_type = np.dtype("<f4") if plan.quantiser is None else np.dtype("u1")
-    with ContainerWriter(path, KIND, 4 if plan.quantiser is None else 14) as writer:
+    sections = (4 if plan.quantiser is None else 14) + (plan.own_terms is not None)
+    with ContainerWriter(path, KIND, sections) as writer:
+        if plan.own_terms is not None:
+            writer.write("views.terms", "<u4", [plan.own_terms])
         writer.write("forward.starts", "<u4", [indptr])
-        writer.write("forward.terms", term_dtype(plan.n_terms), (terms for terms, _ in _pieces(plan)))
+        writer.write("forward.terms", term_dtype(n_terms), (terms for terms, _ in _pieces(plan)))
         writer.write("forward.impacts", impact_type, _impacts(plan))
         if plan.quantiser is None:
             writer.write("forward.bias", "<f4", [bias])
@@ -76,18 +86,29 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
             writer.write("forward.bias", "<u2", [units])
             terms = writer.written("forward.terms")
             impacts = writer.written("forward.impacts")
-            _write_inverted(writer, plan, indptr, terms, impacts, units)
+            _write_inverted(writer, replace(plan, n_terms=n_terms), indptr, terms, impacts, units)
         return writer.finish(), postings
 
 
 def _pieces(plan: SegmentPlan) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.float32]]]:
-    """Yield terms and weights of the segment without the background term."""
+    """Yield term numbers of the segment, and weights, without the background term."""
     for _, terms, weights in plan.spill.read(plan.first_row, plan.last_row, postings=CHUNK):
-        if plan.background is None:
-            yield terms, weights
-        else:
+        if plan.background is not None:
             kept = terms != plan.background
-            yield terms[kept], weights[kept]
+            terms, weights = terms[kept], weights[kept]
+        if plan.own_terms is not None:
+            terms = np.searchsorted(plan.own_terms, terms).astype(np.uint32)
+        yield terms, weights
+
+
+def distinct_terms(
+    spill: RowSpill, first_row: int, last_row: int, background: int | None
+) -> npt.NDArray[np.uint32]:
+    """Return the terms of consecutive rows of a spill, ascending, without the background term."""
+    terms = np.empty(0, dtype=np.uint32)
+    for _, piece, _ in spill.read(first_row, last_row, postings=CHUNK):
+        terms = np.union1d(terms, piece)
+    return terms if background is None else terms[terms != background]
 
 
 def _impacts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.generic]]:
@@ -172,6 +193,10 @@ def _write_inverted(
     writer.write("blocks.bias", "<u2", [block_bias])
 
 
+_ALL: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+_ALL.setflags(write=False)  # kernels are compiled for read-only arrays
+
+
 class Segment:
     """Views of a segment, mapped from its file.
 
@@ -195,6 +220,12 @@ class Segment:
         View by term; None in a float index.
     vectors : SegmentVectors or None
         Vectors of the documents, if the index has them.
+    own_terms : ndarray of shape (n_terms,), uint32, or None
+        Term numbers of the index for those of the segment; None if both are the same.
+    shift : int
+        Impacts and biases are in units of ``2**shift`` times those of the quantiser.
+    live : LiveRows or None
+        Rows that are not deleted; None if no row is deleted.
     """
 
     def __init__(
@@ -208,6 +239,9 @@ class Segment:
         kind: str,
         background: bool,
         vectors: SegmentVectors | None = None,
+        own_terms: bool = False,
+        shift: int = 0,
+        live: LiveRows | None = None,
     ) -> None:
         exact = kind == "float32"
         self.path = container.path
@@ -223,6 +257,77 @@ class Segment:
         self.section_bytes = container.section_bytes()
         self.inverted = None if exact else Inverted(container, self, background)
         self.vectors = vectors
+        self.own_terms: npt.NDArray[np.uint32] | None = None
+        if own_terms:
+            self.own_terms = container.array("views.terms", "<u4", n_terms)
+        self.shift = shift
+        self.live = live
+
+    def __len__(self) -> int:
+        """Return the number of documents that are not deleted."""
+        return self.documents if self.live is None else len(self.live.rows)
+
+    def rows_of(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the rows of documents by their places among those that are not deleted."""
+        return places if self.live is None else self.live.rows[places]
+
+    def places_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the places of rows among those that are not deleted; inverse of `rows_of`."""
+        return rows if self.live is None else self.live.places(rows)
+
+    def places_of_terms(
+        self, terms: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int32], slice | npt.NDArray[np.bool_]]:
+        """Return the segment's numbers of those terms of the index that it has, and which of the terms these are."""
+        if self.own_terms is None:
+            if not len(terms) or int(terms[-1]) < self.n_terms:
+                return terms, slice(None)
+            known = terms < self.n_terms  # terms were added after the segment was written
+            return terms[known], known
+        places = np.searchsorted(self.own_terms, terms)
+        known = places < self.n_terms
+        known[known] = self.own_terms[places[known]] == terms[known]
+        return places[known].astype(np.int32), known
+
+    def term_counts(self, places: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Return the number of documents with each of some terms of the segment; deleted ones are not counted."""
+        if self.inverted is not None:
+            postings = self.inverted.term_postings
+            counts = postings[places + 1].astype(np.int64) - postings[places]
+        else:
+            counts = np.bincount(self.terms, minlength=self.n_terms)[places]
+        return counts if self.live is None else counts - self._deleted_counts[places]
+
+    @cached_property
+    def _deleted_counts(self) -> npt.NDArray[np.int64]:
+        assert self.live is not None, "some rows are deleted"
+        firsts, lengths = self.row_bounds(np.flatnonzero(self.live.deleted))
+        return np.bincount(self.terms[concatenated_ranges(firsts, lengths)], minlength=self.n_terms)
+
+    def index_terms(self, terms: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.int32]:
+        """Return the term numbers of the index for those of the segment.
+
+        Raises
+        ------
+        CorruptIndexError
+            If there is no such term.
+        """
+        if len(terms) and int(terms.max()) >= self.n_terms:
+            raise corrupt(self.path, None, f"terms below {self.n_terms}", f"term {int(terms.max())}")
+        numbers = terms if self.own_terms is None else self.own_terms[terms]
+        return numbers.astype(np.int32)
+
+    @cached_property
+    def posting_terms(self) -> npt.NDArray[np.unsignedinteger]:
+        """Term numbers of the index for the postings of all rows, shape (postings,)."""
+        return self.terms if self.own_terms is None else self.index_terms(self.terms).view(np.uint32)
+
+    @cached_property
+    def allowed(self) -> npt.NDArray[np.uint64]:
+        """Documents that are not deleted, as bits by internal number; empty if none is deleted."""
+        if self.live is None or self.inverted is None:
+            return _ALL
+        return self.live.words(self.inverted.order, self.block_bits)
 
     def row_bounds(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the first posting of each row, and its number of postings; raises `CorruptIndexError`."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from termwise.errors import DataError
 from termwise.index.container import Container, IndexFile
 from termwise.index.manifest import Manifest
-from termwise.index.reader import ATTEMPTS, Index
+from termwise.index.reader import ATTEMPTS, Index, grown_vocabulary
 from termwise.index.segment import Segment
 from termwise.index.vector_graph import graph_files
 from termwise.kernels.inversion import first_difference, first_unsorted
@@ -136,18 +136,31 @@ def _check_structure(index: Index) -> Iterator[Damage]:
     """Check the consistency of the contents, such as the equality of both views."""
     manifest = index.manifest
     index.check_strings()
-    if index.vocabulary.load().id != manifest.vocabulary:
+    built = index.vocabulary.built().id
+    if grown_vocabulary(built, manifest.added_terms) != manifest.vocabulary or len(
+        set(index.vocabulary.load())
+    ) != len(index.vocabulary):
         yield Damage(manifest.terms_file.name, None, "the terms are not those of the manifest")
     if not (np.isfinite(index.floors).all() and np.isfinite(index.query_weights).all()):
         yield Damage(manifest.terms_file.name, None, "a number is not finite")
     if index.term_vectors is not None and index.term_vectors.rows.min(initial=0) < -LEVELS:
         yield Damage(manifest.terms_file.name, None, f"a number of a term vector is below -{LEVELS}")
     for segment in index.segments:
-        what = _views_problem(segment, manifest.terms)
+        what = _terms_problem(segment, manifest.terms) or _views_problem(segment, segment.n_terms)
         if what is not None:
             yield Damage(segment.path.name, None, what)
         if segment.vectors is not None and (what := segment.vectors.problem()) is not None:
             yield Damage(segment.vectors.path.name, None, what)
+
+
+def _terms_problem(segment: Segment, n_terms: int) -> str | None:
+    """Describe the first problem of the own term numbers of a segment; None if there is none."""
+    own = segment.own_terms
+    if own is None or not len(own):
+        return None
+    if (own[1:] <= own[:-1]).any() or int(own[-1]) >= n_terms:
+        return "the terms of the segment are out of order"
+    return None
 
 
 def _views_problem(segment: Segment, n_terms: int) -> str | None:

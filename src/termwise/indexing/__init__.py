@@ -7,6 +7,8 @@
 `count_rows`            rows computed from term counts
 `network_rows`          rows computed by a network
 `lookup_rows`           term weights compiled from vectors
+`live_writer`           `open_writer`: add, replace and delete documents, and merge segments
+`built_statistics`      statistics of the build, for documents that are added later
 `graph`                 `build_graph`: graphs for approximate search of vectors
 `vector_rows`           rows read from a file
 `context`               arguments and objects shared by all row sources
@@ -17,17 +19,21 @@
 from termwise.indexing.builder import build_index
 from termwise.indexing.collection_encoding import EncodedShare, encode_collection, finished_blocks
 from termwise.indexing.graph import build_graph
+from termwise.indexing.live_writer import Added, LiveWriter, open_writer
 from termwise.indexing.model_choice import chosen_model
 from termwise.indexing.work_folder import default_encoding
 
 __all__ = [
+    "Added",
     "EncodedShare",
+    "LiveWriter",
     "build_graph",
     "build_index",
     "chosen_model",
     "default_encoding",
     "encode_collection",
     "finished_blocks",
+    "open_writer",
 ]
 
 

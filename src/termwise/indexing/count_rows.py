@@ -20,6 +20,7 @@ from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Manifest
 from termwise.index.spill import RowSpill
+from termwise.indexing.built_statistics import statistics_files, statistics_record
 from termwise.indexing.context import BuildContext, empty_collection
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
@@ -75,7 +76,7 @@ def build_counts(
         Workers(partial(_count, analyzer, store_text), threads=context.threads) as workers,
     ):
         if work is None:
-            batches = workers.map(_batches(unread))
+            batches = workers.map(document_batches(unread))
         else:
             batches = _cached(unread, TokenCounter(analyzer), store_text, work)
         for batch in batches:
@@ -100,9 +101,14 @@ def build_counts(
             weighting=model.query_weighting,
             exact=not model.expands,
             table=model.table_facts,
+            statistics=statistics_record(statistics),
         ),
         floors=prepared.floors(statistics),
-        attachments={**spec.files, **model.attachments(vocabulary, statistics)},
+        attachments={
+            **spec.files,
+            **model.attachments(vocabulary, statistics),
+            **statistics_files(statistics),
+        },
     )
 
 
@@ -165,8 +171,9 @@ def _count(analyzer: Analyzer, store_text: bool, documents: list[Document]) -> _
     return _CountedBatch(doc_ids, texts if store_text else None, numbered.tokens, indptr, terms, counts)
 
 
-def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    while batch := list(islice(documents, BATCH)):
+def document_batches(documents: Iterator[Document], size: int = BATCH) -> Iterator[list[Document]]:
+    """Yield documents in lists of `size`, after checking them."""
+    while batch := list(islice(documents, size)):
         for document in batch:
             check_document(document)
         yield batch

@@ -50,6 +50,7 @@ class CompiledTerms:
 
     floors = None
     term_vectors = None
+    frequencies = None
 
     def __init__(
         self, folder: Path, table: TermVectors, counter: RowEncoder[TermWeights], *, keep: int

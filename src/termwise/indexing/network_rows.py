@@ -17,6 +17,7 @@ from termwise.encode.document_encoder import EncodedRows, network_record
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
+from termwise.index.manifest import DOCUMENT_FREQUENCIES
 from termwise.index.spill import RowSpill
 from termwise.indexing.context import BuildContext
 from termwise.indexing.count_rows import TokenCounter
@@ -87,11 +88,14 @@ def build_network(
                 weighting=model.query_weighting if query_weights is None else "idf",
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
+                statistics=None if sink.frequencies is None else {"documents": writer.documents},
             ),
             floors=sink.floors,
             term_vectors=sink.term_vectors,
             query_weights=query_weights,
-            attachments=spec.files,
+            attachments=spec.files
+            if sink.frequencies is None
+            else {**spec.files, DOCUMENT_FREQUENCIES: sink.frequencies.astype("<u4").tobytes()},
         )
 
 
@@ -122,6 +126,10 @@ class _RowSink(Protocol):
     def term_vectors(self) -> TermVectors | None:
         """Query table of the index, if any."""
 
+    @property
+    def frequencies(self) -> npt.NDArray[np.int64] | None:
+        """Document frequency of each term, shape (V,), if the rows are multiplied by an idf."""
+
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Take the rows and texts of the next documents."""
 
@@ -139,6 +147,7 @@ class _Unchanged:
         self._writer = writer
         self.floors = encoder.floors
         self.term_vectors = encoder.term_vectors
+        self.frequencies: npt.NDArray[np.int64] | None = None
 
     def add(self, rows: EncodedRows, texts: Sequence[str]) -> None:
         """Write rows."""
@@ -172,6 +181,11 @@ class _TwoPassRows(ABC):
     """Combines each weight with the operand of its term."""
 
     term_vectors = None
+
+    @property
+    def frequencies(self) -> npt.NDArray[np.int64] | None:
+        """Document frequency of each term, shape (V,), if the rows are multiplied by an idf."""
+        return None
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._spill = RowSpill(folder, "two_pass")
@@ -268,6 +282,11 @@ class _IdfWeights(_TwoPassRows):
     @property
     def floors(self) -> None:
         """None."""
+
+    @property
+    def frequencies(self) -> npt.NDArray[np.int64]:
+        """Number of rows with each term, shape (V,)."""
+        return self._frequencies
 
     def _update(self, rows: TermWeights) -> None:
         self._frequencies += np.bincount(rows.terms[rows.weights > 0], minlength=len(self._frequencies))

@@ -156,7 +156,8 @@ def retrieve(
     order: Array,
     bias: Array,
     block_bias: Array,
-    zero: Any,
+    allowed: Array,
+    least: Any,
 ) -> tuple[Array, int]:
     """Find the `k` best documents of one segment.
 
@@ -164,7 +165,7 @@ def retrieve(
     ----------
     query_terms : ndarray of shape (q,), int32
         Distinct terms, below the number of terms of the segment.
-    query_weights : ndarray of shape (q,), type of `zero`
+    query_weights : ndarray of shape (q,), type of `least`
         Their weights, 1 or more.
     background_weight : int
         Weight of the document bias; 0 without one.
@@ -184,8 +185,11 @@ def retrieve(
         Document bias by internal number.
     block_bias : ndarray of shape (blocks or 0,), uint16
         Largest bias of each block.
-    zero : int32 or int64 scalar
-        Its type is that of all sums, which the caller has bounded.
+    allowed : ndarray of shape (64-bit words of all blocks or 0,), uint64
+        Bit *i* of word *w* tells whether the document with the internal number 64 *w* + *i* may be a result; an empty
+        array allows all documents.
+    least : int32 or int64 scalar
+        Smallest sum of a result, 1 or more. Its type is that of all sums, which the caller has bounded.
 
     Returns
     -------
@@ -197,7 +201,8 @@ def retrieve(
     size = 1 << block_bits
     n_blocks = (n_documents + size - 1) >> block_bits
     n_terms = len(query_terms)
-    number = type(zero)
+    number = type(least)
+    zero = number(0)
     none = np.empty(0, dtype=np.int64)
     if n_terms == 0 or n_blocks == 0:
         return none, OK
@@ -213,6 +218,15 @@ def retrieve(
         for block in range(n_blocks):
             if bounds[block] > 0:
                 bounds[block] += background_weight * block_bias[block]
+    words = size >> 6
+    some = len(allowed) > 0
+    if some:
+        for block in range(n_blocks):
+            union = np.uint64(0)
+            for word in range(block * words, (block + 1) * words):
+                union |= allowed[word]
+            if union == 0:
+                bounds[block] = zero
     queue = np.empty(n_blocks, dtype=np.int32)
     shift = _sort_blocks(bounds, queue)
 
@@ -222,7 +236,6 @@ def retrieve(
     heap = np.empty(k, dtype=np.int64)
     n_keys = 0
     threshold = np.int64(0)  # smallest key of the heap, once it has k
-    least = zero + 1  # lower scores cannot enter the heap
     for visit in range(n_blocks):
         block = queue[visit]
         bound = bounds[block]
@@ -253,6 +266,9 @@ def retrieve(
         if background_weight > 0:
             floor = max(zero + 1, least - background_weight * block_bias[block])
         for group in range(0, size, 64):
+            mask = allowed[np.int64(block) * words + (group >> 6)] if some else ~np.uint64(0)
+            if mask == 0:
+                continue
             best = zero
             for offset in range(group, group + 64):
                 best = max(best, sums[offset])
@@ -260,7 +276,7 @@ def retrieve(
                 continue
             for offset in range(group, group + 64):
                 score = np.int64(sums[offset])
-                if score < floor:
+                if score < floor or (mask >> np.uint64(offset & 63)) & np.uint64(1) == 0:
                     continue
                 document = first + offset
                 if document >= n_documents:

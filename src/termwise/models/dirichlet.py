@@ -104,7 +104,7 @@ class QueryLikelihoodDirichlet(CountModel):
 
         check_counts(counts, statistics)
         lengths = row_lengths(counts.indptr, counts.weights)
-        if len(lengths) and lengths.max() > statistics.longest:
+        if statistics.closed and len(lengths) and lengths.max() > statistics.longest:
             raise WeightError(
                 "the rows and the statistics come from different collections",
                 facts=[
@@ -117,4 +117,4 @@ class QueryLikelihoodDirichlet(CountModel):
         indptr, terms, weights = dirichlet_weights(
             counts.indptr, counts.terms, counts.weights, statistics.probabilities, self.mu, statistics.longest
         )
-        return TermWeights(indptr, terms, weights, counts.vocabulary)
+        return TermWeights(indptr, terms, np.maximum(weights, 0.0), counts.vocabulary)

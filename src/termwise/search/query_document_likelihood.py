@@ -421,7 +421,7 @@ def row_means(
         positions = concatenated_ranges(firsts, lengths)
         row = np.repeat(np.arange(len(rows)), lengths)
         weights = segment.impacts[positions].astype(np.float64)
-        sums = np.bincount(row, weights * values[segment.terms[positions]], minlength=len(rows))
+        sums = np.bincount(row, weights * values[segment.posting_terms[positions]], minlength=len(rows))
         totals = np.bincount(row, weights, minlength=len(rows))
         present = totals > 0
         means[places[present]] = sums[present] / totals[present]

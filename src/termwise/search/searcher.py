@@ -83,6 +83,7 @@ class Searcher:
                 fixes=["pass `QuerySettings(max_terms=30)`"],
             )
         self.index = index
+        self._made_with = encoder, query
         self.encoder = with_settings(query_encoder_of(index) if encoder is None else encoder, index, query)
         self._retrieval = None if approximate is None else ApproximateRetrieval.open(index, approximate)
 
@@ -101,6 +102,14 @@ class Searcher:
     ) -> Searcher:
         """Open an index folder for searching; see `Searcher` and `Index.open` for the errors."""
         return cls(Index.open(path), query=query, approximate=approximate)
+
+    def refresh(self) -> Searcher:
+        """Return a searcher for the newest generation of the index; this one if it is the newest."""
+        index = Index.open(self.path)
+        if index.manifest == self.index.manifest:
+            return self
+        encoder, query = self._made_with
+        return Searcher(index, encoder, query=query, approximate=self.approximate)
 
     @property
     def approximate(self) -> int | None:

@@ -143,7 +143,8 @@ class TranslationScorer(CandidateRanker):
     def _prepared(self, analyzer: Analyzer) -> _TableSide:
         index, table = self.documents, self.table
         scoring = for_scoring(table, least=self.least, mode=self.self_mode, renormalise=self.renormalise)
-        frequencies = read_frequencies(index.attachment(FREQUENCIES), index.manifest.terms)
+        built = read_frequencies(index.attachment(FREQUENCIES), index.manifest.built_terms)
+        frequencies = np.pad(built, (0, index.manifest.terms - len(built)), constant_values=1)
         return _TableSide(
             analyzer,
             scoring.columns,
@@ -209,7 +210,7 @@ class TranslationScorer(CandidateRanker):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
                 segment.starts,
-                segment.terms,
+                segment.posting_terms,
                 segment.impacts,
                 rows,
                 slots,
@@ -220,7 +221,8 @@ class TranslationScorer(CandidateRanker):
             )
             if status != OK:
                 raise damaged_rows(segment)
-            translated[positions], untranslated[positions] = part, own_part
+            unit = 2**segment.shift
+            translated[positions], untranslated[positions] = part * unit, own_part * unit
         return TranslationParts(
             tuple(word.token for word in words),
             np.array([word.times for word in words], dtype=np.float64),

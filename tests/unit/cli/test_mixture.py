@@ -127,7 +127,7 @@ def test_runs(place, capsys):
 def test_inspect_and_verify(place, capsys):
     assert run(["inspect", "m"]) == 0
     shown = capsys.readouterr().out
-    assert "part            0.25 × bm25" in shown
+    assert "0.25 × bm25" in shown
     assert "the first 1,000 of each part" in shown
     assert run(["inspect", "m", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -131,7 +131,7 @@ def test_resealing_nothing_changes_nothing(tmp_path: Path) -> None:
         (by_hand() + b"\0", CorruptIndexError, 324),
         (b"PK\3\4" + by_hand()[4:], NotAnIndexError, 0),
         (bytes(324), NotAnIndexError, 0),
-        (patched(8, "<I", 3), NewerFormatError, 8),
+        (patched(8, "<I", 4), NewerFormatError, 8),
         (patched(8, "<I", 0), CorruptIndexError, 8),
         (patched(16, "16s", b"views"), CorruptIndexError, 16),
         (patched(16, "16s", b"\xff\xfe"), CorruptIndexError, 16),

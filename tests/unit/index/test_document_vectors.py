@@ -10,7 +10,7 @@ import pytest
 
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index import Index, IndexWriter, verify
-from termwise.index import writer as writers
+from termwise.index import document_spill as writers
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights

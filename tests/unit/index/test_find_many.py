@@ -11,7 +11,7 @@ IDS = ["b", "a", "", "ab", "日本", "a b", "🙂", "a\n", "zz"]
 
 @pytest.mark.parametrize("largest", [2, 100])
 def test_find_many_agrees_with_find(tmp_path, monkeypatch, largest):
-    monkeypatch.setattr("termwise.index.writer.MAX_DOCUMENTS", largest)
+    monkeypatch.setattr("termwise.index.document_spill.MAX_DOCUMENTS", largest)
     vocabulary = Vocabulary(["t"])
     with IndexWriter(tmp_path / "i") as writer:
         writer.add(IDS, TermWeights([0] * (len(IDS) + 1), [], [], vocabulary.id))

@@ -179,7 +179,7 @@ def test_tuples_are_described_as_lists() -> None:
         (b'{"format": "termwise-index", "version": 1, "x": 1e999}', CorruptIndexError),
         (b'{"format": "termwise-index", "version": true}', CorruptIndexError),
         (b'{"format": "termwise-index"}', CorruptIndexError),
-        (b'{"format": "termwise-index", "version": 3}', NewerFormatError),
+        (b'{"format": "termwise-index", "version": 4}', NewerFormatError),
         (b"{}", NotAnIndexError),
         (b"[]", NotAnIndexError),
         (b'"termwise-index"', NotAnIndexError),

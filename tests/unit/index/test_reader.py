@@ -67,7 +67,7 @@ def test_weights_of_many_documents(write: Make) -> None:
 
 
 def test_weights_of_documents_in_several_segments(write: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("termwise.index.writer.MAX_DOCUMENTS", 2)
+    monkeypatch.setattr("termwise.index.document_spill.MAX_DOCUMENTS", 2)
     rows = [{0: 1.0, 1: 2.0}, {}, {1: 3.0}, {0: 4.0, 2: 5.0}, {2: 6.0, 3: 0.5}]
     index = write(rows, tokens=["a", "b", "c"], background=True, texts=[f"text {i}" for i in range(5)])
     assert len(index.segments) == 3
@@ -140,10 +140,10 @@ def test_folders_and_files_that_are_not_an_index(tmp_path: Path, write: Make) ->
     with pytest.raises(NotAnIndexError):
         Index.open(index.path / "manifest.json")
     manifest = index.path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 3'))
+    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 4'))
     with pytest.raises(NewerFormatError) as caught:
         Index.open(str(index.path))
-    assert dict(caught.value.facts)["format"] == 3
+    assert dict(caught.value.facts)["format"] == 4
 
 
 def test_a_missing_file_is_named(write: Make) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from termwise.index import Index, verify
+from termwise.index import document_spill as writers
 from termwise.index import segment as segments
-from termwise.index import writer as writers
+from termwise.index.document_spill import segment_ends
 from termwise.index.segment import term_dtype
-from termwise.index.writer import _segment_ends
 
 Make = Callable[..., Any]
 
@@ -29,17 +29,17 @@ Make = Callable[..., Any]
         (100, 1, list(range(1, 11))),  # a row larger than a segment still gets one
     ],
 )
-def test_a_full_segment_ends_and_the_next_begins(
+def test_a_fullsegment_ends_and_the_next_begins(
     monkeypatch: pytest.MonkeyPatch, documents: int, postings: int, ends: list[int]
 ) -> None:
     monkeypatch.setattr(writers, "MAX_DOCUMENTS", documents)
     monkeypatch.setattr(writers, "MAX_POSTINGS", postings)
-    assert _segment_ends(np.full(10, 2, dtype=np.int32)) == ends
+    assert segment_ends(np.full(10, 2, dtype=np.int32)) == ends
 
 
 def test_empty_rows_fill_segments_of_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "MAX_DOCUMENTS", 3)
-    assert _segment_ends(np.zeros(7, dtype=np.int32)) == [3, 6, 7]
+    assert segment_ends(np.zeros(7, dtype=np.int32)) == [3, 6, 7]
 
 
 @pytest.mark.parametrize("background", [False, True])

@@ -41,6 +41,7 @@ class View:
     order: np.ndarray
     bias: np.ndarray
     block_bias: np.ndarray
+    allowed: np.ndarray
 
     def __post_init__(self) -> None:
         for array in vars(self).values():
@@ -58,7 +59,7 @@ class View:
             np.array([query[term] for term in sorted(query)], dtype=number),
             number(background), k, self.documents, self.block_bits, self.term_entries, self.term_postings,
             self.entry_block, self.entry_count, self.entry_max, self.posting_offset, self.posting_impact,
-            self.order, self.bias, self.block_bias, number(0),
+            self.order, self.bias, self.block_bias, self.allowed, number(1),
         )  # fmt: skip
         assert keys.dtype == np.int64
         return [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()], status
@@ -103,6 +104,7 @@ def invert(
         np.array(order, dtype=np.uint32),
         np.array(inner, dtype=np.uint16),
         np.array([max(inner[i : i + size]) for i in range(0, len(inner), size)], dtype=np.uint16),
+        np.empty(0, dtype=np.uint64),
     )
 
 
@@ -321,6 +323,7 @@ def test_entries_of_one_block_cannot_overflow_a_bound() -> None:
         entry_max=np.full(many, 255, dtype=np.uint8), posting_offset=np.zeros(many, dtype=np.uint8),
         posting_impact=np.full(many, 255, dtype=np.uint8), order=np.zeros(1, dtype=np.uint32),
         bias=np.empty(0, dtype=np.uint16), block_bias=np.empty(0, dtype=np.uint16),
+        allowed=np.empty(0, dtype=np.uint64),
     )  # fmt: skip
     assert view.top({0: weight}, 1) == ([], CORRUPT)
 

@@ -23,8 +23,8 @@ from termwise.errors import (
     ParameterError,
 )
 from termwise.fusion import mix_indexes
+from termwise.index import document_spill as writers
 from termwise.index import verify
-from termwise.index import writer as writers
 from termwise.index.folder import writer_lock
 from termwise.indexing import build_graph, build_index
 from termwise.records import Document, Query

@@ -1,0 +1,83 @@
+"""``termwise add``: add documents to an index, or replace them."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from termwise.cli.index_notes import collection_with_header_note
+from termwise.cli.options import (
+    Fields,
+    IndexFolder,
+    JsonFlag,
+    Memory,
+    Precision,
+    Provider,
+    Threads,
+    argument,
+    available_processors,
+    field_names,
+    memory_size,
+    network_precision,
+)
+from termwise.cli.terminal import counted, print_json, print_text, progress_bar
+
+
+def command(
+    folder: IndexFolder,
+    collection: Annotated[str, argument("COLLECTION", "Documents: see termwise index.")],
+    fields: Fields = None,
+    threads: Threads = None,
+    memory: Memory = "2GB",
+    precision: Precision = None,
+    provider: Provider = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Add documents to an index, or replace them.
+
+    A document with the identifier of an earlier one replaces it. All documents become visible at once, when the
+    command ends; if it is interrupted, the index is unchanged.
+
+    For example:
+
+    termwise add docs.tw today.jsonl
+    """
+    from termwise.collection import open_collection
+    from termwise.indexing import open_writer
+
+    begin = time.perf_counter()
+    names = field_names(fields)
+    documents = collection_with_header_note(collection, names)
+    opened = open_collection(documents, fields=names) if isinstance(documents, str) else documents
+    with (
+        progress_bar() as progress,
+        open_writer(
+            folder,
+            threads=threads or available_processors(),
+            memory=memory_size(memory),
+            precision=network_precision(precision),
+            providers=None if provider is None else (provider,),
+            progress=progress,
+        ) as writer,
+    ):
+        added = writer.add(opened.documents())
+        manifest = writer.commit()
+    seconds = time.perf_counter() - begin
+    if as_json:
+        print_json(
+            {
+                "index": str(folder),
+                "new": added.new,
+                "replaced": added.replaced,
+                "unchanged": added.unchanged,
+                "documents": manifest.documents,
+                "generation": manifest.generation,
+                "seconds": round(seconds, 3),
+            }
+        )
+        return
+    unchanged = f", {added.unchanged:,} unchanged" if added.unchanged else ""
+    print_text(
+        f"{folder}: {added.new:,} added, {added.replaced:,} replaced{unchanged}; "
+        f"{counted(manifest.documents, 'document')} now, {seconds:.1f} s"
+    )

@@ -1,0 +1,270 @@
+"""Documents of a build or of a change, in temporary files, and the segments that are written from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.display.safe_text import short_digest
+from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.index.container import ContainerWriter, IndexFile, storage_errors
+from termwise.index.document_vectors import VectorSpill
+from termwise.index.identifiers import Identifiers
+from termwise.index.manifest import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
+from termwise.index.quantiser import Quantiser, WeightRange
+from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
+from termwise.index.spill import RowSpill
+from termwise.index.string_table import SECTIONS, write_strings
+from termwise.index.texts import TextSpill
+from termwise.progress import Progress
+from termwise.vectors import DocumentVectors
+from termwise.weights import TermWeights
+
+
+class DocumentWriter(Protocol):
+    """Takes documents and their rows of weights or vectors, in the same order: a new index or a change of one."""
+
+    @property
+    def folder(self) -> Path:
+        """Folder for temporary files."""
+
+    @property
+    def documents(self) -> int:
+        """Number of documents added so far."""
+
+    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
+        """Append documents: identifiers, and texts if the index stores them."""
+
+    def add_weights(self, rows: TermWeights) -> None:
+        """Append the rows of the next documents."""
+
+    def add_vectors(self, vectors: DocumentVectors) -> None:
+        """Append the vectors of the next documents."""
+
+
+class DocumentSpill:
+    """Documents in temporary files, from which segments are written.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the temporary files.
+    store_text : bool
+        Whether documents have texts.
+    """
+
+    def __init__(self, folder: Path, *, store_text: bool) -> None:
+        self.folder = folder
+        self.identifiers = Identifiers()
+        self.vectors: VectorSpill | None = None
+        self.vocabulary: str | None = None
+        self._zeros: Counter[int] = Counter()
+        with ExitStack() as resources:
+            self.rows = resources.enter_context(closing(RowSpill(folder, "rows")))
+            self._texts: TextSpill | None = None
+            if store_text:
+                self._texts = resources.enter_context(closing(TextSpill(folder / "texts.spill")))
+            self._resources = resources.pop_all()
+
+    def __len__(self) -> int:
+        return len(self.identifiers)
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self._resources.close()
+
+    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
+        """Append documents; see `IndexWriter.add_documents`."""
+        if self._texts is not None and (texts is None or len(texts) != len(doc_ids)):
+            raise ParameterError(
+                "the index stores texts, so every document needs one",
+                facts=[("documents", len(doc_ids)), ("texts", "none" if texts is None else len(texts))],
+            )
+        self.identifiers.add(doc_ids)
+        if self._texts is not None:
+            for text in texts or ():
+                self._texts.add(text)
+
+    def add_weights(self, rows: TermWeights) -> None:
+        """Append rows; see `IndexWriter.add_weights`."""
+        if self.vocabulary is None:
+            self.vocabulary = rows.vocabulary
+        if rows.vocabulary != self.vocabulary:
+            raise VocabularyMismatchError(
+                "all rows of an index must have the same vocabulary",
+                facts=[("before", short_digest(self.vocabulary)), ("now", short_digest(rows.vocabulary))],
+            )
+        negative = rows.weights < 0
+        if negative.any():
+            position = int(np.flatnonzero(negative)[0])
+            row = int(np.searchsorted(rows.indptr, position, side="right")) - 1
+            raise WeightError(
+                "an index cannot store negative weights: pruning would give wrong results",
+                facts=[
+                    ("document", self.identifiers.name(self.rows.rows + row)),
+                    ("term", int(rows.terms[position])),
+                    ("weight", float(rows.weights[position])),
+                ],
+                fixes=[
+                    "raise negative weights to 0, or subtract a floor from each and pass the floors to `commit`"
+                ],
+            )
+        indptr, terms, weights = rows.indptr, rows.terms, rows.weights
+        zero = weights == 0
+        if zero.any():
+            self._zeros.update(terms[zero].tolist())
+            indptr = indptr - np.concatenate([[0], np.cumsum(zero)])[indptr]
+            terms, weights = terms[~zero], weights[~zero]
+        self.rows.add(indptr, terms, weights)
+
+    def add_vectors(self, vectors: DocumentVectors) -> None:
+        """Append vectors; see `IndexWriter.add_vectors`."""
+        if self.vectors is None:
+            if not vectors.dimensions:
+                raise WeightError("vectors have at least one dimension", facts=[("vectors", len(vectors))])
+            self.vectors = VectorSpill(self.folder, vectors.dimensions)
+            self._resources.enter_context(closing(self.vectors))
+        self.vectors.add(vectors)
+
+    def check_complete(self, vocabulary: str) -> None:
+        """Check that every document has a row over a vocabulary, and its vectors; documents with vectors need no rows.
+
+        Raises
+        ------
+        WeightError, VocabularyMismatchError
+            If they have not.
+        """
+        documents = len(self)
+        if self.vectors is not None and not self.rows.rows:
+            self.add_weights(TermWeights(np.zeros(documents + 1, dtype=np.int64), [], [], vocabulary))
+        if self.rows.rows != documents:
+            raise WeightError(
+                "every document needs one row", facts=[("documents", documents), ("rows", self.rows.rows)]
+            )
+        if self.vocabulary != vocabulary:
+            raise VocabularyMismatchError(
+                "the rows have another vocabulary",
+                facts=[
+                    ("rows", short_digest(self.vocabulary or "none")),
+                    ("given", short_digest(vocabulary)),
+                ],
+            )
+        if self.vectors is not None and self.vectors.documents != documents:
+            raise WeightError(
+                "every document needs its vectors",
+                facts=[("documents", documents), ("with vectors", self.vectors.documents)],
+            )
+
+    def weight_range(self, n_terms: int, background: int | None) -> WeightRange:
+        """Read all rows, and return the range of the weights.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If a term number is outside the vocabulary.
+        """
+        found = WeightRange(dropped=sum(self._zeros.values()) - self._zeros[n_terms])
+        limit = n_terms + (background is not None)
+        for _, terms, weights in self.rows.read(0, self.rows.rows, postings=1 << 20):
+            if len(terms) and int(terms.max()) >= limit:
+                raise VocabularyMismatchError(
+                    "a row holds a term number outside the vocabulary",
+                    facts=[("number", int(terms.max())), ("terms", limit)],
+                )
+            if background is None:
+                found.add_weights(weights)
+            else:
+                biases = terms == background
+                found.add_weights(weights[~biases])
+                found.add_biases(weights[biases])
+        return found
+
+    def write_segments(
+        self,
+        n_terms: int,
+        background: int | None,
+        quantiser: Quantiser | None,
+        *,
+        reorder: bool,
+        own_terms: bool = False,
+        threads: int,
+        memory: int,
+        progress: Progress,
+    ) -> list[SegmentRecord]:
+        """Write segments, each as long as the format permits, into the folder.
+
+        With `own_terms`, each segment numbers the terms that it contains.
+        """
+        lengths = self.rows.lengths()
+        ends = segment_ends(lengths if self.vectors is None else lengths + self.vectors.windows())
+        records = []
+        for first, last in pairwise([0, *ends]):
+            own = distinct_terms(self.rows, first, last, background) if own_terms else None
+            plan = SegmentPlan(
+                spill=self.rows,
+                first_row=first,
+                last_row=last,
+                n_terms=n_terms,
+                background=background,
+                quantiser=quantiser,
+                reorder=reorder,
+                threads=threads,
+                memory=memory,
+                progress=progress,
+                own_terms=own,
+            )
+            records.append(self._write_segment(plan))
+        return records
+
+    def _write_segment(self, plan: SegmentPlan) -> SegmentRecord:
+        first, last = plan.first_row, plan.last_row
+        views, postings = write_segment(self.folder / "views", plan)
+        final_name(self.folder / "views", views)
+        with ContainerWriter(self.folder / "ids", "ids", SECTIONS) as writer:
+            write_strings(writer, "ids", self.identifiers.bytes_of(first, last))
+            ids = final_name(self.folder / "ids", writer.finish())
+        texts = None
+        if self._texts is not None:
+            texts = final_name(self.folder / "texts", self._texts.write(self.folder / "texts", first, last))
+        vectors = None
+        if self.vectors is not None:
+            path = self.folder / "vectors"
+            vectors = final_name(path, self.vectors.write(path, first, last))
+        return SegmentRecord(
+            documents=last - first,
+            postings=postings,
+            block_bits=BLOCK_BITS,
+            views=views,
+            ids=ids,
+            texts=texts,
+            vectors=vectors,
+            terms=None if plan.own_terms is None else len(plan.own_terms),
+        )
+
+
+def final_name(path: Path, file: IndexFile) -> IndexFile:
+    """Give a finished file its final name, which depends on its content only."""
+    with storage_errors(path):
+        path.rename(path.with_name(file.name))
+    return file
+
+
+def segment_ends(lengths: npt.NDArray[np.integer[Any]]) -> list[int]:
+    """Return the ends of the segments. Each segment is as long as the format permits."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    cuts: list[int] = []
+    first = 0
+    while first < len(lengths):
+        before = int(ends[first - 1]) if first else 0
+        last = int(np.searchsorted(ends, before + MAX_POSTINGS, side="right"))
+        last = min(max(last, first + 1), first + MAX_DOCUMENTS, len(lengths))
+        cuts.append(last)
+        first = last
+    return cuts

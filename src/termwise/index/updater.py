@@ -1,0 +1,592 @@
+"""Changes of an index: documents that are added, replaced and deleted, and merges of segments.
+
+A change never modifies a file. Documents that are added become new segments, documents that are deleted are marked in a
+new file beside their segment, and `IndexUpdater.commit` publishes all of it in one atomic step. Readers keep the
+generation that they opened.
+
+Segments are in the order in which documents were added, and only neighbours are merged, so that documents keep their
+order: it decides between equal scores.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise._version import __version__
+from termwise.display.safe_text import short_digest
+from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.index.container import Container, ContainerWriter, IndexFile
+from termwise.index.deletions import write_deletions
+from termwise.index.document_spill import DocumentSpill, final_name
+from termwise.index.folder import is_current, make_build_folder, publish_files, writer_lock
+from termwise.index.manifest import (
+    MAX_DOCUMENTS,
+    MAX_SHIFT,
+    AddedTerms,
+    IdfRecord,
+    Manifest,
+    QuantiserRecord,
+    SegmentRecord,
+)
+from termwise.index.quantiser import Quantiser, WeightRange
+from termwise.index.reader import Index, grown_vocabulary
+from termwise.index.string_table import SECTIONS, StringTable, write_strings
+from termwise.index.writer import DEFAULT_MEMORY
+from termwise.progress import Progress, no_progress
+from termwise.storage.atomic_file import remove
+from termwise.storage.model_folder import MIXTURE, kind_of
+from termwise.validation import check_memory, check_threads
+from termwise.vectors import DocumentVectors
+from termwise.weights import TermWeights
+
+FACTOR = 4
+"""Number of neighbouring segments of one size class that `IndexUpdater.commit` merges; size classes differ by it."""
+
+UNORDERED = 4096
+"""Largest number of documents of a segment that are not reordered, which would take longer than it saves."""
+
+SPARSE = 0.5
+"""Share of deleted documents from which `IndexUpdater.commit` rewrites a segment without them."""
+
+BATCH = 4096
+"""Documents that a merge reads at a time."""
+
+
+@dataclass
+class _Part:
+    """A segment of the next generation.
+
+    Attributes
+    ----------
+    record : SegmentRecord
+    ids : StringTable
+        Identifiers of the segment.
+    deleted : ndarray of shape (documents,), bool
+        Marks of deleted documents.
+    changed : bool
+        Whether `record` lacks some of the marks.
+    """
+
+    record: SegmentRecord
+    ids: StringTable
+    deleted: npt.NDArray[np.bool_]
+    changed: bool = False
+
+
+class IndexUpdater:
+    """Changes an index: adds, replaces and deletes documents.
+
+    Documents and rows are added as with `IndexWriter`. A document with the identifier of an earlier one replaces it,
+    and comes last in the order of the documents. `commit` publishes all changes since the last one; if the ``with``
+    block ends without it, they are lost.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index.
+    memory : int
+        Working memory in bytes for sorting postings.
+    threads : int
+        Threads to use; the files do not depend on it.
+    progress : callable
+        Called with stage, done, total.
+    idf : IdfRecord, optional
+        Inverse document frequency in the stored weights, which searches adapt to the current documents from the first
+        commit on.
+
+    Attributes
+    ----------
+    index : Index
+        The last published generation.
+    terms : int
+        Number of terms, with those added since the last commit.
+    vocabulary : str
+        Identity of the vocabulary with these terms; rows are over this vocabulary.
+
+    Raises
+    ------
+    MissingFileError, NotAnIndexError, NewerFormatError, CorruptIndexError
+        See `Index.open`.
+    IndexLockedError
+        If another process writes the index.
+    StorageError
+        If the folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from termwise.index.writer import IndexWriter
+    >>> from termwise.text.vocabulary import Vocabulary
+    >>> words = Vocabulary(["merge", "sort"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with IndexWriter(folder) as writer:
+    ...         writer.add(["a", "b"], TermWeights([0, 1, 3], [1, 0, 1], [2.0, 1.0, 0.5], words.id))
+    ...         _ = writer.commit(words, encoder={})
+    ...     with IndexUpdater(folder) as updater:
+    ...         updater.add(["c"], TermWeights([0, 1], [0], [1.5], words.id))
+    ...         deleted = updater.delete(["a"])
+    ...         _ = updater.commit()
+    ...     index = Index.open(folder)
+    ...     index.doc_ids(np.arange(len(index)))
+    ['b', 'c']
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        threads: int = 1,
+        progress: Progress = no_progress,
+        idf: IdfRecord | None = None,
+    ) -> None:
+        check_threads(threads)
+        check_memory(memory)
+        self._idf = idf
+        self.path = Path(path)
+        self._memory = memory
+        self._threads = threads
+        self._progress = progress
+        self._closed = False
+        Index.open(path)  # raises the error of a folder that is no index before it gets a lock file
+        _refuse_part_of_mixture(self.path)
+        with ExitStack() as resources:
+            resources.enter_context(writer_lock(self.path))
+            self.index = Index.open(path)
+            self.folder = make_build_folder(self.path)
+            resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self._resources = resources.pop_all()
+        self._spill: DocumentSpill | None = None
+        self._added_terms: tuple[AddedTerms, ...] = ()
+        self._begin(self.index)
+
+    def __enter__(self) -> IndexUpdater:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files and the lock; changes that are not committed are lost."""
+        self._closed = True
+        self._drop_spill()
+        self._resources.close()
+
+    @property
+    def documents(self) -> int:
+        """Number of documents added since the last commit."""
+        return self._added + (0 if self._spill is None else len(self._spill))
+
+    @property
+    def changed(self) -> bool:
+        """Whether there are changes since the last commit."""
+        return bool(self.documents) or any(part.changed for part in self._parts)
+
+    def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
+        """Add documents and their rows; see `add_documents` and `add_weights`."""
+        if len(doc_ids) != len(rows):
+            raise WeightError(
+                "every document needs one row", facts=[("documents", len(doc_ids)), ("rows", len(rows))]
+            )
+        self.add_documents(doc_ids, texts)
+        self.add_weights(rows)
+
+    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
+        """Add documents: identifiers, and texts if the index stores them.
+
+        Documents that were added before need their rows first. Earlier documents with these identifiers are replaced.
+
+        Raises
+        ------
+        DuplicateIdError
+            If an identifier occurs twice among `doc_ids`. None of these documents is added.
+        ParameterError
+            If an identifier is not a string, or texts are missing.
+        """
+        self._check_open()
+        if self._spill is not None and set(doc_ids) & self._pending:
+            self._write_pending()  # so that the earlier documents can be marked as deleted
+        if self._spill is None:
+            self._spill = DocumentSpill(self.folder, store_text=self.index.stores_text)
+        self._spill.add_documents(doc_ids, texts)
+        self._pending.update(doc_ids)
+
+    def add_weights(self, rows: TermWeights) -> None:
+        """Add the rows of the next documents; see `IndexWriter.add_weights`.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If the rows have another vocabulary than the index.
+        """
+        self._check_open()
+        if rows.vocabulary != self.vocabulary:
+            raise VocabularyMismatchError(
+                "rows and index have different vocabularies",
+                facts=[
+                    ("index", f"{self.path}  {short_digest(self.vocabulary)}"),
+                    ("rows", short_digest(rows.vocabulary)),
+                ],
+            )
+        if self._spill is not None:
+            self._spill.add_weights(rows)
+
+    def add_vectors(self, vectors: DocumentVectors) -> None:
+        """Add the vectors of the next documents.
+
+        Raises
+        ------
+        WeightError
+            If the index has no vectors, or vectors of another number of dimensions.
+        """
+        self._check_open()
+        record = self.index.manifest.vectors
+        if record is None or record.dimensions != vectors.dimensions:
+            raise WeightError(
+                "the vectors do not fit the index",
+                facts=[
+                    ("index", "no vectors" if record is None else f"{record.dimensions} dimensions"),
+                    ("given", f"{vectors.dimensions} dimensions"),
+                ],
+            )
+        if self._spill is not None:
+            self._spill.add_vectors(vectors)
+
+    def add_terms(self, tokens: Sequence[str], floors: npt.NDArray[np.float64] | None = None) -> None:
+        """Add terms to the vocabulary; the first one has the number `terms`.
+
+        Parameters
+        ----------
+        tokens : sequence of str
+            Distinct tokens that the vocabulary lacks.
+        floors : ndarray of shape (len(tokens),), float64, optional
+            Contribution of each term where it is absent, per unit of query weight; by default 0.
+        """
+        self._check_open()
+        self._write_pending()  # the number of the background term changes
+        if not tokens:
+            return
+        encoded = [token.encode("utf-8", "surrogatepass") for token in tokens]
+        parts = [np.zeros(len(tokens)) if floors is None else floors]
+        records = list(self._added_terms)
+        while records and records[-1].terms < 2 * len(
+            encoded
+        ):  # few files: each is at least twice as long as the next
+            record = records.pop()
+            container = self._container(record.file, "added")
+            table = StringTable(container, "terms", record.terms)
+            earlier = [table.get(number) for number in range(record.terms)]
+            encoded = [token.encode("utf-8", "surrogatepass") for token in earlier] + encoded
+            parts.insert(0, container.array("added.floors", "<f8", record.terms))
+        path = self.folder / "added"
+        with ContainerWriter(path, "added", SECTIONS + 1) as writer:
+            write_strings(writer, "terms", encoded)
+            writer.write("added.floors", "<f8", parts)
+            file = final_name(path, writer.finish())
+        self._added_terms = (*records, AddedTerms(len(encoded), file))
+        self.terms += len(tokens)
+        built = self.index.manifest.built_vocabulary or self.index.manifest.vocabulary
+        self.vocabulary = grown_vocabulary(built, self._added_terms)
+
+    def delete(self, doc_ids: Iterable[str]) -> int:
+        """Delete documents; return how many there were. Unknown identifiers are ignored."""
+        self._check_open()
+        names = list(doc_ids)
+        if not self._pending.isdisjoint(names):
+            self._write_pending()
+        return self._mark(names)
+
+    def discard(self) -> None:
+        """Forget the changes since the last commit."""
+        self._check_open()
+        self._drop_spill()
+        self._begin(self.index)
+
+    def commit(self) -> Manifest:
+        """Publish the changes in one atomic step that survives a crash; return the new manifest.
+
+        Afterwards small neighbouring segments are merged, and segments of which most documents are deleted are
+        rewritten, which is published by another step. Without changes, nothing is written.
+
+        Raises
+        ------
+        WeightError
+            If a document has no row, or a weight is too large for the scale of the index.
+        StorageError
+            If the folder cannot be written. The index is unchanged then.
+        """
+        self._check_open()
+        self._write_pending()
+        if self.changed:
+            self._publish()
+        for first, last in self._crowded():
+            self._merge(first, last)
+        return self.index.manifest
+
+    def merge(self) -> Manifest:
+        """Commit, and merge all segments into as few as the format permits; deleted documents are removed."""
+        self._check_open()
+        self._write_pending()
+        if self.changed:
+            self._publish()
+        for first, last in self._runs():
+            self._merge(first, last)
+        return self.index.manifest
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ParameterError(
+                "this writer is closed", facts=[("index", self.path)], fixes=["open another writer"]
+            )
+
+    def _begin(self, index: Index) -> None:
+        """Start from a published generation."""
+        self.index = index
+        self.terms = index.manifest.terms
+        self.vocabulary = index.manifest.vocabulary
+        self._added_terms = index.manifest.added_terms
+        self._quantiser = index.manifest.quantiser
+        self._parts = [
+            _Part(
+                record,
+                index.identifiers[number],
+                np.zeros(record.documents, dtype=np.bool_) if live is None else live.deleted.copy(),
+            )
+            for number, (record, live) in enumerate(
+                zip(index.manifest.segments, (segment.live for segment in index.segments), strict=True)
+            )
+        ]
+        self._pending: set[str] = set()
+        self._added = 0
+
+    def _mark(self, doc_ids: Sequence[str]) -> int:
+        """Mark documents of written segments as deleted; return their number."""
+        marked = 0
+        for part in self._parts:
+            rows = np.unique(part.ids.find_many(doc_ids))
+            rows = rows[rows >= 0]
+            rows = rows[~part.deleted[rows]]
+            if len(rows):
+                part.deleted[rows] = True
+                part.changed = True
+                marked += len(rows)
+        return marked
+
+    def _drop_spill(self) -> None:
+        if self._spill is not None:
+            self._spill.close()
+        self._spill = None
+        self._pending = set()
+
+    def _write_pending(self) -> None:
+        """Write the added documents to segments that are not published yet."""
+        if self._spill is None:
+            return
+        count, doc_ids = len(self._spill), list(self._pending)
+        try:
+            records, errors = self._segments_of(self._spill) if count else ([], None)
+        finally:
+            self._drop_spill()
+        if errors is not None:
+            added = sum(record.postings for record in records)
+            self._quantiser = _combined(self._quantiser, self.index.manifest.postings, errors, added)
+        self._mark(doc_ids)
+        self._parts += [self._opened(record) for record in records]
+        self._added += count
+
+    def _segments_of(self, spill: DocumentSpill) -> tuple[list[SegmentRecord], QuantiserRecord]:
+        """Write the segments of a spill in units of the index; return also the errors of their quantisation."""
+        manifest = self.index.manifest
+        spill.check_complete(self.vocabulary)
+        if (spill.vectors is None) != (manifest.vectors is None):
+            raise WeightError("every document of an index with vectors needs its vectors")
+        background = self.terms if manifest.background else None
+        weights = spill.weight_range(self.terms, background)
+        quantiser, shift = None, 0
+        if manifest.quantiser.kind == "uint8":
+            quantiser, shift = self._scaled(weights)
+        records = spill.write_segments(
+            self.terms,
+            background,
+            quantiser,
+            reorder=len(spill) > UNORDERED,
+            own_terms=True,
+            threads=self._threads,
+            memory=self._memory,
+            progress=self._progress,
+        )
+        errors = QuantiserRecord("float32", largest=weights.largest, dropped=weights.dropped)
+        if quantiser is not None:
+            errors = quantiser.record()
+        return [replace(record, shift=shift) for record in records], errors
+
+    def _scaled(self, weights: WeightRange) -> tuple[Quantiser, int]:
+        """Return a quantiser whose unit is the smallest multiple of the scale that fits all weights, and its shift."""
+        record = self.index.manifest.quantiser
+        for shift in range(MAX_SHIFT + 1):
+            quantiser = Quantiser.with_scale(record.scale * 2**shift, record.bias_bits, weights)
+            if quantiser.fits:
+                return quantiser, shift
+        raise WeightError(
+            "a weight is too large for the scale of the index",
+            facts=[
+                ("index", self.path),
+                ("weight", max(weights.largest, weights.largest_bias)),
+                ("largest weight before", record.largest),
+            ],
+            fixes=["build the index again with these documents"],
+        )
+
+    def _opened(self, record: SegmentRecord) -> _Part:
+        """Return a segment that is in the folder of this change."""
+        container = self._container(record.ids, "ids")
+        table = StringTable(container, "ids", record.documents)
+        return _Part(record, table, np.zeros(record.documents, dtype=np.bool_))
+
+    def _container(self, file: IndexFile, kind: str) -> Container:
+        """Open a file of this change, or of the published generation."""
+        staged = self.folder / file.name
+        return Container(staged if staged.exists() else self.path / file.name, kind, file.length)
+
+    def _publish(self) -> None:
+        """Publish the parts as the next generation, and start from it."""
+        kept = [part for part in self._parts if not part.deleted.all()]
+        segments = [self._marked(part) for part in kept or self._parts[-1:]]
+        current = self.index.manifest
+        built = current.built_vocabulary or current.vocabulary
+        manifest = replace(
+            current,
+            terms=self.terms,
+            vocabulary=self.vocabulary,
+            added_terms=self._added_terms,
+            built_vocabulary=built if self._added_terms else "",
+            idf=current.idf or self._idf,
+            documents=sum(record.live for record in segments),
+            postings=sum(record.postings for record in segments),
+            segments=tuple(segments),
+            quantiser=self._quantiser,
+            generation=current.generation + 1,
+            written_by=f"termwise {__version__}",
+        )
+        try:
+            publish_files(self.path, self.folder, manifest)
+        finally:
+            with suppress(OSError):
+                for file in self.folder.iterdir():
+                    remove(file)
+            self._begin(Index(self.path, manifest) if is_current(self.path, manifest) else self.index)
+
+    def _marked(self, part: _Part) -> SegmentRecord:
+        """Return the record of a segment with the marks of its deleted documents."""
+        if not part.changed:
+            return part.record
+        path = self.folder / "deletions"
+        file = final_name(path, write_deletions(path, part.deleted))
+        return replace(part.record, deletions=int(part.deleted.sum()), deleted=file)
+
+    def _runs(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of neighbouring segments for a merge of all, last range first."""
+        records = [part.record for part in self._parts]
+        runs, first, documents = [], 0, 0
+        for number, record in enumerate(records):
+            if number > first and documents + record.live > MAX_DOCUMENTS:
+                runs.append((first, number))
+                first, documents = number, 0
+            documents += record.live
+        runs.append((first, len(records)))
+        for first, last in reversed(runs):
+            if last - first > 1 or 0 < records[first].deletions < records[first].documents:
+                yield first, last
+
+    def _crowded(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of neighbouring segments to merge after a commit, until there is none."""
+        while True:
+            records = [part.record for part in self._parts]
+            classes = [_size_class(record.live) for record in records]
+            found = next(
+                (
+                    (number, number + 1)
+                    for number, record in enumerate(records)
+                    if SPARSE * record.documents < record.deletions < record.documents
+                ),
+                None,
+            )
+            for size in sorted(set(classes)) if found is None else ():
+                first = len(classes)  # the smallest segments are the last ones
+                while first and classes[first - 1] <= size:
+                    first -= 1
+                if classes[first:].count(size) >= FACTOR:
+                    found = first, len(classes)
+                    break
+            if found is None:
+                return
+            yield found
+
+    def _merge(self, first: int, last: int) -> None:
+        """Replace neighbouring segments by one without deleted documents, and publish it."""
+        index = self.index
+        begin = index.firsts[first] if first < len(index.firsts) else len(index)
+        end = index.firsts[last] if last < len(index.firsts) else len(index)
+        with closing(DocumentSpill(self.folder, store_text=index.stores_text)) as spill:
+            for start in range(begin, end, BATCH):
+                ordinals = np.arange(start, min(start + BATCH, end))
+                texts = [text or "" for text in index.texts(ordinals)] if index.stores_text else None
+                spill.add_documents(index.doc_ids(ordinals), texts)
+                spill.add_weights(index.weights(ordinals))
+                if index.manifest.vectors is not None:
+                    spill.add_vectors(index.document_vectors(ordinals))
+                self._progress("merge", int(ordinals[-1]) + 1 - begin, end - begin)
+            records, errors = self._segments_of(spill)
+        if (
+            len({segment.shift for segment in index.segments[first:last]}) > 1
+        ):  # finer impacts were rounded again
+            largest = self._quantiser.max_error + errors.max_error
+            self._quantiser = replace(self._quantiser, max_error=largest)
+        self._parts[first:last] = [self._opened(record) for record in records]
+        self._publish()
+
+
+def _refuse_part_of_mixture(path: Path) -> None:
+    around = kind_of(path.parent)
+    if around is not None and around.manifest == MIXTURE:
+        raise ParameterError(
+            "this index is a part of a mixture, which holds the same documents in each part",
+            facts=[("index", path), ("mixture", path.parent)],
+            fixes=["build the mixture again"],
+        )
+
+
+def _size_class(documents: int) -> int:
+    """Return the number of times that a number of documents can be divided by `FACTOR`."""
+    size = 0
+    while documents >= FACTOR:
+        documents //= FACTOR
+        size += 1
+    return size
+
+
+def _combined(
+    before: QuantiserRecord, postings: int, added: QuantiserRecord, added_postings: int
+) -> QuantiserRecord:
+    """Return the errors of an index after some postings were added."""
+    total = postings + added_postings
+    mean = (before.mean_error * postings + added.mean_error * added_postings) / total if total else 0.0
+    return replace(
+        before,
+        largest=max(before.largest, added.largest),
+        max_error=max(before.max_error, added.max_error),
+        mean_error=mean,
+        bias_error=max(before.bias_error, added.bias_error),
+        raised=before.raised + added.raised,
+        dropped=before.dropped + added.dropped,
+    )

@@ -1,0 +1,71 @@
+"""Collection statistics of a build, kept in the index for documents that are added later.
+
+Weights of new documents are computed with the statistics of the build, so that all weights of an index belong
+together. A term that the collection of the build lacks counts as one occurrence in one document.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from termwise.collection import CollectionStatistics
+from termwise.collection.statistics import OpenStatistics
+from termwise.errors import ParameterError
+from termwise.index import Index
+from termwise.index.manifest import DOCUMENT_FREQUENCIES
+from termwise.models.attachments import FREQUENCIES, read_frequencies
+
+
+def statistics_record(statistics: CollectionStatistics) -> dict[str, int]:
+    """Return the numbers of a collection for the description of an index."""
+    return {
+        "documents": statistics.n_documents,
+        "tokens": statistics.n_tokens,
+        "longest": statistics.longest,
+    }
+
+
+def statistics_files(statistics: CollectionStatistics) -> dict[str, bytes]:
+    """Return the frequencies of all terms as attachments of an index."""
+    return {
+        DOCUMENT_FREQUENCIES: statistics.document_frequencies.astype("<u4").tobytes(),
+        FREQUENCIES: statistics.collection_frequencies.astype("<i8").tobytes(),
+    }
+
+
+def built_statistics(index: Index) -> CollectionStatistics:
+    """Return the statistics of the collection that an index was built from, over the terms of the build.
+
+    Raises
+    ------
+    ParameterError
+        If the index was written before these statistics were kept.
+    """
+    record = index.manifest.encoder.get("statistics") or {}
+    files = {DOCUMENT_FREQUENCIES, FREQUENCIES}
+    if (
+        not {"documents", "tokens", "longest"} <= record.keys()
+        or not files <= index.manifest.attachments.keys()
+    ):
+        raise missing_statistics(index)
+    return CollectionStatistics(
+        record["documents"],
+        record["tokens"],
+        np.frombuffer(index.attachment(DOCUMENT_FREQUENCIES), dtype="<u4").astype(np.int64),
+        read_frequencies(index.attachment(FREQUENCIES), index.manifest.built_terms),
+        record["longest"],
+    )
+
+
+def opened_statistics(statistics: CollectionStatistics, n_terms: int) -> OpenStatistics:
+    """Return the statistics of a build for other documents, over the first `n_terms` terms."""
+    return OpenStatistics(statistics, n_terms, longest=statistics.longest)
+
+
+def missing_statistics(index: Index) -> ParameterError:
+    """Return the error for an index that was written before statistics were kept."""
+    return ParameterError(
+        "this index has no statistics of its collection, which the weights of new documents depend on",
+        facts=[("index", index.path), ("written by", index.manifest.written_by)],
+        fixes=["build the index again with this version of termwise"],
+    )

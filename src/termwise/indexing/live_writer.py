@@ -1,0 +1,479 @@
+"""`open_writer`: add, replace and delete documents of an index, and merge its segments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from termwise.collection import CollectionStatistics
+from termwise.display.safe_text import short_digest
+from termwise.encode import DocumentEncoder
+from termwise.encode.document_encoder import network_record
+from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.engine.query_encoder import FUSION, analyzer_of
+from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.index import Index, Manifest
+from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
+from termwise.index.spill import RowSpill
+from termwise.index.updater import IndexUpdater
+from termwise.index.writer import DEFAULT_MEMORY
+from termwise.indexing.built_statistics import built_statistics, missing_statistics, opened_statistics
+from termwise.indexing.context import refuse_arguments
+from termwise.indexing.count_rows import CHUNK, EXPANDED_CHUNK, document_batches
+from termwise.indexing.model_choice import opened_encoder
+from termwise.kernels.counting import count_rows
+from termwise.models import (
+    BM25,
+    CountModel,
+    Lookup,
+    Model,
+    NetworkModel,
+    Tilde,
+    VectorModel,
+    model_from_parameters,
+)
+from termwise.models.idf_power import idf_factors
+from termwise.progress import Progress, no_progress
+from termwise.records import Document
+from termwise.text import Analyzer, Vocabulary, number_texts
+from termwise.validation import check_documents, check_names, check_path
+from termwise.weights import TermWeights
+
+BLOCK = 256
+"""Documents that are analysed or encoded at a time."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """Number of documents that an index got.
+
+    Attributes
+    ----------
+    new, replaced, unchanged : int
+        Documents with a new identifier; with the identifier of an earlier document; and with identifier and text of an
+        earlier one, which stays in its place. Unchanged documents are noticed only if the index stores texts.
+    """
+
+    new: int
+    replaced: int
+    unchanged: int
+
+
+class LiveWriter:
+    """Adds, replaces and deletes documents of an index; made by `open_writer`.
+
+    Changes become visible by `commit`, in one atomic step that survives a crash. The end of the ``with`` block commits;
+    an error in the block discards the changes since the last commit.
+
+    Attributes
+    ----------
+    path : Path
+        Folder of the index.
+    """
+
+    def __init__(self, updater: IndexUpdater, rows: _Rows, *, progress: Progress) -> None:
+        self.path = updater.path
+        self._updater = updater
+        self._rows = rows
+        self._progress = progress
+        self._touched: dict[str, bool] = {}
+        """Identifiers that were added (True) or deleted (False) since the last commit."""
+
+    def __enter__(self) -> LiveWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.commit()
+        finally:
+            self.close()
+
+    def add(self, documents: Iterable[Document]) -> Added:
+        """Add documents. One with the identifier of an earlier document replaces it, and comes last in the index.
+
+        Parameters
+        ----------
+        documents : iterable of Document
+            Of one identifier, the last document counts.
+
+        Returns
+        -------
+        Added
+
+        Raises
+        ------
+        ParameterError
+            If a document is not a `Document`, or has no string as identifier or text.
+        """
+        check_documents(documents)
+        new = replaced = unchanged = 0
+        for block in document_batches(iter(documents), BLOCK):
+            distinct = {document.doc_id: document for document in block}
+            present, same = self._present(list(distinct.values()))
+            kept = [document for document in distinct.values() if document.doc_id not in same]
+            unchanged += len(same)
+            replaced += len(present) - len(same)
+            new += len(distinct) - len(present)
+            if any(self._touched.get(document.doc_id) for document in kept):
+                self._rows.flush()  # so that the earlier document can be replaced
+            self._rows.add(kept)
+            self._touched.update(dict.fromkeys((document.doc_id for document in kept), True))
+            self._progress("add documents", new + replaced + unchanged, None)
+        return Added(new, replaced, unchanged)
+
+    def delete(self, doc_ids: Iterable[str]) -> int:
+        """Delete documents; return how many of the identifiers there were.
+
+        Raises
+        ------
+        ParameterError
+            If `doc_ids` are not strings.
+        """
+        names = list(dict.fromkeys([doc_ids] if isinstance(doc_ids, str) else doc_ids))
+        check_names("doc_ids", names)
+        if any(self._touched.get(name) for name in names):
+            self._rows.flush()
+        self._touched.update(dict.fromkeys(names, False))
+        return self._updater.delete(names)
+
+    def has(self, doc_id: str) -> bool:
+        """Return whether there is a document with this identifier, with the changes that are not committed yet."""
+        return self._touched.get(doc_id, self._updater.index.find(doc_id) is not None)
+
+    def commit(self) -> Manifest:
+        """Publish the changes, and merge small segments; return the manifest of the new generation.
+
+        The changes are on the disk when this returns. Without changes, nothing is written.
+        """
+        return self._finish(self._updater.commit)
+
+    def merge(self) -> Manifest:
+        """Commit, and merge all segments into one; deleted documents are removed. Texts are not analysed again."""
+        return self._finish(self._updater.merge)
+
+    def _finish(self, publish: Callable[[], Manifest]) -> Manifest:
+        """Publish the changes; discard them if that fails."""
+        try:
+            self._rows.flush()
+            return publish()
+        except BaseException:
+            self._updater.discard()
+            raise
+        finally:
+            self._rows.reset()
+            self._touched.clear()
+
+    def close(self) -> None:
+        """Release the index. Changes since the last commit are lost."""
+        self._rows.close()
+        self._updater.close()
+
+    def _present(self, documents: Sequence[Document]) -> tuple[set[str], set[str]]:
+        """Return the identifiers that the index has, and those of them with the same text."""
+        index = self._updater.index
+        ordinals = index.find_many([document.doc_id for document in documents])
+        present = {
+            document.doc_id
+            for document, ordinal in zip(documents, ordinals.tolist(), strict=True)
+            if self._touched.get(document.doc_id, ordinal >= 0)
+        }
+        same: set[str] = set()
+        if index.stores_text:
+            places = [
+                place
+                for place, document in enumerate(documents)
+                if ordinals[place] >= 0 and document.doc_id not in self._touched
+            ]
+            for place, text in zip(places, index.texts(ordinals[places]), strict=True):
+                if text == documents[place].text:
+                    same.add(documents[place].doc_id)
+        return present, same
+
+
+def open_writer(
+    path: str | Path,
+    *,
+    threads: int = 1,
+    memory: int = DEFAULT_MEMORY,
+    encoder: DocumentEncoder | None = None,
+    precision: NetworkPrecision | None = None,
+    providers: Sequence[str] | None = None,
+    progress: Progress = no_progress,
+) -> LiveWriter:
+    """Open an index for adding, replacing and deleting documents.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index.
+    threads : int, optional
+        Threads to use.
+    memory : int, optional
+        Working memory in bytes for sorting postings.
+    encoder : DocumentEncoder, optional
+        Runs the network of the model; by default opened as the index describes it.
+    precision, providers
+        See `build_index`.
+    progress : callable, optional
+        Called with a stage, the number of documents done, and None.
+
+    Returns
+    -------
+    LiveWriter
+
+    Raises
+    ------
+    ParameterError
+        If documents cannot be added to an index of this kind; the error names the reason.
+    VocabularyMismatchError
+        If the network is not the one that the index was built with.
+    IndexLockedError
+        If another process writes the index.
+    TermwiseError
+        If the index cannot be opened or written.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     searcher = termwise.build_index([termwise.Document("a", "merge two sorted lists")], folder)
+    ...     with termwise.open_writer(folder) as writer:
+    ...         added = writer.add([termwise.Document("b", "merge lists in place")])
+    ...     before, after = searcher.rank("merge").doc_ids, searcher.refresh().rank("merge").doc_ids
+    >>> added, before, after
+    (Added(new=1, replaced=0, unchanged=0), ('a',), ('a', 'b'))
+    """
+    check_path("path", path)
+    index = Index.open(path)
+    model = _model_of(index)
+    make_rows: Callable[[IndexUpdater], _Rows]
+    if isinstance(model, NetworkModel):
+        opened = opened_encoder(model, encoder, threads=threads, precision=precision, providers=providers)
+        _check_network(index, opened)
+        idf = _idf_of(index, opened.idf_power)
+        make_rows = partial(_NetworkRows, encoder=opened, idf=idf)
+    else:
+        assert isinstance(model, CountModel), "models of other kinds are refused"
+        refuse_arguments(
+            "these arguments require a model with a network",
+            model,
+            {"encoder": encoder, "precision": precision, "providers": providers},
+        )
+        statistics = built_statistics(index)
+        idf = _idf_of(index, 1.0 if isinstance(model, BM25) else 0.0)
+        make_rows = partial(_CountRows, model=model, analyzer=analyzer_of(index), statistics=statistics)
+    updater = IndexUpdater(path, memory=memory, threads=threads, progress=progress, idf=idf)
+    try:
+        return LiveWriter(updater, make_rows(updater), progress=progress)
+    except BaseException:
+        updater.close()
+        raise
+
+
+class _Rows(ABC):
+    """Computes the rows of documents that join an index."""
+
+    @abstractmethod
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take documents with distinct identifiers."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Pass the rows of all documents to the updater."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget documents that were not passed to the updater, and start from its current generation."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Remove temporary files."""
+
+
+class _NetworkRows(_Rows):
+    """Rows of a network. An idf in the weights is that of the build; see `IdfRecord`."""
+
+    def __init__(self, updater: IndexUpdater, encoder: DocumentEncoder, idf: IdfRecord | None) -> None:
+        self._updater = updater
+        self._encoder = encoder
+        self._factors = None
+        if idf is not None:
+            data = updater.index.attachment(DOCUMENT_FREQUENCIES)
+            frequencies = np.maximum(np.frombuffer(data, dtype="<u4").astype(np.int64), 1)
+            self._factors = idf_factors(frequencies, idf.documents, idf.power)
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Encode the documents."""
+        if not documents:
+            return
+        texts = [document.text for document in documents]
+        rows = self._encoder.encode_documents(texts)
+        stored = texts if self._updater.index.stores_text else None
+        self._updater.add_documents([document.doc_id for document in documents], stored)
+        if isinstance(rows, TermWeights):
+            if self._factors is not None:
+                weights = rows.weights.astype(np.float64) * self._factors[rows.terms]
+                rows = TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
+            self._updater.add_weights(rows)
+        else:
+            self._updater.add_vectors(rows)
+
+    def flush(self) -> None:
+        """Do nothing: rows are passed as they come."""
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class _CountRows(_Rows):
+    """Rows of a count model, weighed with the statistics of the build; new terms join the vocabulary."""
+
+    def __init__(
+        self, updater: IndexUpdater, model: CountModel, analyzer: Analyzer, statistics: CollectionStatistics
+    ) -> None:
+        self._updater = updater
+        self._model = model
+        self._analyzer = analyzer
+        self._statistics = statistics
+        self._doc_ids: list[str] = []
+        self._texts: list[str] | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the documents that were not passed on, and read the vocabulary of the current generation."""
+        self._new: dict[str, int] = {}
+        """Numbers of the tokens that the current generation lacks."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._doc_ids, self._texts = [], [] if self._updater.index.stores_text else None
+        self.close()
+        self._counts = RowSpill(self._updater.folder, "counts")
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Analyse the documents and count their terms."""
+        texts = [document.text for document in documents]
+        self._doc_ids += [document.doc_id for document in documents]
+        if self._texts is not None:
+            self._texts += texts
+        numbered = number_texts(self._analyzer, texts)
+        vocabulary = self._updater.index.vocabulary
+        numbers = vocabulary.numbers(numbered.tokens)
+        for place in np.flatnonzero(numbers < 0).tolist():
+            numbers[place] = self._new.setdefault(numbered.tokens[place], len(vocabulary) + len(self._new))
+        self._counts.add(*count_rows(numbered.indptr, numbers[numbered.numbers].astype(np.int32)))
+
+    def flush(self) -> None:
+        """Weigh the documents, and pass them to the updater."""
+        if not self._doc_ids:
+            return
+        updater, before = self._updater, self._updater.terms
+        tokens = list(self._new)[before - updater.index.manifest.terms :]
+        statistics = opened_statistics(self._statistics, before + len(tokens))
+        floors = self._model.floors(statistics) if tokens else None
+        updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
+        model = self._prepared()
+        updater.add_documents(self._doc_ids, self._texts)
+        chunk = EXPANDED_CHUNK if model.expands else CHUNK
+        for indptr, terms, counts in self._counts.read(0, len(self._doc_ids), postings=chunk):
+            rows = TermWeights(indptr, terms.astype(np.int32), counts, updater.vocabulary)
+            updater.add_weights(model.weigh(rows, statistics))
+        self._begin()
+
+    def _prepared(self) -> CountModel:
+        """Return the model for the current vocabulary."""
+        if type(self._model).for_vocabulary is CountModel.for_vocabulary:
+            return self._model
+        vocabulary = self._updater.index.vocabulary
+        known = Vocabulary([*vocabulary.load(), *self._new], background=vocabulary.background is not None)
+        return replace(self._model.for_vocabulary(known), vocabulary=self._updater.vocabulary)  # type: ignore[call-arg]
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        if (counts := getattr(self, "_counts", None)) is not None:
+            counts.close()
+
+
+def _model_of(index: Index) -> Model:
+    """Return the model of an index, or raise the error of one whose documents cannot be weighed one by one."""
+    described = index.manifest.encoder.get("model") or {}
+    name = described.get("name")
+    reason = None
+    if name is None:
+        reason = "the index has no description of its model"
+    elif name == FUSION:
+        reason = "its weights are sums over several indexes: change these, and fuse them again"
+    elif name == VectorModel.name:
+        reason = "its weights are your own: add rows with `termwise.index.updater.IndexUpdater`"
+    if reason is not None:
+        raise _refusal(index, name, reason)
+    model = model_from_parameters(str(name), described.get("parameters", {}))
+    if isinstance(model, BM25) and model.variant != "lucene":
+        reason = "its idf can be 0 or negative, so weights of some terms are not stored: use variant=lucene"
+    elif isinstance(model, Lookup) and model.form == "terms":
+        reason = "which terms it keeps depends on all documents: use form=vectors"
+    elif isinstance(model, Tilde) and index.manifest.quantiser.kind == "float32":
+        reason = "the floors of the exact form depend on all documents: use form=compact"
+    if reason is not None:
+        raise _refusal(index, name, reason)
+    return model
+
+
+def _refusal(index: Index, model: str | None, reason: str) -> ParameterError:
+    return ParameterError(
+        "documents cannot be added to this index",
+        facts=[("index", index.path), ("model", model or "unknown"), ("reason", reason)],
+        fixes=["build the index again with all documents"],
+    )
+
+
+def _idf_of(index: Index, power: float) -> IdfRecord | None:
+    """Return the record of the idf in the weights of an index; None without one."""
+    if not power:
+        return None
+    record = index.manifest.encoder.get("statistics") or {}
+    if "documents" not in record or DOCUMENT_FREQUENCIES not in index.manifest.attachments:
+        raise missing_statistics(index)
+    return IdfRecord(float(power), record["documents"])
+
+
+def _check_network(index: Index, encoder: DocumentEncoder) -> None:
+    """Refuse another network, or other settings, than those of the index."""
+    built, given = index.manifest.encoder.get("network") or {}, network_record(encoder)
+    differing = [name for name, value in _identity(built).items() if _identity(given)[name] != value]
+    if differing:
+        raise VocabularyMismatchError(
+            "the network is not the one that the index was built with",
+            facts=[
+                ("index", f"{index.path}  {built.get('name')}, {short_digest(str(built.get('id')))}"),
+                ("network", f"{given.get('name')}, {short_digest(str(given.get('id')))}"),
+                ("differ in", ", ".join(differing)),
+            ],
+            fixes=[
+                "pass the encoder of the index: `encoder=open_document_encoder(model)`",
+                "build the index again",
+            ],
+        )
+
+
+def _identity(network: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what weights depend on, from the record of a network."""
+    expansion = network.get("expansion") or {}
+    return {
+        **{name: network.get(name) for name in ("kind", "id", "settings", "idf_power")},
+        "expansion": expansion.get("id"),
+        "settings of the expansion": expansion.get("settings"),
+    }

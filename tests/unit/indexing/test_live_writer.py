@@ -1,0 +1,201 @@
+"""Changes of indexes of every model, against an index that is built anew from the same documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import termwise
+from termwise import Document
+from termwise.encode import open_document_encoder
+from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.index import Index, verify
+from termwise.models import make_model
+
+TEXTS = [
+    "merge two sorted lists into one",
+    "shuffle a list of words",
+    "a heap sorts numbers in place",
+    "search a sorted array for a number",
+    "the words of a dictionary are sorted",
+    "read a file line by line",
+    "open a file and write bytes",
+    "a queue of numbers",
+    "",
+    "bytes and words of a file in a zip archive",
+]
+LATER = [
+    "an archive holds compressed files",
+    "compress bytes with zlib before writing",
+    "sorted numbers of a queue",
+    "merge archives of words and words again words",
+]
+QUERIES = ["sorted words", "compress a file", "merge numbers", "archive bytes zlib", "nothing of this"]
+
+
+def documents(texts: list[str], first: int = 0) -> list[Document]:
+    return [Document(f"d{first + number}", text) for number, text in enumerate(texts)]
+
+
+def ranked(searcher: Any, query: str) -> dict[str, float]:
+    return {hit.doc_id: hit.score for hit in searcher.rank(query, k=100)}
+
+
+COUNT_MODELS: list[tuple[str, Mapping[str, str]]] = [
+    ("bm25", {}),
+    ("bm25", {"lengths": "lucene"}),
+    ("jm", {}),
+    ("dirichlet", {}),
+    ("ml", {}),
+]
+
+
+@pytest.mark.parametrize(("model", "settings"), COUNT_MODELS)
+def test_a_changed_index_holds_the_documents_in_order(
+    tmp_path: Path, model: str, settings: Mapping[str, str]
+) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS), path, model=model, settings=settings, store_text=True)
+    with termwise.open_writer(path) as writer:
+        added = writer.add([*documents(LATER, 10), Document("d1", "list the files of an archive")])
+        assert (added.new, added.replaced, added.unchanged) == (4, 1, 0)
+        assert writer.delete(["d2", "d7", "unknown"]) == 2
+    assert verify(path) == []
+    index = Index.open(path)
+    order = [f"d{number}" for number in (0, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 1)]
+    assert index.doc_ids(np.arange(len(index))) == order
+    searcher = termwise.open(path)
+    explanation = searcher.explain("compress a zlib archive", "d11")
+    assert sum(part.score for part in explanation.contributions) + explanation.constant == pytest.approx(
+        explanation.score, abs=1e-12
+    )
+    assert {part.term for part in explanation.contributions if part.score > 0} >= {"compress", "zlib"}
+    with termwise.open_writer(path) as writer:
+        before = {query: ranked(termwise.open(path), query) for query in QUERIES}
+        manifest = writer.merge()
+    assert len(manifest.segments) == 1
+    assert verify(path) == []
+    assert {query: ranked(termwise.open(path), query) for query in QUERIES} == before
+
+
+@pytest.mark.parametrize("settings", [{}, {"b": "0"}, {"lengths": "lucene"}])
+def test_bm25_ranks_as_an_index_built_anew(tmp_path: Path, settings: Mapping[str, str]) -> None:
+    """The idf is that of the current documents. The mean length is that of the build; all texts here have it."""
+    texts = [f"w{number % 7} w{number % 5} w{number % 3} common w{number}" for number in range(60)]
+    living, fresh = tmp_path / "living", tmp_path / "fresh"
+    termwise.build_index(documents(texts[:20]), living, settings=settings)
+    with termwise.open_writer(living) as writer:
+        for first in range(20, 60, 8):
+            writer.add(documents(texts[first : first + 8], first))
+            writer.commit()
+        writer.delete([f"d{number}" for number in range(0, 60, 6)])
+    left = [document for number, document in enumerate(documents(texts)) if number % 6]
+    anew = termwise.build_index(left, fresh, settings=settings, quantiser="float32")
+    searcher = termwise.open(living)
+    bound = searcher.index.manifest.quantiser.max_error
+    for query in ("w1 w2", "common w4", "w41 w3 w13 common", "w55", "w0 absent"):
+        ours, theirs = ranked(searcher, query), ranked(anew, query)
+        assert ours.keys() == theirs.keys()
+        vector = searcher.index.query_factors(np.arange(searcher.index.manifest.terms, dtype=np.int32))
+        allowed = len(query.split()) * bound * float(vector.max()) + 0.002 * max(theirs.values(), default=0)
+        for doc_id, score in theirs.items():
+            assert ours[doc_id] == pytest.approx(score, abs=allowed)
+
+
+def test_an_unchanged_document_stays_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS), path, store_text=True)
+    with termwise.open_writer(path) as writer:
+        added = writer.add(documents(TEXTS))
+        assert (added.new, added.replaced, added.unchanged) == (0, 0, len(TEXTS))
+        assert writer.commit().generation == 0
+
+
+def test_the_last_of_several_documents_with_one_identifier_counts(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS), path)
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("x", "alpha"), Document("x", "beta")])
+        writer.add([Document("x", "gamma")])
+        assert writer.delete(["d0"]) == 1
+    searcher = termwise.open(path)
+    assert [len(ranked(searcher, word)) for word in ("alpha", "beta", "gamma", "merge")] == [0, 0, 1, 0]
+
+
+def test_an_error_discards_the_changes(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS), path)
+    writer = termwise.open_writer(path)
+    with pytest.raises(ParameterError, match="two strings"), writer:
+        writer.add([Document("x", "alpha"), Document(3, "beta")])  # type: ignore[arg-type]
+    assert Index.open(path).manifest.generation == 0
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("x", "alpha")])
+    assert list(ranked(termwise.open(path), "alpha")) == ["x"]
+
+
+def test_refresh_opens_the_newest_generation(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    searcher = termwise.build_index(documents(TEXTS), path)
+    assert searcher.refresh() is searcher
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("x", "alpha")])
+    assert searcher.rank("alpha").doc_ids == ()
+    assert searcher.refresh().rank("alpha").doc_ids == ("x",)
+
+
+def test_an_index_without_statistics_is_refused(tmp_path: Path) -> None:
+    vectors = tmp_path / "rows.jsonl"
+    vectors.write_text('{"id": "a", "vector": {"x": 1.0}}\n')
+    termwise.build_index(vectors, tmp_path / "vectors", model="vectors")
+    with pytest.raises(ParameterError, match="cannot be added"):
+        termwise.open_writer(tmp_path / "vectors")
+    termwise.build_index(documents(TEXTS), tmp_path / "atire", settings={"variant": "atire"})
+    with pytest.raises(ParameterError, match="cannot be added") as caught:
+        termwise.open_writer(tmp_path / "atire")
+    assert "variant=lucene" in dict(caught.value.facts)["reason"]
+
+
+@pytest.mark.parametrize("model", ["lookup", "tildev2", "tilde"])
+def test_network_models_rank_as_an_index_built_anew(tmp_path: Path, model: str) -> None:
+    living, fresh = tmp_path / "living", tmp_path / "fresh"
+    termwise.build_index(documents(TEXTS), living, model=model)
+    with termwise.open_writer(living) as writer:
+        writer.add([*documents(LATER, 10), Document("d1", "list the files of an archive")])
+        writer.delete(["d2", "d7"])
+    assert verify(living) == []
+    texts = dict(enumerate([*TEXTS, *LATER])) | {1: "list the files of an archive"}
+    order = (0, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 1)
+    anew = termwise.build_index(
+        [Document(f"d{number}", texts[number]) for number in order], fresh, model=model
+    )
+    searcher = termwise.open(living)
+    assert searcher.index.doc_ids(np.arange(12)) == [f"d{number}" for number in order]
+    errors = [each.index.manifest.quantiser.max_error for each in (searcher, anew)]
+    for query in QUERIES:
+        ours, theirs = ranked(searcher, query), ranked(anew, query)
+        if model == "lookup":  # vectors depend on the text alone
+            assert ours == theirs
+            continue
+        assert ours.keys() == theirs.keys()
+        for doc_id, score in theirs.items():
+            assert ours[doc_id] == pytest.approx(score, rel=2e-3, abs=2 * len(query.split()) * sum(errors))
+    with termwise.open_writer(living) as writer:
+        merged = writer.merge()
+    rounded = merged.quantiser.max_error - errors[0]  # above 0 if segments had different units
+    for query in QUERIES:
+        before, after = ranked(searcher, query), ranked(termwise.open(living), query)
+        assert after == pytest.approx(before, abs=2 * len(query.split()) * rounded)
+
+
+def test_another_network_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS), path, model="lookup")
+    other = open_document_encoder(make_model("lookup", {"length": "64"}))
+    with pytest.raises(VocabularyMismatchError, match="not the one") as caught:
+        termwise.open_writer(path, encoder=other)
+    assert "settings" in dict(caught.value.facts)["differ in"]
