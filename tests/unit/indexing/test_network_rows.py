@@ -144,7 +144,7 @@ def test_scores_are_the_weights_of_the_network_and_the_floors(tmp_path, encoder)
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, quantiser="float32")
     for query in ("merge lists", "sorted cards of a file", "list list list"):
         ranking = searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS])
-        texts = dict(DOCUMENTS)
+        texts = {document.doc_id: document.text for document in DOCUMENTS}
         expected = [plain(searcher, query, texts[doc_id]) for doc_id in ranking.doc_ids]
         assert ranking.scores.tolist() == pytest.approx(expected, rel=1e-6)
     assert len(searcher.rank("of the")) == 0
@@ -349,7 +349,7 @@ def test_the_exact_form_has_the_order_and_the_scores_of_the_dense_vectors(
 
 def test_floors_of_the_exact_form_lie_just_below_the_smallest_of_the_collection(tmp_path, analyzer):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
-    rows = np.array([dense(text) for _, text in DOCUMENTS if text])
+    rows = np.array([dense(document.text) for document in DOCUMENTS if document.text])
     floors = searcher.index.floors
     assert floors[KEPT].tolist() == (rows[:, KEPT].min(axis=0) - 2**-10).tolist()
     assert floors[[t for t in range(len(PIECES)) if t not in KEPT]].tolist() == [0.0] * 4
@@ -387,7 +387,7 @@ def test_an_interrupted_build_resumes(tmp_path, encoder, analyzer):
     assert not (tmp_path / "i").exists()
     second = Encoder(analyzer)
     resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=second)
-    assert second.asked == [text for _, text in DOCUMENTS[4:]]
+    assert second.asked == [document.text for document in DOCUMENTS[4:]]
     assert not work.exists()
     whole = build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=Encoder(analyzer))
     assert (tmp_path / "i" / "manifest.json").read_bytes() == (tmp_path / "j" / "manifest.json").read_bytes()
