@@ -293,8 +293,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ruler, *rows))
 
 
-def about(record: dict[str, Any]) -> str:
-    """Return the provenance as the last paragraph of a Markdown page."""
+def about(record: dict[str, Any], *, intervals: bool = True) -> str:
+    """Return the provenance as the last paragraph of a Markdown page, with a sentence on intervals if it has any."""
     made = record["provenance"]
     packages = ", ".join(f"{name} {number}" for name, number in made["packages"].items())
     changed = len(made["uncommitted"])
@@ -302,10 +302,15 @@ def about(record: dict[str, Any]) -> str:
     return (
         f"Made {made['date']} in {made['seconds']} s on commit {made['commit'][:12]} ({state}; "
         f"SHA-256 of the sources {made['sources'][:12]}…), Python {made['python']}, {packages}; "
-        f"{made['processor']}, {made['processors']} processors. Intervals are at 95 %, by bootstrap over the queries "
-        f"({RESAMPLES:,} samples, percentiles, seed {SEED}); p is that of the sign-flip permutation test. "
+        f"{made['processor']}, {made['processors']} processors. {_INTERVALS if intervals else ''}"
         "Hashes of the data are in the JSON."
     )
+
+
+_INTERVALS = (
+    f"Intervals are at 95 %, by bootstrap over the queries ({RESAMPLES:,} samples, percentiles, seed {SEED}); "
+    "p is that of the sign-flip permutation test. "
+)
 
 
 def save(record: dict[str, Any], page: str, folder: Path, name: str) -> None:

@@ -106,6 +106,19 @@ def character_table() -> CharacterTable:
     )
 
 
+def is_letter(char: str) -> bool:
+    """Return whether a character is a letter, general category L.
+
+    Examples
+    --------
+    >>> [is_letter(char) for char in "aß漢1-"]
+    [True, True, True, False, False]
+    """
+    table = character_table()
+    kind: str = table.kinds[table.classes[ord(char)]]
+    return kind == "L"
+
+
 def classify(text: str) -> str:
     """Replace each character by its class, for word rules as regular expressions over classes.
 

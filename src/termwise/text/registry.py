@@ -11,6 +11,7 @@ from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cleaned_analyzer import NAME as CLEANED
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
+from termwise.text.languages import LANGUAGES, PersianWords
 from termwise.text.lemmas import NAME as LEMMAS
 from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.standard_words import StandardWords
@@ -23,7 +24,6 @@ from termwise.text.token_filters import (
     StopWords,
     StraightApostrophes,
     WordStep,
-    step_named,
 )
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
@@ -44,12 +44,22 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
             StandardWords(),
             (StraightApostrophes(), LowerCase(), _LONG_STOP, EnglishClitics(), SimpleLemma(), _LONG_STOP),
         ),
+        **{
+            name: (PersianWords() if name == "persian" else StandardWords(), steps)
+            for name, steps in LANGUAGES.items()
+        },
     }
 )
 _PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
 _WITHOUT_VOCABULARY = "scibert-token"
 _ADDED: Mapping[str, WordStep] = MappingProxyType(
     {"lower": LowerCase(), "stop": _STOP, "porter": Porter(), "snowball": SnowballEnglish()}
+)
+_STEPS: Mapping[str, WordStep] = MappingProxyType(
+    {
+        step.name: step
+        for step in (*_ADDED.values(), *(step for _, steps in _WORDS.values() for step in steps))
+    }
 )
 
 
@@ -76,6 +86,9 @@ def make_analyzer(name: str) -> Analyzer:
             Word boundaries as in Lucene's StandardTokenizer (UAX #29), lower case.
         ``whitespace``
             Text between white space, unchanged.
+        ``german``, ``french``, ``spanish`` and 30 other languages
+            Words as in ``standard``, lower case, stop words and stems of the language, as in Lucene's analyzer of the
+            same language; see `termwise.text.languages`.
         ``lemmas``
             English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``
@@ -186,3 +199,10 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
             fixes=["build the index again with this version of termwise"],
         )
     return WordAnalyzer(spec.name, tokenizers[tokenizer], [step_named(str(step)) for step in steps])
+
+
+def step_named(name: str) -> WordStep:
+    """Return the step with a name in an `AnalyzerSpec`; raise `UnknownNameError` if there is none."""
+    if name not in _STEPS:
+        raise UnknownNameError.of("analyzer step", name, _STEPS)
+    return _STEPS[name]

@@ -7,7 +7,11 @@ from importlib import resources
 
 from termwise.errors import UnknownNameError
 
-_NAMES = ("lucene-english", "nltk-english")
+
+@cache
+def _names() -> tuple[str, ...]:
+    folder = resources.files("termwise.text").joinpath("stop")
+    return tuple(sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir()))
 
 
 @cache
@@ -16,9 +20,9 @@ def stop_list(name: str) -> frozenset[str]:
 
     Parameters
     ----------
-    name : {"lucene-english", "nltk-english"}
-        ``lucene-english``: the 33 words of Lucene's ``EnglishAnalyzer``. ``nltk-english``: 179 words of one release
-        of the NLTK stop word corpus.
+    name : str
+        ``lucene-english``: the 33 words of Lucene's ``EnglishAnalyzer``. ``lucene-german`` and so on: the words of
+        Lucene's analyzer of a language. ``nltk-english``: 179 words of one release of the NLTK stop word corpus.
 
     Returns
     -------
@@ -32,10 +36,10 @@ def stop_list(name: str) -> frozenset[str]:
 
     Examples
     --------
-    >>> len(stop_list("lucene-english")), len(stop_list("nltk-english"))
-    (33, 179)
+    >>> [len(stop_list(name)) for name in ("lucene-english", "nltk-english", "lucene-german")]
+    [33, 179, 231]
     """
-    if name not in _NAMES:
-        raise UnknownNameError.of("stop list", name, _NAMES)
-    text = resources.files("termwise.text").joinpath(f"stop-{name}.txt").read_text(encoding="ascii")
+    if name not in _names():
+        raise UnknownNameError.of("stop list", name, _names())
+    text = resources.files("termwise.text").joinpath(f"stop/{name}.txt").read_text(encoding="utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

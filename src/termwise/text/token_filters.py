@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 
 import Stemmer
 
-from termwise.errors import MissingExtraError, UnknownNameError
+from termwise.errors import MissingExtraError
 from termwise.text.characters import lower_case
 from termwise.text.porter import porter_stem
 from termwise.text.stop_lists import stop_list
@@ -71,7 +71,7 @@ class StopWords:
 
     Parameters
     ----------
-    list_name : {"lucene-english", "nltk-english"}
+    list_name : str
         See `stop_list`.
 
     Examples
@@ -118,7 +118,71 @@ class SnowballEnglish:
     def __call__(self, word: str) -> str:
         """Return the stem."""
         _check_snowball()
-        return _stem(word)
+        return _stem("english", word)
+
+
+@dataclass(frozen=True)
+class Snowball:
+    """Stemmer of Snowball 3.1 for a language [1]_.
+
+    Parameters
+    ----------
+    language : str
+        One of ``Stemmer.algorithms()``, such as ``swedish``.
+
+    Raises
+    ------
+    MissingExtraError
+        In a call, if the installed PyStemmer is not of Snowball 3.1. Other releases have other stems, so a query would
+        not match an index.
+
+    References
+    ----------
+    .. [1] https://snowballstem.org/algorithms/
+
+    Examples
+    --------
+    >>> [Snowball("swedish")(word) for word in ("paketet", "paketen")]
+    ['paket', 'paket']
+    """
+
+    language: str
+
+    @property
+    def name(self) -> str:
+        """``stem:snowball-``, the language, and ``-3.1``."""
+        return f"stem:snowball-{self.language}-3.1"
+
+    def __call__(self, word: str) -> str:
+        """Return the stem."""
+        _check_version()
+        return _stem(self.language, word)
+
+
+@dataclass(frozen=True)
+class Respelling:
+    """Step of a function that changes a word: a normal form of its spelling, or a light stem.
+
+    Parameters
+    ----------
+    name : str
+        Name in an `AnalyzerSpec`. It stands for the function.
+    function : callable
+        Pure function of a word, defined in a module, so that the step can be pickled.
+
+    Examples
+    --------
+    >>> from termwise.text.spelling import german_letters
+    >>> Respelling("letters:german", german_letters)("straße")
+    'strasse'
+    """
+
+    name: str
+    function: Callable[[str], str]
+
+    def __call__(self, word: str) -> str | None:
+        """Return the new form, or None if nothing is left."""
+        return self.function(word) or None
 
 
 @dataclass(frozen=True)
@@ -184,32 +248,15 @@ class SimpleLemma:
         return lower_case(_lemmatizer()(word, lang="en")) or word
 
 
-def step_named(name: str) -> WordStep:
-    """Return the step with a name in an `AnalyzerSpec`; raise `UnknownNameError` if there is none."""
-    known: tuple[WordStep, ...] = (
-        LowerCase(),
-        StraightApostrophes(),
-        StopWords("lucene-english"),
-        StopWords("nltk-english"),
-        SnowballEnglish(),
-        Porter(),
-        EnglishClitics(),
-        SimpleLemma(),
-    )
-    steps = {step.name: step for step in known}
-    if name not in steps:
-        raise UnknownNameError.of("analyzer step", name, steps)
-    return steps[name]
-
-
 _local = threading.local()  # threads cannot share a PyStemmer object
 
 
-def _stem(word: str) -> str:
+def _stem(language: str, word: str) -> str:
     try:
-        stemmer = _local.stemmer
-    except AttributeError:
-        stemmer = _local.stemmer = Stemmer.Stemmer("english", 0)
+        stemmer = _local.stemmers[language]
+    except (AttributeError, KeyError):
+        stemmers = _local.__dict__.setdefault("stemmers", {})
+        stemmer = stemmers[language] = Stemmer.Stemmer(language, 0)
     stem: str = stemmer.stemWord(word)
     return stem or word
 
@@ -231,13 +278,23 @@ _SNOWBALL_3_1 = {
 
 @cache
 def _check_snowball() -> None:
-    seen = {word: _stem(word) for word in _SNOWBALL_3_1}
+    seen = {word: _stem("english", word) for word in _SNOWBALL_3_1}
     wrong = [word for word in seen if seen[word] != _SNOWBALL_3_1[word]]
     if wrong:
         word = wrong[0]
         raise MissingExtraError(
             "the installed PyStemmer does not stem English as Snowball 3.1 does",
             facts=[("word", word), ("stem seen", seen[word]), ("stem expected", _SNOWBALL_3_1[word])],
+            fixes=["pip install 'PyStemmer==3.1.*'"],
+        )
+
+
+@cache
+def _check_version() -> None:
+    if Stemmer.version().split(".")[:2] != ["3", "1"]:
+        raise MissingExtraError(
+            "the installed PyStemmer is not of Snowball 3.1",
+            facts=[("version seen", Stemmer.version()), ("version expected", "3.1")],
             fixes=["pip install 'PyStemmer==3.1.*'"],
         )
 

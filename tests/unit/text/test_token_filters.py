@@ -18,7 +18,7 @@ from termwise.text import (
     stop_list,
 )
 from termwise.text import token_filters as steps
-from termwise.text.token_filters import step_named
+from termwise.text.registry import step_named
 
 needs_simplemma = pytest.mark.skipif(
     find_spec("simplemma") is None, reason="needs termwise[simplemma], which scripts/setup dev installs"

@@ -1,0 +1,184 @@
+"""Analyzers of languages, step by step as Lucene's analyzers of the same languages.
+
+Each finds words as Lucene's StandardTokenizer, converts them to lower case, and removes the stop words of Lucene's
+analyzer. The stemmer is that of Lucene's analyzer: a light stemmer where it has one, otherwise Snowball. Departures:
+
+- the Snowball stemmers are those of version 3.1; Lucene's are older;
+- Greek and Indonesian words are stemmed by Snowball, and by stemmers with other rules in Lucene;
+- a word stays if a stemmer leaves nothing of it; Lucene makes it an empty token;
+- Lucene stems Polish with a table. It has no analyzer for Esperanto, Sesotho and Yiddish; they have no stop words here.
+
+``experiments/language_analyzers.py`` measures the agreement.
+
+References
+----------
+.. [1] Apache Lucene 10.4, classes ``GermanAnalyzer``, ``FrenchAnalyzer`` and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from termwise.text import light_stems, spelling
+from termwise.text.spelling import ELIDED, without_elision
+from termwise.text.standard_words import StandardWords
+from termwise.text.token_filters import LowerCase, Respelling, Snowball, StopWords, WordStep
+
+
+@dataclass(frozen=True)
+class PersianWords:
+    r"""Words as in `StandardWords`; the zero-width non-joiner separates words.
+
+    Examples
+    --------
+    >>> PersianWords().words("فعالیت\u200cها")
+    ['فعالیت', 'ها']
+    """
+
+    name: ClassVar[str] = "standard-words-persian"
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character ranges of all words."""
+        return StandardWords().spans(text.replace("\u200c", " "))
+
+    def words(self, text: str) -> list[str]:
+        """Return all words."""
+        return StandardWords().words(text.replace("\u200c", " "))
+
+
+@dataclass(frozen=True)
+class Elision:
+    """Removes an elided article or another short word from the beginning of a word, see `without_elision`.
+
+    Parameters
+    ----------
+    language : {"catalan", "french", "irish", "italian"}
+
+    Examples
+    --------
+    >>> Elision("french")("L’avion")
+    'avion'
+    """
+
+    language: str
+
+    @property
+    def name(self) -> str:
+        """``elision:`` and the language."""
+        return f"elision:{self.language}"
+
+    def __call__(self, word: str) -> str:
+        """Return the rest of the word."""
+        return without_elision(word, ELIDED[self.language])
+
+
+@dataclass(frozen=True)
+class DutchStems:
+    """Porter's Dutch stemmer of Snowball 3.1, except for four words, as in Lucene.
+
+    Examples
+    --------
+    >>> [DutchStems()(word) for word in ("bestanden", "kind", "kinderen")]
+    ['bestand', 'kinder', 'kinder']
+    """
+
+    name: ClassVar[str] = "stem:lucene-dutch-snowball-3.1"
+
+    def __call__(self, word: str) -> str:
+        """Return the stem."""
+        return _DUTCH_STEMS.get(word) or _DUTCH_PORTER(word)
+
+
+@dataclass(frozen=True)
+class GreekStems:
+    """Stemmer of Snowball 3.1 for Greek words of four letters or more, as in Lucene; shorter words stay.
+
+    Examples
+    --------
+    >>> [GreekStems()(word) for word in ("αρχεια", "αρχειου", "μια")]
+    ['αρχει', 'αρχει', 'μια']
+    """
+
+    name: ClassVar[str] = "stem:lucene-greek-snowball-3.1"
+
+    def __call__(self, word: str) -> str:
+        """Return the stem."""
+        return word if len(word) < 4 else _GREEK_SNOWBALL(word)
+
+
+_GREEK_SNOWBALL = Snowball("greek")
+_DUTCH_PORTER = Snowball("dutch_porter")
+_DUTCH_STEMS = {"fiets": "fiets", "bromfiets": "bromfiets", "ei": "eier", "kind": "kinder"}
+
+_LOWER = LowerCase()
+_DIGITS = Respelling("digits:ascii", spelling.ascii_digits)
+_ARABIC = Respelling("letters:arabic", spelling.arabic_letters)
+_DEVANAGARI = Respelling("vowels:devanagari", spelling.devanagari_vowels)
+_GERMAN = Respelling("letters:german", spelling.german_letters)
+_HINDI = Respelling("letters:hindi", spelling.hindi_letters)
+_PERSIAN = Respelling("letters:persian", spelling.persian_letters)
+_ROMANIAN = Respelling("letters:romanian", spelling.romanian_letters)
+_SERBIAN = Respelling("letters:serbian", spelling.serbian_latin)
+_TAMIL = Respelling("vowels:tamil", spelling.tamil_vowels)
+_GREEK_LOWER = Respelling("lower-case:greek", spelling.greek_lower_case)
+_IRISH_LOWER = Respelling("lower-case:irish", spelling.irish_lower_case)
+_TURKISH_LOWER = Respelling("lower-case:turkish", spelling.turkish_lower_case)
+_APOSTROPHE = Respelling("apostrophe:turkish", spelling.before_apostrophe)
+
+
+def _stop(language: str) -> WordStep:
+    return StopWords(f"lucene-{language}")
+
+
+def _light(language: str) -> WordStep:
+    return Respelling(f"stem:light-{language}", getattr(light_stems, f"{language}_light_stem"))
+
+
+def _plain(language: str) -> tuple[WordStep, ...]:
+    return _LOWER, _stop(language), Snowball(language)
+
+
+LANGUAGES: Mapping[str, tuple[WordStep, ...]] = MappingProxyType(
+    {
+        "arabic": (_LOWER, _DIGITS, _stop("arabic"), _ARABIC, _light("arabic")),
+        "armenian": _plain("armenian"),
+        "basque": _plain("basque"),
+        "catalan": (Elision("catalan"), *_plain("catalan")),
+        "czech": (_LOWER, _stop("czech"), _light("czech")),
+        "danish": _plain("danish"),
+        "dutch": (_LOWER, _stop("dutch"), DutchStems()),
+        "esperanto": (_LOWER, Snowball("esperanto")),
+        "estonian": _plain("estonian"),
+        "finnish": _plain("finnish"),
+        "french": (Elision("french"), _LOWER, _stop("french"), _light("french")),
+        "german": (_LOWER, _stop("german"), _GERMAN, _light("german")),
+        "greek": (_GREEK_LOWER, _stop("greek"), GreekStems()),
+        "hindi": (_LOWER, _DIGITS, _DEVANAGARI, _HINDI, _stop("hindi"), _light("hindi")),
+        "hungarian": _plain("hungarian"),
+        "indonesian": _plain("indonesian"),
+        "irish": (
+            *(StopWords("irish-prefixes"), Elision("irish"), _IRISH_LOWER),
+            *(_stop("irish"), Snowball("irish")),
+        ),
+        "italian": (Elision("italian"), _LOWER, _stop("italian"), _light("italian")),
+        "lithuanian": _plain("lithuanian"),
+        "nepali": (_LOWER, _DIGITS, _DEVANAGARI, _stop("nepali"), Snowball("nepali")),
+        "norwegian": _plain("norwegian"),
+        "persian": (_LOWER, _DIGITS, _ARABIC, _PERSIAN, _stop("persian"), _light("persian")),
+        "polish": _plain("polish"),
+        "portuguese": (_LOWER, _stop("portuguese"), _light("portuguese")),
+        "romanian": (_LOWER, _stop("romanian"), _ROMANIAN, Snowball("romanian")),
+        "russian": _plain("russian"),
+        "serbian": (*_plain("serbian"), _SERBIAN),
+        "sesotho": (_LOWER, Snowball("sesotho")),
+        "spanish": (_LOWER, _stop("spanish"), _light("spanish")),
+        "swedish": _plain("swedish"),
+        "tamil": (_LOWER, _DIGITS, _TAMIL, _stop("tamil"), Snowball("tamil")),
+        "turkish": (_APOSTROPHE, _TURKISH_LOWER, _stop("turkish"), Snowball("turkish")),
+        "yiddish": (_LOWER, Snowball("yiddish")),
+    }
+)
+"""Steps of the analyzer of each language, by its name. The words are `StandardWords`; in Persian, `PersianWords`."""

@@ -1,0 +1,307 @@
+"""Light stemmers, which remove a few endings: those that Lucene's analyzers use in place of Snowball.
+
+The functions expect lower-case words. Each compares the length of the word at the time of the rule, in characters.
+
+References
+----------
+.. [1] J. Savoy, *Light Stemming Approaches for the French, Portuguese, German and Hungarian Languages*, SAC 2006.
+.. [2] J. Savoy, *Report on CLEF-2001 Experiments*, CLEF 2001 (Spanish and Italian).
+.. [3] L. Dolamic and J. Savoy, *Indexing and stemming approaches for the Czech language*, Information Processing and
+   Management 45(6), 2009.
+.. [4] L. S. Larkey, L. Ballesteros and M. E. Connell, *Light Stemming for Arabic Information Retrieval*, 2007.
+.. [5] A. Ramanathan and D. D. Rao, *A Lightweight Stemmer for Hindi*, EACL 2003.
+.. [6] Apache Lucene 10.4, the light stem filters of ``org.apache.lucene.analysis``, which changed some rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from termwise.text.characters import is_letter
+
+_Rules = tuple[tuple[int, str, str], ...]
+"""Rules in order: the length that a word must exceed, its ending, the new ending."""
+
+
+def german_light_stem(word: str) -> str:
+    """Return the stem of a German word; umlauts and accents are removed [1]_.
+
+    Examples
+    --------
+    >>> [german_light_stem(word) for word in ("häuser", "hauses", "schönste", "kindern")]
+    ['haus', 'haus', 'schon', 'kind']
+    """
+    word = word.translate(_GERMAN_LETTERS)
+    return _first(_first(word, _GERMAN_1), _GERMAN_2)
+
+
+def french_light_stem(word: str) -> str:
+    """Return the stem of a French word without its article [1]_; words of five letters or more lose their accents.
+
+    Examples
+    --------
+    >>> [french_light_stem(word) for word in ("chevaux", "nationale", "utilisateurs", "activités", "premières")]
+    ['cheval', 'national', 'utilis', 'activit', 'premier']
+    """
+    if len(word) > 5 and word.endswith("x"):
+        word = word[:-3] + "al" if word.endswith("aux") and word[-4] != "e" else word[:-1]
+    for ending in "xs":
+        if len(word) > 3 and word.endswith(ending):
+            word = word[:-1]
+    for longer, ending, new, is_last in _FRENCH:
+        if len(word) > longer and word.endswith(ending):
+            word = word[: -len(ending)] + new
+            if ending == "ement" and word.endswith("ive"):
+                word = word[:-2] + "f"
+            elif ending == "isation" and len(word) > 5 and word.endswith("ual"):
+                word = word[:-2] + "el"
+            if is_last:
+                break
+    if len(word) > 4:
+        word = _single_letters(word.translate(_FRENCH_LETTERS))
+    if len(word) > 4 and word.endswith("ie"):
+        word = word[:-2]
+    if len(word) > 4:
+        for ending in "ree":
+            word = word.removesuffix(ending)
+        if word[-1:] == word[-2:-1] and is_letter(word[-1]):
+            word = word[:-1]
+    return word
+
+
+def spanish_light_stem(word: str) -> str:
+    """Return the stem of a Spanish word [2]_; words of five letters or more lose their accents.
+
+    Examples
+    --------
+    >>> [spanish_light_stem(word) for word in ("veces", "canciones", "lógico", "casa", "meses")]
+    ['vez', 'cancion', 'logic', 'casa', 'mes']
+    """
+    return _first(word.translate(_ROMANCE_LETTERS), _SPANISH) if len(word) > 4 else word
+
+
+def italian_light_stem(word: str) -> str:
+    """Return the stem of an Italian word [2]_; words of six letters or more lose their accents and last vowel.
+
+    Examples
+    --------
+    >>> [italian_light_stem(word) for word in ("amiche", "biblioteca", "archivio", "città", "studii")]
+    ['amic', 'bibliotec', 'archiv', 'città', 'stud']
+    """
+    return _first(word.translate(_ROMANCE_LETTERS), _ITALIAN) if len(word) > 5 else word
+
+
+def portuguese_light_stem(word: str) -> str:
+    """Return the stem of a Portuguese word without plural, feminine and last vowel [1]_; accents are removed.
+
+    Examples
+    --------
+    >>> [portuguese_light_stem(word) for word in ("canções", "animais", "brasileira", "rapidamente")]
+    ['canca', 'animal', 'brasileir', 'rapid']
+    """
+    if len(word) < 4:
+        return word
+    word = _first(word, _PORTUGUESE_PLURALS)
+    word = _first(word, _PORTUGUESE_FEMININES)
+    if len(word) > 4 and word[-1] in "eao":
+        word = word[:-1]
+    return word.translate(_PORTUGUESE_LETTERS)
+
+
+def czech_light_stem(word: str) -> str:
+    """Return the stem of a Czech word without case ending and possessive ending [3]_.
+
+    Examples
+    --------
+    >>> [czech_light_stem(word) for word in ("souborů", "soubory", "matčin", "novými")]
+    ['soubor', 'soubor', 'matk', 'nov']
+    """
+    word = _first(_first(word, _CZECH_CASES), _CZECH_POSSESSIVES)
+    for ending, new in _CZECH_CONSONANTS:
+        if word.endswith(ending):
+            return word[: -len(ending)] + new
+    if word[-2:-1] == "e":
+        return word[:-2] + word[-1]
+    if len(word) > 2 and word[-2] == "ů":
+        return f"{word[:-2]}o{word[-1]}"
+    return word
+
+
+def arabic_light_stem(word: str) -> str:
+    """Return the stem of a normalised Arabic word without article, conjunction and endings [4]_.
+
+    Examples
+    --------
+    >>> [arabic_light_stem(word) for word in ("الكتاب", "والكتاب", "ملفات", "المستخدمين")]
+    ['كتاب', 'كتاب', 'ملف', 'مستخدم']
+    """
+    for prefix in _ARABIC_PREFIXES:
+        if word.startswith(prefix) and len(word) >= max(4, len(prefix) + 2):
+            word = word.removeprefix(prefix)
+            break
+    return _without_all(word, _ARABIC_SUFFIXES)
+
+
+def hindi_light_stem(word: str) -> str:
+    """Return the stem of a normalised Hindi word: the longest ending is removed if two characters are left [5]_.
+
+    Examples
+    --------
+    >>> [hindi_light_stem(word) for word in ("किताबों", "लडकियां", "जाना")]
+    ['किताब', 'लडक', 'जा']
+    """
+    return _first(word, _HINDI)
+
+
+def persian_light_stem(word: str) -> str:
+    """Return the stem of a normalised Persian word without its endings [6]_.
+
+    Examples
+    --------
+    >>> [persian_light_stem(word) for word in ("كتابها", "بزرگترين", "دوستان")]
+    ['كتاب', 'بزرگ', 'دوست']
+    """
+    return _without_all(word, _PERSIAN_SUFFIXES)
+
+
+def _first(word: str, rules: _Rules) -> str:
+    """Apply the first rule that fits."""
+    for longer, ending, new in rules:
+        if len(word) > longer and word.endswith(ending):
+            return word[: -len(ending)] + new
+    return word
+
+
+def _without_all(word: str, suffixes: Iterable[str]) -> str:
+    """Remove each suffix, in order, if two characters are left."""
+    for suffix in suffixes:
+        if len(word) >= len(suffix) + 2:
+            word = word.removesuffix(suffix)
+    return word
+
+
+def _single_letters(word: str) -> str:
+    """Write each run of equal letters as one letter."""
+    return _RUN.sub(lambda run: run[1] if is_letter(run[1]) else run[0], word)
+
+
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
+
+
+def _longer_than(longer: int, endings: str, new: str = "") -> _Rules:
+    return tuple((longer, ending, new) for ending in endings.split())
+
+
+def _after(letters: str, longer: int, ending: str) -> _Rules:
+    return tuple((longer, letter + ending, letter) for letter in letters)
+
+
+_GERMAN_LETTERS = str.maketrans("äàáâöòóôïìíîüùúû", "aaaaooooiiiiuuuu")
+_GERMAN_1: _Rules = (
+    *_longer_than(5, "ern"),
+    *_longer_than(4, "em en er es"),
+    *_longer_than(3, "e"),
+    *_after("bdfghklmnt", 3, "s"),
+)
+_GERMAN_2: _Rules = (
+    *_longer_than(5, "est"),
+    *_longer_than(4, "er en"),
+    *_after("bdfghklmnt", 4, "st"),
+)
+
+_FRENCH: tuple[tuple[int, str, str, bool], ...] = (
+    (9, "issement", "ir", True),
+    (8, "issant", "ir", True),
+    (6, "ement", "e", True),
+    (11, "ficatrice", "fier", True),
+    (10, "ficateur", "fier", True),
+    (9, "catrice", "quer", True),
+    (8, "cateur", "quer", True),
+    (8, "atrice", "er", True),
+    (7, "ateur", "er", True),
+    (6, "trice", "teur", False),
+    (5, "ième", "", True),
+    (7, "teuse", "ter", True),
+    (6, "teur", "ter", True),
+    (5, "euse", "eu", True),
+    (8, "ère", "er", True),
+    (7, "ive", "if", True),
+    (4, "folle", "fou", True),
+    (4, "molle", "mou", True),
+    (9, "nnelle", "n", True),
+    (9, "nnel", "n", True),
+    (4, "ète", "et", False),
+    (8, "ique", "", False),
+    (8, "esse", "e", True),
+    (7, "inage", "in", True),
+    (9, "isation", "", True),
+    (9, "isateur", "", True),
+    (8, "ation", "", True),
+    (8, "ition", "", True),
+)
+"""Length to exceed, ending, new ending, whether later rules are left out."""
+
+_FRENCH_LETTERS = str.maketrans("àáâôèéêùûîç", "aaaoeeeuuic")
+_ROMANCE_LETTERS = str.maketrans("àáâäòóôöèéêëùúûüìíîï", "aaaaooooeeeeuuuuiiii")
+_SPANISH: _Rules = (
+    *_longer_than(4, "o a e"),
+    (4, "eses", "es"),
+    (4, "ces", "z"),
+    *_longer_than(4, "os as es"),
+)
+_ITALIAN: _Rules = _longer_than(5, "ie he e hi ii i ia a io o")
+
+_PORTUGUESE_LETTERS = str.maketrans(
+    {**_ROMANCE_LETTERS, **str.maketrans("ãõç", "aoc")},
+)
+_PORTUGUESE_PLURALS: _Rules = (
+    *_after("rslz", 4, "es"),
+    (3, "ns", "m"),
+    (4, "eis", "el"),
+    (4, "éis", "el"),
+    (4, "ais", "al"),
+    (4, "óis", "ol"),
+    (4, "is", "il"),
+    (3, "ões", "ão"),
+    (3, "ães", "ão"),
+    (6, "mente", ""),
+    (3, "s", ""),
+)
+_PORTUGUESE_FEMININES: _Rules = (
+    *((7, f"{stem}a", f"{stem}o") for stem in ("inh", "iac", "eir")),
+    *((6, f"{stem}a", f"{stem}o") for stem in ("os", "ic", "id", "ad", "iv", "am")),
+    (6, "ona", "ão"),
+    (6, "ora", "or"),
+    (6, "esa", "ês"),
+    (6, "na", "no"),
+)
+
+_CZECH_CASES: _Rules = (
+    *_longer_than(7, "atech"),
+    *_longer_than(6, "ětem etem atům"),
+    *_longer_than(
+        5,
+        "ech ich ích ého ěmi emi ému ěte ete ěti eti ího iho ími ímu imu ách ata aty ých ama ami ové ovi ými",
+    ),
+    *_longer_than(4, "em es ém ím ům at ám os us ým mi ou"),
+    *_longer_than(3, "a e i o u ů y á é í ý ě"),
+)
+_CZECH_POSSESSIVES: _Rules = _longer_than(5, "ov in ův")
+_CZECH_CONSONANTS = (("čt", "ck"), ("št", "sk"), ("c", "k"), ("č", "k"), ("z", "h"), ("ž", "h"))
+
+_ARABIC_PREFIXES = ("ال", "وال", "بال", "كال", "فال", "لل", "و")
+_ARABIC_SUFFIXES = ("ها", "ان", "ات", "ون", "ين", "يه", "ية", "ه", "ة", "ي")
+_HINDI: _Rules = tuple(
+    (len(ending) + 1, ending, "")
+    for ending in (
+        *("ाएंगे", "ाइयों", "ाइयां"),
+        *("ाएगा", "ाओगे", "एंगे", "ेंगे", "नाओं", "नाएं", "ताओं", "ताएं", "ियों", "ियां"),
+        *("ाकर", "ाइए", "ाया", "ेगा", "ोगे", "ाने", "ाना", "ाते", "ाता", "ाओं", "ाएं", "ुओं", "ुएं"),
+        *("कर", "ाओ", "िए", "ाए", "ने", "ना", "ते", "ता", "ां", "ों", "ें"),
+        *("ो", "े", "ु", "ि", "ा"),
+    )
+)
+"""The endings of the paper that occur in normalised words."""
+
+_PERSIAN_SUFFIXES = ("ات", "ان", "ترين", "تر", "يي", "ي", "ها", "\u200c")
