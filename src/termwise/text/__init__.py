@@ -2,6 +2,7 @@
 
 from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
+from termwise.text.cjk import CjkWords
 from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
 from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
@@ -31,6 +32,7 @@ __all__ = [
     "Analysis",
     "Analyzer",
     "AnalyzerSpec",
+    "CjkWords",
     "CleanMode",
     "CleanedAnalyzer",
     "EnglishClitics",

@@ -9,6 +9,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
+from termwise.text.cjk import CjkWords, one_width
 from termwise.text.cleaned_analyzer import NAME as CLEANED
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
 from termwise.text.languages import LANGUAGES, PersianWords
@@ -19,6 +20,7 @@ from termwise.text.token_filters import (
     EnglishClitics,
     LowerCase,
     Porter,
+    Respelling,
     SimpleLemma,
     SnowballEnglish,
     StopWords,
@@ -44,6 +46,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
             StandardWords(),
             (StraightApostrophes(), LowerCase(), _LONG_STOP, EnglishClitics(), SimpleLemma(), _LONG_STOP),
         ),
+        "cjk": (CjkWords(), (Respelling("one-width", one_width), LowerCase(), StopWords("lucene-cjk"))),
         **{
             name: (PersianWords() if name == "persian" else StandardWords(), steps)
             for name, steps in LANGUAGES.items()
@@ -89,6 +92,9 @@ def make_analyzer(name: str) -> Analyzer:
         ``german``, ``french``, ``spanish`` and 30 other languages
             Words as in ``standard``, lower case, stop words and stems of the language, as in Lucene's analyzer of the
             same language; see `termwise.text.languages`.
+        ``cjk``
+            Pairs of neighbouring Chinese, Japanese and Korean characters; words of other scripts as in ``standard``;
+            without 35 English stop words, as in Lucene's CJKAnalyzer; see `CjkWords`.
         ``lemmas``
             English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``

@@ -21,7 +21,7 @@ class WordTokenizer(Protocol):
         """Name in an `AnalyzerSpec`."""
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character ranges of all words, in order; they are not empty and do not overlap."""
+        """Return the half-open character ranges of all words in the order of their starts; none is empty."""
 
     def words(self, text: str) -> list[str]:
         """Return ``[text[start:end] for start, end in spans(text)]``, which can be faster."""

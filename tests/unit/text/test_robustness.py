@@ -54,9 +54,9 @@ def check(analyzer, text):
     assert (starts >= 0).all()
     assert (starts < ends).all()
     assert (ends <= len(text)).all()
-    if analyzer.vocabulary is None:
+    if analyzer.vocabulary is None and analyzer.spec.name != "cjk":
         assert (ends[:-1] <= starts[1:]).all()
-    else:  # two pieces can come from one character
+    else:  # two pieces can come from one character, and pairs of characters overlap
         assert (np.diff(starts) >= 0).all()
         assert (np.diff(ends) >= 0).all()
     for token in analysis.tokens:

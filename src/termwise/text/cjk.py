@@ -1,0 +1,143 @@
+"""Bigrams of Chinese, Japanese and Korean characters, as in Lucene's CJKAnalyzer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import ClassVar
+
+from termwise.text.characters import character_table, classify
+from termwise.text.standard_words import StandardWords
+
+_HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb\uffa0-\uffdc"
+_HANGUL_LETTER, _NOT_HANGUL = re.compile(f"[{_HANGUL}]"), re.compile(f"[^{_HANGUL}]")
+_IGNORED = ("Extend", "Format", "ZWJ")
+"""Properties of the characters that belong to the character before."""
+
+_MAYBE_CJK = re.compile("[^\x00-\u10ff]")
+_VOICED = "ウカキクケコサシスセソタチツテトハヒフヘホワヰヱヲヽ"
+_HALF_VOICED = "ハヒフヘホ"
+_WIDE = (
+    "・ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノ"
+    "ハヒフヘホマミムメモヤユヨラリルレロワン"
+)
+_HALF_WIDTH = {0xFF65 + number: kana for number, kana in enumerate(_WIDE)}
+
+
+@dataclass(frozen=True)
+class CjkWords:
+    """Pairs of neighbouring Chinese, Japanese and Korean characters, and words of other scripts.
+
+    The words are `StandardWords`. Han and Hiragana characters and words of Katakana or Hangul alone are split into
+    characters, and neighbours form pairs, as in Lucene's CJKBigramFilter [1]_. A character without a neighbour is a
+    word. A Katakana character of half width and its sound mark are one character.
+
+    References
+    ----------
+    .. [1] Apache Lucene 10.4, ``org.apache.lucene.analysis.cjk``.
+
+    Examples
+    --------
+    >>> CjkWords().words("東京都のTV 中 서울역 ｶﾞｲﾄﾞ")
+    ['東京', '京都', '都の', 'TV', '中', '서울', '울역', 'ｶﾞｲ', 'ｲﾄﾞ']
+    """
+
+    name: ClassVar[str] = "cjk-bigrams"
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character ranges of all words and pairs, in order; pairs overlap."""
+        spans = StandardWords().spans(text)
+        return list(_with_pairs(text, spans)) if _MAYBE_CJK.search(text) else spans
+
+    def words(self, text: str) -> list[str]:
+        """Return all words and pairs."""
+        return [text[start:end] for start, end in self.spans(text)]
+
+
+def one_width(word: str) -> str:
+    """Write characters of full width as ASCII, and Katakana of half width in full width, as Lucene's CJKWidthFilter.
+
+    Examples
+    --------
+    >>> one_width("Ｔｅｘｔ１ ｶﾞｲﾄﾞ")
+    'Text1 ガイド'
+    """
+    if word.isascii():
+        return word
+    return _SOUND_MARK.sub(_composed, word.translate(_WIDTHS)).translate(_LONE_MARKS)
+
+
+def _with_pairs(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the words, with runs of CJK characters in pairs."""
+    classes, kinds = classify(text), _kinds()
+    run: list[tuple[int, int]] = []
+    for start, end in spans:
+        is_cjk = kinds.fullmatch(classes, start, end) or _is_hangul(text, classes, start, end)
+        if run and (not is_cjk or run[-1][1] != start):
+            yield from _pairs(run)
+            run = []
+        if not is_cjk:
+            yield start, end
+        elif end - start == 1:
+            run.append((start, end))
+        else:
+            run += [unit.span() for unit in _UNIT.finditer(text, start, end)]
+    yield from _pairs(run)
+
+
+def _pairs(run: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    if len(run) == 1:
+        yield run[0]
+    for (start, _), (_, end) in pairwise(run):
+        yield start, end
+
+
+@cache
+def _kinds() -> re.Pattern[str]:
+    """Compile a Han or Hiragana character, or a word of Katakana, over character classes."""
+
+    def has(*names: str) -> str:
+        return character_table().where(lambda _, properties: not properties.isdisjoint(names))
+
+    ignored = has(*_IGNORED)
+    return re.compile(f"[{has('Han', 'Hiragana')}][{ignored}]*|(?:[{has('Katakana')}][{ignored}]*)+")
+
+
+def _is_hangul(text: str, classes: str, start: int, end: int) -> bool:
+    """Return whether a word has Hangul letters, marks and format characters alone, and begins with a letter."""
+    if _HANGUL_LETTER.match(text, start) is None:
+        return False
+    properties = character_table().properties
+    return all(
+        not properties[ord(classes[other.start()])].isdisjoint(_IGNORED)
+        for other in _NOT_HANGUL.finditer(text, start, end)
+    )
+
+
+def _composed(pair: re.Match[str]) -> str:
+    kana, mark = pair[1], pair[2]
+    if mark == "\uff9f":
+        return chr(ord(kana) + 2) if kana in _HALF_VOICED else pair[0]
+    if kana == "ウ":
+        return "ヴ"
+    return chr(ord(kana) + (8 if kana in "ワヰヱヲ" else 1))
+
+
+_WIDTHS = {**_HALF_WIDTH, **{0xFF01 + number: chr(0x21 + number) for number in range(94)}}
+_SOUND_MARK = re.compile(f"([{_VOICED}])([\uff9e\uff9f])")
+_LONE_MARKS = {0xFF9E: "\u3099", 0xFF9F: "\u309a"}
+_NARROW = {kana: chr(code) for code, kana in _HALF_WIDTH.items()}
+
+
+def _with_narrow(kana: str) -> str:
+    return kana + "".join(_NARROW.get(char, "") for char in kana)
+
+
+_UNIT = re.compile(
+    f"[{_with_narrow(_VOICED)}]\uff9e|[{_with_narrow(_HALF_VOICED)}]\uff9f|.",
+    re.DOTALL,
+)
+"""A character, with the sound mark of half width that `one_width` joins to it."""
