@@ -58,6 +58,7 @@ _PACKAGES = (
     "errors",
     "evaluate",
     "explain",
+    "filters",
     "fusion",
     "index",
     "indexing",

@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("search",),
     ("explain",),
     ("engine",),
-    ("encode",),
+    ("encode", "filters"),
     ("models", "index"),
     ("translation",),
     ("collection",),

@@ -133,11 +133,11 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
     (86400000000, ('a',), 2.0)
     """
     if kind == "keyword" and isinstance(value, str):
-        return value
+        return str.__str__(value)
     if kind == "keywords":
         strings = (value,) if isinstance(value, str) else value
         if isinstance(strings, list | tuple) and all(isinstance(each, str) for each in strings):
-            return tuple(dict.fromkeys(strings))
+            return tuple(dict.fromkeys(str.__str__(each) for each in strings))
     elif kind == "date":
         moment = parse_date(value) if isinstance(value, str) else None
         if moment is not None:

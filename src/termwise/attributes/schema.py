@@ -248,6 +248,7 @@ class SchemaInference:
     def __init__(self) -> None:
         self._possible: dict[str, tuple[FieldType, ...]] = {}
         self._first: dict[tuple[str, tuple[FieldType, ...]], Origin] = {}
+        self._settled: set[tuple[str, bool]] = set()
         self._records = 0
 
     def add(self, attributes: Mapping[str, AttributeValue]) -> None:
@@ -262,6 +263,8 @@ class SchemaInference:
         origin = attributes.origin if isinstance(attributes, Attributes) else None
         untyped = isinstance(attributes, Attributes) and attributes.untyped
         for name, value in attributes.items():
+            if type(value) is str and (name, untyped) in self._settled:
+                continue  # any string fits, and tells nothing new
             if is_missing(value, untyped=untyped):
                 continue
             try:
@@ -278,6 +281,10 @@ class SchemaInference:
                 raise self._conflict(name, types, here)
             self._first[name, types] = here
             self._possible[name] = common
+            if set(common) <= ({"keyword"} if untyped else {"keyword", "keywords"}):
+                self._settled.add((name, untyped))
+            elif not set(common) & {"keyword", "keywords"}:
+                self._settled -= {(name, False), (name, True)}
 
     def schema(self) -> Schema:
         """Return the types of all fields that have a value."""

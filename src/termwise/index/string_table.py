@@ -52,6 +52,11 @@ class StringTable:
     def __len__(self) -> int:
         return len(self._sorted)
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the numbers of the strings are in ascending order of their bytes."""
+        return bool((self._sorted == np.arange(len(self), dtype=np.uint32)).all())
+
     def get(self, number: int) -> str:
         """Return the string with a number.
 

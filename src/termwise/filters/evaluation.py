@@ -1,0 +1,176 @@
+"""Evaluation of filters over columns of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.attributes.schema import Schema
+from termwise.display.safe_text import shown
+from termwise.errors import ParameterError
+from termwise.filters.expressions import And, Condition, Exists, Filter, In, Not, NotIn, Or
+from termwise.filters.json_form import filter_from_json
+from termwise.filters.parser import parse_filter
+from termwise.filters.types import check_filter, check_values, intervals, is_negative, string_bounds
+from termwise.index.attribute_columns import (
+    AttributeColumns,
+    BooleanColumn,
+    KeywordColumn,
+    NumberColumn,
+)
+from termwise.index.attribute_spill import MISSING
+from termwise.index.string_table import StringTable
+
+Mask = npt.NDArray[np.bool_]
+
+FEW = 4
+"""Largest number of intervals or codes to compare with one by one."""
+
+
+MANY = 0.1
+"""Number of matching values per row from which on all values are counted, instead of looking up the row of each."""
+
+
+def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter:
+    """Return a checked filter, given as text, as an object of JSON, or as a `Filter`.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        As `parse_filter`, `filter_from_json` and `check_filter`.
+    """
+    if isinstance(given, str):
+        return parse_filter(given, schema)
+    filter = filter_from_json(given) if isinstance(given, Mapping) else given
+    check_filter(filter, schema)
+    return filter
+
+
+def rows_allowed(
+    filter: Filter, columns: AttributeColumns, *, first: int = 0, last: int | None = None
+) -> Mask:
+    """Return which documents of a segment a filter matches.
+
+    Parameters
+    ----------
+    filter : Filter
+        A filter that was checked against the schema of the index. A field without a column is missing in all documents.
+    columns : AttributeColumns
+        Attributes of the segment.
+    first, last : int, optional
+        Rows to evaluate; by default all.
+
+    Returns
+    -------
+    ndarray of shape (last - first,), bool
+
+    Raises
+    ------
+    ParameterError
+        If a field is compared with a value of another type.
+    CorruptIndexError
+        If a string or the rows of a column are damaged.
+    """
+    last = columns.rows if last is None else last
+    if isinstance(filter, Condition):
+        return _matches(filter, columns, first, last)
+    if isinstance(filter, Not):
+        return ~rows_allowed(filter.filter, columns, first=first, last=last)
+    if not isinstance(filter, And | Or):
+        raise ParameterError("this is no filter", facts=[("given", shown(filter))])
+    result = rows_allowed(filter.filters[0], columns, first=first, last=last)
+    for each in filter.filters[1:]:
+        if isinstance(filter, Or):
+            result |= rows_allowed(each, columns, first=first, last=last)
+        elif result.any():
+            result &= rows_allowed(each, columns, first=first, last=last)
+    return result
+
+
+def _matches(condition: Condition, columns: AttributeColumns, first: int, last: int) -> Mask:
+    column = columns.column(condition.field)
+    if column is None:
+        return np.zeros(last - first, dtype=np.bool_)
+    kind = columns.schema[condition.field]
+    if isinstance(column, NumberColumn):
+        found = _in_intervals(column.values[first:last], intervals(condition, kind))
+        present = column.present(first, last)
+        return present & ~found if is_negative(condition) else present & found
+    check_values(condition, kind)
+    if isinstance(column, BooleanColumn):
+        values = column.values[first:last]
+        if isinstance(condition, Exists):
+            return values < MISSING
+        found = np.zeros(len(values), dtype=np.bool_)
+        for value in set(condition.operands):
+            found |= values == int(value)
+        return (values < MISSING) & ~found if is_negative(condition) else found
+    if isinstance(column, KeywordColumn):
+        codes = column.codes[first:last]
+        found = _has_code(condition, column.strings, codes, 1)
+        return (codes > 0) & ~found if is_negative(condition) else found
+    starts = column.starts[first : last + 1].astype(np.int64)
+    if isinstance(condition, Exists):
+        return starts[1:] > starts[:-1]
+    begin, end = int(starts[0]), int(starts[-1])
+    if not 0 <= begin <= end <= len(column.codes) or (starts[1:] < starts[:-1]).any():
+        raise columns.damaged(condition.field, "starts", "starts in order", "another order")
+    hits = _has_code(condition, column.strings, column.codes[begin:end], 0)
+    positions = np.flatnonzero(hits)
+    if len(positions) < MANY * (last - first):
+        found = np.zeros(last - first, dtype=np.bool_)
+        found[np.searchsorted(starts, positions + begin, side="right") - 1] = True
+    else:
+        before = np.concatenate([[0], np.cumsum(hits)])[starts - begin]
+        found = before[1:] > before[:-1]
+    return (starts[1:] > starts[:-1]) & ~found if is_negative(condition) else found
+
+
+def _in_intervals(values: npt.NDArray[Any], bounds: list[tuple[float, float]]) -> Mask:
+    if len(bounds) <= FEW:
+        found = np.zeros(len(values), dtype=np.bool_)
+        for low, high in bounds:
+            found |= values == low if low == high else (values >= low) & (values <= high)
+        return found
+    edges = np.array(bounds, dtype=values.dtype)
+    place = np.searchsorted(edges[:, 0], values, side="right") - 1
+    found = (place >= 0) & (values <= edges[np.maximum(place, 0), 1])
+    return cast(Mask, found)
+
+
+def _has_code(condition: Condition, strings: StringTable, codes: npt.NDArray[np.uint32], least: int) -> Mask:
+    """Return which codes stand for strings that match, or are excluded; `least` is the code of the first string."""
+    if isinstance(condition, Exists):
+        return codes >= least
+    if isinstance(condition, In | NotIn) or getattr(condition, "symbol", "") in ("=", "!="):
+        wanted = np.unique(strings.find_many(cast(tuple[str, ...], condition.operands)))
+        wanted = wanted[wanted >= 0] + least
+        if len(wanted) <= FEW:
+            found = np.zeros(len(codes), dtype=np.bool_)
+            for code in wanted.tolist():
+                found |= codes == code
+            return found
+        table = np.zeros(len(strings) + least + 1, dtype=np.bool_)
+        table[wanted] = True
+        table[-1] = False
+        return table[np.minimum(codes, len(table) - 1)]
+    low, has_low, high, has_high = string_bounds(condition)
+    begin = 0 if low is None else _rank(strings, low, included=not has_low)
+    end = len(strings) if high is None else _rank(strings, high, included=has_high)
+    return (codes >= begin + least) & (codes < end + least)
+
+
+def _rank(strings: StringTable, string: str, *, included: bool) -> int:
+    """Return the number of strings before `string`, with itself if it is included."""
+    first, last = 0, len(strings)
+    while first < last:
+        middle = (first + last) // 2
+        other = strings.get(middle)
+        if other < string or (included and other == string):
+            first = middle + 1
+        else:
+            last = middle
+    return first

@@ -1,0 +1,202 @@
+"""Conditions checked against the types of fields, and brought into the form that columns are compared with."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import cast
+
+from termwise.attributes.dates import EARLIEST, LATEST, parse_date
+from termwise.attributes.field_types import EXPECTED, INTEGERS, FieldType
+from termwise.attributes.schema import Schema
+from termwise.display.safe_text import shown
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.filters.expressions import (
+    Between,
+    Comparison,
+    Condition,
+    Exists,
+    Filter,
+    In,
+    NotEquals,
+    NotIn,
+    Value,
+)
+
+Bounds = tuple[int | float, int | float]
+"""Smallest and largest value of an interval; it is empty if the first is larger."""
+
+_LIMITS: dict[FieldType, Bounds] = {
+    "integer": (INTEGERS.start, INTEGERS.stop - 1),
+    "float": (-sys.float_info.max, sys.float_info.max),
+    "date": (EARLIEST, LATEST),
+}
+
+
+def check_filter(filter: Filter, schema: Schema) -> None:
+    """Check a filter against the types of the fields.
+
+    Raises
+    ------
+    UnknownNameError
+        If the schema has no such field.
+    ParameterError
+        If a field is compared with a value of another type.
+
+    Examples
+    --------
+    >>> from termwise.filters import Less
+    >>> check_filter(Less("lang", 20), Schema({"lang": "keyword"}))
+    Traceback (most recent call last):
+    termwise.errors.ParameterError: a filter compares a field with a value of another type  [parameter]
+      field     lang
+      type      keyword
+      value     20
+      expected  a string
+    """
+    if not isinstance(filter, Filter):
+        raise ParameterError("this is no filter", facts=[("given", shown(filter))])
+    for condition in filter.leaves():
+        check_condition(condition, schema)
+
+
+def check_condition(condition: Condition, schema: Schema) -> None:
+    """Check a condition on one field; see `check_filter`."""
+    kind = schema.get(condition.field)
+    if kind is None:
+        raise UnknownNameError.of("field", condition.field, schema)
+    if kind in _LIMITS:
+        intervals(condition, kind)
+    else:
+        check_values(condition, kind)
+
+
+def check_values(condition: Condition, kind: FieldType) -> None:
+    """Check the values of a condition on strings or on true and false."""
+    wanted = bool if kind == "boolean" else str
+    for value in condition.operands:
+        if not isinstance(value, wanted):
+            raise _mismatch(condition, kind, value)
+    if kind == "boolean" and not isinstance(condition, In | Exists) and _symbol(condition) not in ("=", "!="):
+        raise ParameterError(
+            "true and false have no order",
+            facts=[("field", condition.field), ("type", kind), ("filter", str(condition))],
+            fixes=[f"{condition.name} = true", f"not {condition.name}"],
+        )
+
+
+def is_negative(condition: Condition) -> bool:
+    """Return whether a condition matches the documents that have a value, and none that is equal."""
+    return isinstance(condition, NotEquals | NotIn)
+
+
+def intervals(condition: Condition, kind: FieldType) -> list[Bounds]:
+    """Return the intervals of the values that a condition matches, or excludes if it `is_negative`.
+
+    Parameters
+    ----------
+    condition : Condition
+    kind : {"integer", "float", "date"}
+
+    Returns
+    -------
+    list of (int, int) or (float, float)
+        In ascending order, without overlaps. Both ends are included, and can be represented by int64 or float64. Dates
+        are in microseconds.
+
+    Raises
+    ------
+    ParameterError
+        If a value has another type, or is not a date.
+
+    Examples
+    --------
+    >>> from termwise.filters import Equals, Greater
+    >>> intervals(Greater("x", 2.5), "integer"), intervals(Equals("day", "1970-01-01"), "date")
+    ([(3, 9223372036854775807)], [(0, 86399999999)])
+    """
+    least, most = _LIMITS[kind]
+    spans = [_span(condition, kind, value) for value in condition.operands]
+    symbol = _symbol(condition)
+    found: list[Bounds]
+    if isinstance(condition, Between):
+        found = [(spans[0].at_least, spans[1].at_most)]
+    elif isinstance(condition, Exists):
+        found = [(least, most)]
+    elif symbol == "<":
+        found = [(least, spans[0].below)]
+    elif symbol == "<=":
+        found = [(least, spans[0].at_most)]
+    elif symbol == ">":
+        found = [(spans[0].above, most)]
+    elif symbol == ">=":
+        found = [(spans[0].at_least, most)]
+    else:
+        found = [(span.at_least, span.at_most) for span in spans]
+    joined: list[Bounds] = []
+    for low, high in sorted((max(low, least), min(high, most)) for low, high in found):
+        if low <= high and joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        elif low <= high:
+            joined.append((low, high))
+    return joined
+
+
+def _symbol(condition: Condition) -> str:
+    return condition.symbol if isinstance(condition, Comparison) else ""
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Bounds of values beside a value: the largest below and up to it, the smallest from it and above it."""
+
+    below: int | float
+    at_most: int | float
+    at_least: int | float
+    above: int | float
+
+
+def _span(condition: Condition, kind: FieldType, value: Value) -> _Span:
+    if kind == "date":
+        moments = parse_date(value) if isinstance(value, str) else None
+        if moments is None:
+            raise _mismatch(condition, kind, value)
+        first, last = moments
+        return _Span(first - 1, last, first, last + 1)
+    if isinstance(value, bool | str):
+        raise _mismatch(condition, kind, value)
+    if kind == "integer":
+        return _Span(math.ceil(value) - 1, math.floor(value), math.ceil(value), math.floor(value) + 1)
+    near = float(value)
+    smaller, larger = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
+    return _Span(
+        below=near if near < value else smaller,
+        at_most=near if near <= value else smaller,
+        at_least=near if near >= value else larger,
+        above=near if near > value else larger,
+    )
+
+
+def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterError:
+    expected = EXPECTED["keyword" if kind == "keywords" else kind]
+    return ParameterError(
+        "a filter compares a field with a value of another type",
+        facts=[
+            ("field", condition.field),
+            ("type", kind),
+            ("value", shown(value)),
+            ("expected", "a number" if kind in ("integer", "float") else expected),
+        ],
+    )
+
+
+def string_bounds(condition: Condition) -> tuple[str | None, bool, str | None, bool]:
+    """Return the lower bound, whether it is included, the upper bound, and whether it is included; None for none."""
+    values = cast(tuple[str, ...], condition.operands)
+    if isinstance(condition, Between):
+        return values[0], True, values[1], True
+    symbol = _symbol(condition)
+    if symbol in (">", ">="):
+        return values[0], symbol == ">=", None, False
+    return None, False, values[0], symbol == "<="

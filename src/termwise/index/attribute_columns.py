@@ -1,0 +1,285 @@
+"""Stored attributes of the documents of a segment, one column for each field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.attributes.dates import EARLIEST, LATEST
+from termwise.attributes.field_types import FIELD_TYPES, FieldType, attribute_value
+from termwise.attributes.schema import MOST_FIELDS, Schema
+from termwise.errors import CorruptIndexError
+from termwise.index.attribute_spill import COLUMN_SECTIONS, MISSING
+from termwise.index.container import Container, corrupt
+from termwise.index.string_table import SECTIONS as STRING_SECTIONS
+from termwise.index.string_table import StringTable
+from termwise.records import AttributeValue
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class BooleanColumn:
+    """Column of true and false.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rows,), uint8
+        0 for false, 1 for true, 2 for a missing value.
+    """
+
+    values: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """Column of integers, dates or floats.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rows,), int64 or float64
+        Dates in microseconds; 0 for a missing value.
+    bits : ndarray of shape (ceil(rows / 8),) or (0,), uint8
+        Bit *r* is 1 if row *r* has a value; empty if all rows have one.
+    """
+
+    values: npt.NDArray[np.int64] | npt.NDArray[np.float64]
+    bits: npt.NDArray[np.uint8]
+
+    def present(self, first: int, last: int) -> Mask:
+        """Return which of the rows ``first:last`` have a value."""
+        if not len(self.bits):
+            return np.ones(last - first, dtype=np.bool_)
+        begin = first // 8
+        bits = np.unpackbits(self.bits[begin : (last + 7) // 8], bitorder="little")
+        return bits[first - 8 * begin : last - 8 * begin].view(np.bool_)
+
+
+@dataclass(frozen=True)
+class KeywordColumn:
+    """Column of strings.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (rows,), uint32
+        Number of the string of each row plus 1; 0 for a missing value.
+    strings : StringTable
+        Distinct strings in ascending order.
+    """
+
+    codes: npt.NDArray[np.uint32]
+    strings: StringTable
+
+
+@dataclass(frozen=True)
+class KeywordsColumn:
+    """Column of lists of strings.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (rows + 1,), uint64
+        Start of the codes of each row; a row without codes is a missing value.
+    codes : ndarray of shape (values,), uint32
+        Numbers of the strings, distinct in a row.
+    strings : StringTable
+        Distinct strings in ascending order.
+    """
+
+    starts: npt.NDArray[np.uint64]
+    codes: npt.NDArray[np.uint32]
+    strings: StringTable
+
+
+Column = BooleanColumn | NumberColumn | KeywordColumn | KeywordsColumn
+
+
+class AttributeColumns:
+    """Columns of attributes in a mapped container.
+
+    Attributes
+    ----------
+    rows : int
+        Number of documents.
+    schema : Schema
+        Types of the columns.
+
+    Raises
+    ------
+    CorruptIndexError
+        If a column is missing, or its length or the name or type of a field is wrong; `check` reads all values.
+    """
+
+    def __init__(self, container: Container, rows: int) -> None:
+        self.path = container.path
+        self.rows = rows
+        self._container = container
+        types = container.array("fields.types", np.uint8)
+        at = container.offset("fields.types")
+        wrong = np.flatnonzero(types >= len(FIELD_TYPES))
+        if len(wrong):
+            seen = int(types[wrong[0]])
+            raise corrupt(self.path, at + int(wrong[0]), f"types below {len(FIELD_TYPES)}", seen)
+        if len(types) > MOST_FIELDS:
+            raise corrupt(self.path, at, f"at most {MOST_FIELDS} fields", len(types))
+        self._fields = StringTable(container, "fields", len(types))
+        names = self._fields.get_many(np.arange(len(types)))
+        if names != sorted(set(names)) or "" in names:
+            raise corrupt(self.path, container.offset("fields.data"), "distinct names in order", "others")
+        self.schema = Schema(
+            {name: FIELD_TYPES[kind] for name, kind in zip(names, types.tolist(), strict=True)}
+        )
+        count = STRING_SECTIONS + 1 + sum(COLUMN_SECTIONS[kind] for kind in self.schema.values())
+        if len(container.section_bytes()) != count:
+            raise corrupt(self.path, None, f"{count} sections", len(container.section_bytes()))
+        self._numbers = {name: number for number, name in enumerate(names)}
+        self._columns = {
+            name: self._column(str(number), kind) for number, (name, kind) in enumerate(self.schema.items())
+        }
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def _column(self, prefix: str, kind: FieldType) -> Column:
+        array, rows = self._container.array, self.rows
+        if kind == "boolean":
+            return BooleanColumn(array(f"{prefix}.values", np.uint8, rows))
+        if kind == "keyword":
+            return KeywordColumn(array(f"{prefix}.codes", np.uint32, rows), self._strings(prefix))
+        if kind == "keywords":
+            return KeywordsColumn(
+                array(f"{prefix}.starts", np.uint64, rows + 1),
+                array(f"{prefix}.codes", np.uint32),
+                self._strings(prefix),
+            )
+        values = array(f"{prefix}.values", "<f8" if kind == "float" else "<u8", rows)
+        bits = array(f"{prefix}.present", np.uint8)
+        if len(bits):
+            array(f"{prefix}.present", np.uint8, (rows + 7) // 8)
+        return NumberColumn(values if kind == "float" else values.view("<i8"), bits)
+
+    def _strings(self, prefix: str) -> StringTable:
+        count = len(self._container.array(f"{prefix}.strings.sorted", np.uint32))
+        return StringTable(self._container, f"{prefix}.strings", count)
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of a field, or None if no document of the segment has it."""
+        return self._columns.get(name)
+
+    def damaged(self, name: str, section: str, expected: str, seen: object) -> CorruptIndexError:
+        """Build the error for a wrong value in a section of the column of a field."""
+        offset = self._container.offset(f"{self._numbers[name]}.{section}")
+        return corrupt(self.path, offset, f"{name}: {expected}", seen)
+
+    def values(self, rows: npt.NDArray[np.int64]) -> list[dict[str, AttributeValue]]:
+        """Return the attributes of several documents by their rows, in any order; missing values are left out.
+
+        Dates are `datetime` in UTC, and lists are tuples. `AttributeSpill.add` accepts the values, for a merge.
+
+        Raises
+        ------
+        CorruptIndexError
+            If a value is damaged.
+        """
+        results: list[dict[str, AttributeValue]] = [{} for _ in range(len(rows))]
+        for name, column in self._columns.items():
+            for place, value in self._present_values(name, column, rows):
+                results[place][name] = value
+        return results
+
+    def _present_values(
+        self, name: str, column: Column, rows: npt.NDArray[np.int64]
+    ) -> list[tuple[int, AttributeValue]]:
+        if isinstance(column, KeywordColumn):
+            codes = column.codes[rows].astype(np.int64)
+            places = np.flatnonzero(codes)
+            strings = self._decoded(name, column.strings, codes[places] - 1)
+            return list(zip(places.tolist(), strings, strict=True))
+        if isinstance(column, KeywordsColumn):
+            bounds = np.stack([column.starts[rows], column.starts[rows + 1]]).astype(np.int64)
+            if (bounds[0] > bounds[1]).any() or bounds.max(initial=0) > len(column.codes):
+                raise self.damaged(name, "starts", "starts in order", "another order")
+            found: list[tuple[int, AttributeValue]] = []
+            for place, (start, stop) in enumerate(bounds.T.tolist()):
+                if start < stop:
+                    codes = column.codes[start:stop].astype(np.int64)
+                    found.append((place, tuple(self._decoded(name, column.strings, codes))))
+            return found
+        if isinstance(column, BooleanColumn):
+            places = np.flatnonzero(column.values[rows] < MISSING)
+            return list(zip(places.tolist(), (column.values[rows[places]] == 1).tolist(), strict=True))
+        places = np.flatnonzero(
+            np.ones(len(rows), np.bool_)
+            if not len(column.bits)
+            else (column.bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1
+        )
+        kind, numbers = self.schema[name], column.values[rows[places]]
+        if kind == "date" and len(numbers) and not EARLIEST <= numbers.min() <= numbers.max() <= LATEST:
+            raise self.damaged(name, "values", "dates from the years 1 to 9999", "another number")
+        return [
+            (place, attribute_value(kind, number))
+            for place, number in zip(places.tolist(), numbers.tolist(), strict=True)
+        ]
+
+    def _decoded(self, name: str, strings: StringTable, codes: npt.NDArray[np.int64]) -> list[str]:
+        if codes.max(initial=-1) >= len(strings):
+            raise self.damaged(name, "codes", f"strings below {len(strings)}", int(codes.max()))
+        return strings.get_many(codes)
+
+    def check(self) -> None:
+        """Read every value.
+
+        Raises
+        ------
+        CorruptIndexError
+            If a value is out of range, a missing value is not written as 0, a string is not UTF-8, out of order, or
+            used by no row, or rows or codes are out of order.
+        """
+        self._fields.check()
+        for name, column in self._columns.items():
+            if isinstance(column, BooleanColumn):
+                if column.values.max(initial=0) > MISSING:
+                    raise self.damaged(name, "values", f"0, 1 or {MISSING}", int(column.values.max()))
+            elif isinstance(column, NumberColumn):
+                self._check_numbers(name, column)
+            else:
+                self._check_strings(name, column)
+
+    def _check_numbers(self, name: str, column: NumberColumn) -> None:
+        present = column.present(0, self.rows)
+        if len(column.bits):
+            spare = np.unpackbits(column.bits, bitorder="little")[self.rows :]
+            if spare.any() or present.all():
+                raise self.damaged(name, "present", "bits of the rows, some of them 0", "others")
+        missing = column.values[~present]
+        if missing.any() or np.signbit(missing).any():
+            raise self.damaged(name, "values", "0 for a missing value", "another number")
+        if self.schema[name] == "float" and not np.isfinite(column.values).all():
+            raise self.damaged(name, "values", "finite numbers", "another number")
+        if self.schema[name] == "date" and not (
+            (column.values >= EARLIEST).all() and (column.values <= LATEST).all()
+        ):
+            raise self.damaged(name, "values", "dates from the years 1 to 9999", "another number")
+
+    def _check_strings(self, name: str, column: KeywordColumn | KeywordsColumn) -> None:
+        column.strings.check()
+        count = len(column.strings)
+        if not column.strings.is_in_order:
+            raise self.damaged(name, "strings.sorted", "strings in ascending order", "another order")
+        codes = column.codes.astype(np.int64)
+        if isinstance(column, KeywordColumn):
+            codes = codes[codes > 0] - 1
+        if codes.max(initial=-1) >= count:
+            raise self.damaged(name, "codes", f"strings below {count}", int(codes.max()))
+        if (np.bincount(codes, minlength=count) == 0).any():
+            raise self.damaged(name, "codes", "a row for each string", "a string without one")
+        if isinstance(column, KeywordsColumn):
+            starts = column.starts
+            if starts[0] != 0 or starts[-1] != len(codes) or (starts[1:] < starts[:-1]).any():
+                raise self.damaged(name, "starts", f"starts from 0 to {len(codes)} in order", "others")
+            owners = np.repeat(np.arange(self.rows), np.diff(starts).astype(np.int64))
+            order = np.lexsort((codes, owners))
+            owners, codes = owners[order], codes[order]
+            if ((owners[1:] == owners[:-1]) & (codes[1:] == codes[:-1])).any():
+                raise self.damaged(name, "codes", "different strings in a row", "a string twice")

@@ -1,0 +1,301 @@
+"""Evaluation of filters, and facets, against a model over dictionaries."""
+
+from __future__ import annotations
+
+import operator
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from termwise.attributes import Schema
+from termwise.attributes.dates import microseconds, parse_date
+from termwise.errors import CorruptIndexError, ParameterError
+from termwise.filters import (
+    And,
+    Between,
+    Equals,
+    Exists,
+    Filter,
+    In,
+    Less,
+    Not,
+    NotEquals,
+    NotIn,
+    Or,
+    RangeCount,
+    ValueCount,
+    facet_counts,
+    parse_filter,
+    range_counts,
+    rows_allowed,
+    value_counts,
+)
+from termwise.filters.expressions import COMPARISONS, Comparison
+from termwise.index.attribute_columns import AttributeColumns
+from termwise.index.attribute_spill import KIND, AttributeSpill
+from termwise.index.container import Container
+
+SCHEMA = Schema(
+    {
+        "lang": "keyword",
+        "tags": "keywords",
+        "price": "float",
+        "count": "integer",
+        "sold": "boolean",
+        "day": "date",
+        "never": "float",
+    }
+)
+WORDS = ["", "a", "b", "bb", "ü", "\U0001f600"]
+DAYS = [
+    "0001-01-01",
+    "2024-01-31",
+    "2024-01-31T12:00",
+    "2024-01-31T23:59:59.999999",
+    "2024-02-01",
+    "9999-12-31",
+]
+COUNTS = [-(2**63), -1, 0, 1, 2, 2**53, 2**53 + 1, 2**63 - 1]
+PRICES = [-1e308, -0.0, 0.5, 1.0, 2.0, 2.0**53, 1e308, 5e-324]
+POOLS: dict[str, list[Any]] = {
+    "lang": WORDS, "price": PRICES, "count": COUNTS, "sold": [False, True], "day": DAYS, "never": [1.0], "tags": WORDS,
+}  # fmt: skip
+BEYOND: dict[str, list[Any]] = {
+    "lang": ["c", "\ud800"], "tags": ["ab"], "price": [0.1, 3, 2**53 + 1, 10**308, -(10**30)], "sold": [], "never": [0],
+    "count": [0.5, -0.5, 2.0**63, -(2.0**63), 1e300, -1e300, 10**30],
+    "day": ["2024-01-30", "2024-01-31T13:00:00+01:00"],
+}  # fmt: skip
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            **{name: st.sampled_from(POOLS[name]) for name in ("lang", "price", "count", "sold", "day")},
+            "tags": st.lists(st.sampled_from(WORDS), max_size=3),
+        },
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+def conditions(field: str) -> st.SearchStrategy[Filter]:
+    value = st.sampled_from(POOLS[field] + BEYOND[field])
+    several = st.lists(value, min_size=1, max_size=8)
+    equal = st.builds(Equals, st.just(field), value) | st.builds(NotEquals, st.just(field), value)
+    lists = st.builds(In, st.just(field), several) | st.builds(NotIn, st.just(field), several)
+    if field == "sold":
+        return equal | lists | st.just(Exists(field))
+    ordered = st.builds(
+        lambda kind, one: kind(field, one), st.sampled_from(list(COMPARISONS.values())), value
+    )
+    return equal | lists | ordered | st.builds(Between, st.just(field), value, value) | st.just(Exists(field))
+
+
+def combined(parts: st.SearchStrategy[Filter]) -> st.SearchStrategy[Filter]:
+    several = st.lists(parts, min_size=1, max_size=3)
+    return st.builds(Not, parts) | several.map(lambda each: And(*each)) | several.map(lambda each: Or(*each))
+
+
+FILTERS = st.recursive(st.one_of(*map(conditions, POOLS)), combined, max_leaves=5)
+
+
+def open_columns(folder: Path, rows: list[dict[str, Any]]) -> AttributeColumns:
+    spill = AttributeSpill(folder / "spill", SCHEMA)
+    for row in rows:
+        spill.add("d", row)
+    spill.write(folder / "columns", 0, len(rows))
+    spill.close()
+    return AttributeColumns(Container(folder / "columns", KIND), len(rows))
+
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq,
+}  # fmt: skip
+
+
+def compares(symbol: str, field: str, value: Any, other: Any) -> bool:
+    """Compare in plain Python; a date without a time is a whole day."""
+    if field != "day":
+        return OPERATORS[symbol](value, other)
+    moment = parse_date(value)[0]  # type: ignore[index]
+    first, last = parse_date(other)  # type: ignore[misc]
+    if symbol == "=":
+        return bool(first <= moment <= last)
+    return OPERATORS[symbol](moment, first if symbol in ("<", ">=") else last)
+
+
+def model(filter: Filter, row: dict[str, Any]) -> bool:
+    if isinstance(filter, And):
+        return all(model(each, row) for each in filter.filters)
+    if isinstance(filter, Or):
+        return any(model(each, row) for each in filter.filters)
+    if isinstance(filter, Not):
+        return not model(filter.filter, row)
+    field: str = filter.field  # type: ignore[attr-defined]
+    stored = row.get(field)
+    values = stored if isinstance(stored, list) else [] if stored is None else [stored]
+    if isinstance(filter, Exists):
+        return bool(values)
+    if isinstance(filter, Between):
+        return any(
+            compares(">=", field, each, filter.low) and compares("<=", field, each, filter.high)
+            for each in values
+        )
+    if isinstance(filter, In | NotEquals):
+        wanted = filter.values if isinstance(filter, In) else [filter.value]
+        found = any(compares("=", field, each, one) for each in values for one in wanted)
+        return bool(values) and not found if isinstance(filter, NotIn | NotEquals) else found
+    assert isinstance(filter, Comparison)
+    return any(compares(filter.symbol, field, each, filter.value) for each in values)
+
+
+@given(ROWS, st.lists(FILTERS, min_size=1, max_size=5), st.data())
+@settings(max_examples=150, deadline=None)
+def test_evaluation_equals_the_model(
+    rows: list[dict[str, Any]], filters: list[Filter], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        columns = open_columns(Path(folder), rows)
+        first = data.draw(st.integers(0, len(rows)))
+        last = data.draw(st.integers(first, len(rows)))
+        for filter in filters:
+            expected = [model(filter, row) for row in rows]
+            assert rows_allowed(filter, columns).tolist() == expected, str(filter)
+            part = rows_allowed(filter, columns, first=first, last=last)
+            assert part.tolist() == expected[first:last]
+            assert part.dtype == np.bool_
+
+
+@given(ROWS, st.data())
+@settings(max_examples=60, deadline=None)
+def test_facets_equal_the_model(rows: list[dict[str, Any]], data: st.DataObject) -> None:
+    kept = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
+    mask = np.array(kept)
+    chosen = [row for row, keep in zip(rows, kept, strict=True) if keep]
+    with tempfile.TemporaryDirectory() as folder:
+        columns = open_columns(Path(folder), rows)
+        for field in ("lang", "count", "sold"):
+            counts = Counter(row[field] for row in chosen if field in row)
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            assert facet_counts(columns, field, mask, 3) == ordered[:3]
+        tags = Counter(tag for row in chosen for tag in set(row.get("tags", ())))
+        assert value_counts(columns, "tags", mask) == tags
+        edges = sorted(
+            {*data.draw(st.lists(st.sampled_from([-1, 0, 0.5, 2, 2**53, 2**60]), min_size=2)), 7, 8}
+        )
+        for field in ("count", "price"):
+            expected = [
+                (low, high, sum(low <= row[field] < high for row in chosen if field in row))
+                for low, high in pairwise(edges)
+            ]
+            assert range_counts(columns, field, mask, edges) == expected
+
+
+def test_facets(tmp_path: Path) -> None:
+    rows = [
+        {"tags": ["b", "a"], "day": "2024-01-31"},
+        {"tags": ["b"], "day": "2024-02-01T10:00"},
+        {"tags": ["c", "a"]},
+    ]
+    columns = open_columns(tmp_path, rows)
+    everything = np.ones(3, dtype=np.bool_)
+    assert facet_counts(columns, "tags", everything, 2) == [ValueCount("a", 2), ValueCount("b", 2)]
+    assert facet_counts(columns, "tags", np.array([False, True, False]), 9) == [("b", 1)]
+    assert facet_counts(columns, "sold", everything, 9) == []
+    assert facet_counts(columns, "unknown", everything, 9) == []
+    months = range_counts(columns, "day", everything, ["2024-01-01", "2024-02-01", "2024-03-01"])
+    assert months == [RangeCount("2024-01-01", "2024-02-01", 1), RangeCount("2024-02-01", "2024-03-01", 1)]
+    assert range_counts(columns, "unknown", everything, [0, 1]) == [(0, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("field", "edges"),
+    [
+        ("tags", ["a", "b"]), ("price", [1]), ("price", [1, 1]), ("price", [2, 1]), ("price", ["1", "2"]),
+        ("day", [1, 2]), ("day", ["2024", "2025"]), ("count", [0, 2**63]), ("price", [0, float("nan")]),
+    ],
+)  # fmt: skip
+def test_ranges_that_are_refused(tmp_path: Path, field: str, edges: list[Any]) -> None:
+    columns = open_columns(tmp_path, [{}])
+    with pytest.raises(ParameterError):
+        range_counts(columns, field, np.ones(1, dtype=np.bool_), edges)
+
+
+@pytest.mark.parametrize(("field", "n"), [("price", 1), ("day", 1), ("lang", 0)])
+def test_facets_that_are_refused(tmp_path: Path, field: str, n: int) -> None:
+    columns = open_columns(tmp_path, [{}])
+    with pytest.raises(ParameterError):
+        facet_counts(columns, field, np.ones(1, dtype=np.bool_), n)
+
+
+def test_wrong_types_are_refused(tmp_path: Path) -> None:
+    columns = open_columns(tmp_path, [{"lang": "de"}])
+    with pytest.raises(ParameterError):
+        rows_allowed(Less("lang", 3), columns)
+    with pytest.raises(ParameterError):
+        rows_allowed("lang = 'de'", columns)  # type: ignore[arg-type]
+
+
+def test_missing_values_match_no_comparison(tmp_path: Path) -> None:
+    columns = open_columns(tmp_path, [{"lang": "de"}, {"lang": "en"}, {}])
+    for text, expected in {
+        "lang = 'de'": [True, False, False],
+        "lang != 'de'": [False, True, False],
+        "not lang = 'de'": [False, True, True],
+        "lang not in ('de')": [False, True, False],
+        "lang is missing": [False, False, True],
+        "never is missing": [True, True, True],
+        "never != 1": [False, False, False],
+    }.items():
+        assert rows_allowed(parse_filter(text, SCHEMA), columns).tolist() == expected, text
+
+
+def test_moments_in_other_zones(tmp_path: Path) -> None:
+    columns = open_columns(tmp_path, [{"day": datetime(2024, 1, 31, 23, 30, tzinfo=UTC)}])
+    assert microseconds(datetime(2024, 1, 31, 23, 30)) == 1_706_743_800_000_000
+    for text in (
+        "day = '2024-02-01T00:30+01:00'",
+        "day = '2024-01-31'",
+        "day < '2024-02-01'",
+        "day <= '2024-01-31'",
+    ):
+        assert rows_allowed(parse_filter(text, SCHEMA), columns).all(), text
+    for text in ("day > '2024-01-31'", "day >= '2024-02-01'", "day < '2024-01-31'"):
+        assert not rows_allowed(parse_filter(text, SCHEMA), columns).any(), text
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_damaged_codes_and_starts(tmp_path: Path, position: int) -> None:
+    """Damage ends in an error or in a mask, never in another exception."""
+    rows = [{"lang": "de", "tags": ["a", "b"]}, {"lang": "en", "tags": ["a"]}]
+    columns = open_columns(tmp_path, rows)
+    data = bytearray((tmp_path / "columns").read_bytes())
+    for name in ("lang", "tags"):
+        column = columns.column(name)
+        for array in (column.codes, getattr(column, "starts", column.codes)):  # type: ignore[union-attr]
+            at = data.find(array.tobytes(), 48 + 64 * 30)
+            assert at > 0
+            damaged = bytearray(data)
+            place = at + position % len(array) * array.itemsize
+            damaged[place : place + array.itemsize] = b"\xff" * array.itemsize
+            (tmp_path / "damaged").write_bytes(damaged)
+            other = AttributeColumns(Container(tmp_path / "damaged", KIND), 2)
+            for filter in (Equals(name, "a"), Exists(name), NotIn(name, ["a"]), Less(name, "b")):
+                for call in (
+                    lambda filter=filter, other=other: rows_allowed(filter, other),
+                    lambda name=name, other=other: value_counts(other, name, np.ones(2, dtype=np.bool_)),
+                    lambda other=other: other.values(np.arange(2)),
+                ):
+                    with suppress(CorruptIndexError):
+                        call()
