@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.golden import independent
 
 from termwise.attributes import Attributes, Schema
 from termwise.errors import CorruptIndexError, DataError
@@ -273,3 +275,30 @@ def test_wrong_number_of_rows(tmp_path: Path) -> None:
     write(tmp_path, ROWS)
     with pytest.raises(CorruptIndexError):
         AttributeColumns(Container(tmp_path / "columns", KIND), len(ROWS) + 1)
+
+
+def test_bytes_are_those_of_the_documentation(tmp_path: Path) -> None:
+    """Read the file as docs/format.md describes it, without the package."""
+    write(tmp_path, ROWS)
+    data = (tmp_path / "columns").read_bytes()
+    table = independent.sections(data)
+    values = {name: section.values(data) for name, section in table.items()}
+    assert data[16:32].rstrip(b"\0") == b"attributes"
+
+    def strings(name: str) -> list[str]:
+        raw, offsets = bytes(values[f"{name}.data"]), values[f"{name}.offsets"]
+        assert values[f"{name}.sorted"] == tuple(range(len(offsets) - 1))
+        return [raw[i:j].decode("utf-8", "surrogatepass") for i, j in pairwise(offsets)]
+
+    assert strings("fields") == ["day", "lang", "price", "sold", "tags", "weight"]
+    assert values["fields.types"] == (3, 4, 1, 0, 5, 2)
+    assert values["0.values"][0] == (date(2024, 1, 31) - date(1970, 1, 1)).days * 86_400_000_000
+    assert values["0.values"][3] == 2**64 - (date(1970, 1, 1) - date(1, 1, 1)).days * 86_400_000_000
+    assert values["0.present"] == (0b1101,)
+    assert strings("1.strings") == ["", "de", "öst\udc80"]
+    assert values["1.codes"] == (2, 0, 1, 3)
+    assert (values["2.values"], values["2.present"]) == ((3, 0, 2**63, 0), (0b101,))
+    assert values["3.values"] == (1, 2, 0, 2)
+    assert strings("4.strings") == ["a", "b"]
+    assert (values["4.starts"], values["4.codes"]) == ((0, 2, 2, 3, 3), (1, 0, 0))
+    assert (values["5.values"], values["5.present"]) == ((0.5, 0.0, 2.0, 0.0), (0b101,))
