@@ -16,6 +16,9 @@ LEVELS = 255
 BIAS_LEVELS = 65535
 """Largest stored document bias."""
 
+EXCESS = 0.25
+"""Share by which weights of added documents may exceed the largest impact, which they are stored as."""
+
 SCALE_BITS = 14
 """Significant bits of the scale; see `Quantiser`."""
 
@@ -73,8 +76,8 @@ class Quantiser:
 
     @property
     def fits(self) -> bool:
-        """Whether the scale is large enough for all weights."""
-        return self._range.largest <= LEVELS * self.scale and self.bias_fits
+        """Whether the scale is large enough for weights of added documents; see `EXCESS`."""
+        return self._range.largest <= (1 + EXCESS) * LEVELS * self.scale and self.bias_fits
 
     @property
     def bias_fits(self) -> bool:

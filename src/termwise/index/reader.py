@@ -18,7 +18,7 @@ from termwise.index.deletions import KIND as DELETIONS
 from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, Manifest, SegmentRecord
+from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
 from termwise.index.segment import Segment, concatenated_ranges
 from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
@@ -287,10 +287,10 @@ class Index:
         if len(self.identifiers) == 1:
             return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
         doc_ids = [""] * len(ordinals)
-        for table, (_, places, rows) in zip(self.identifiers, self.by_segment(ordinals), strict=True):
-            if len(rows):
-                for place, doc_id in zip(places.tolist(), table.get_many(rows), strict=True):
-                    doc_ids[place] = doc_id
+        for number, places, rows in self._by_number(ordinals):
+            found = self.identifiers[number].get_many(rows)
+            for place, doc_id in zip(places.tolist(), found, strict=True):
+                doc_ids[place] = doc_id
         return doc_ids
 
     def ordinal(self, doc_id: str) -> int:
@@ -333,7 +333,8 @@ class Index:
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, faster than `text`; positions must be in range."""
         texts: list[str | None] = [None] * len(ordinals)
-        for table, (_, positions, rows) in zip(self._texts, self.by_segment(ordinals), strict=True):
+        for number, positions, rows in self._by_number(ordinals):
+            table = self._texts[number]
             if table is not None:
                 for position, text in zip(positions.tolist(), table.get_many(rows), strict=True):
                     texts[position] = text
@@ -396,15 +397,29 @@ class Index:
         record = self.manifest.idf
         if record is None:
             return None
-        ordinary = terms[terms < self.manifest.terms]
-        stored = np.ones(len(ordinary), dtype=np.int64)
-        built = ordinary < len(self._built_frequencies)
-        stored[built] = np.maximum(self._built_frequencies[ordinary[built]], 1)
-        current = np.clip(self.frequencies_of(ordinary), 1, max(1, len(self)))
-        factors = np.ones(len(terms), dtype=np.float64)
-        ratio = lucene_idf(current, max(1, len(self))) / lucene_idf(stored, record.documents)
-        factors[: len(ordinary)] = ratio**record.power
+        factors = self._factors[terms]
+        missing = np.isnan(factors)
+        if missing.any():
+            self._factors[terms[missing]] = factors[missing] = self._ratios(record, terms[missing])
         return factors
+
+    @cached_property
+    def _factors(self) -> npt.NDArray[np.float64]:
+        """Factors that were computed, NaN for others; 1 for a background term."""
+        factors = np.full(self.manifest.terms + 1, np.nan)
+        factors[-1] = 1.0
+        return factors
+
+    def _ratios(self, record: IdfRecord, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        stored = np.ones(len(terms), dtype=np.int64)
+        built = terms < len(self._built_frequencies)
+        stored[built] = np.maximum(self._built_frequencies[terms[built]], 1)
+        documents = max(1, len(self))
+        current = np.clip(self.frequencies_of(terms), 1, documents)
+        ratios: npt.NDArray[np.float64] = lucene_idf(current, documents) / lucene_idf(
+            stored, record.documents
+        )
+        return ratios**record.power
 
     @cached_property
     def _built_frequencies(self) -> npt.NDArray[np.uint32]:
@@ -508,11 +523,17 @@ class Index:
     def by_segment(
         self, ordinals: npt.NDArray[np.int64]
     ) -> Iterator[tuple[Segment, npt.NDArray[np.intp], npt.NDArray[np.int64]]]:
-        """Yield each segment, the positions of its documents in `ordinals`, and their rows in the segment."""
+        """Yield the segments of documents, the positions of their documents in `ordinals`, and the rows of these."""
+        for number, positions, rows in self._by_number(ordinals):
+            yield self.segments[number], positions, rows
+
+    def _by_number(
+        self, ordinals: npt.NDArray[np.int64]
+    ) -> Iterator[tuple[int, npt.NDArray[np.intp], npt.NDArray[np.int64]]]:
         owners = np.searchsorted(self.firsts, ordinals, side="right") - 1
-        for number, segment in enumerate(self.segments):
+        for number in sorted(set(owners.tolist())):
             positions = np.flatnonzero(owners == number)
-            yield segment, positions, segment.rows_of(ordinals[positions] - self.firsts[number])
+            yield number, positions, self.segments[number].rows_of(ordinals[positions] - self.firsts[number])
 
     @property
     def largest_shift(self) -> int:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
+from termwise.kernels.forward_index import find_terms
 from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
 from termwise.progress import Progress
 
@@ -277,17 +279,14 @@ class Segment:
 
     def places_of_terms(
         self, terms: npt.NDArray[np.int32]
-    ) -> tuple[npt.NDArray[np.int32], slice | npt.NDArray[np.bool_]]:
+    ) -> tuple[npt.NDArray[np.int32], slice | npt.NDArray[Any]]:
         """Return the segment's numbers of those terms of the index that it has, and which of the terms these are."""
         if self.own_terms is None:
             if not len(terms) or int(terms[-1]) < self.n_terms:
                 return terms, slice(None)
             known = terms < self.n_terms  # terms were added after the segment was written
             return terms[known], known
-        places = np.searchsorted(self.own_terms, terms)
-        known = places < self.n_terms
-        known[known] = self.own_terms[places[known]] == terms[known]
-        return places[known].astype(np.int32), known
+        return find_terms(self.own_terms, terms)
 
     def term_counts(self, places: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Return the number of documents with each of some terms of the segment; deleted ones are not counted."""

@@ -144,3 +144,40 @@ def score_rows(
     if fetched < 0:  # never true; without a use of the result, the compiler removes the reads
         status = CORRUPT
     return scores, matched, status
+
+
+@compiled
+def find_terms(own_terms: Array, terms: Array) -> tuple[Array, Array]:
+    """Find terms among the own terms of a segment.
+
+    Parameters
+    ----------
+    own_terms : ndarray of shape (n,), uint32
+        Strictly increasing.
+    terms : ndarray of shape (m,), int32
+        Terms to find.
+
+    Returns
+    -------
+    places : ndarray, int32
+        Place in `own_terms` of each term that was found, in the order of `terms`.
+    found : ndarray, int32
+        Positions of these in `terms`.
+    """
+    places = np.empty(len(terms), dtype=np.int32)
+    found = np.empty(len(terms), dtype=np.int32)
+    count = 0
+    for position in range(len(terms)):
+        term = np.int64(terms[position])
+        low, high = 0, len(own_terms)
+        while low < high:
+            middle = (low + high) >> 1
+            if np.int64(own_terms[middle]) < term:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(own_terms) and np.int64(own_terms[low]) == term:
+            places[count] = low
+            found[count] = position
+            count += 1
+    return places[:count], found[:count]

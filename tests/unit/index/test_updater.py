@@ -245,6 +245,16 @@ def test_weights_beyond_the_scale_get_a_coarser_unit(tmp_path: Path) -> None:
     assert results(Index.open(tmp_path / "index"), {0: 1.0}) == [("b", 1000.0), ("a", 256.0)]
 
 
+def test_a_weight_slightly_beyond_the_scale_is_stored_as_the_largest(tmp_path: Path) -> None:
+    build(tmp_path / "index", {"a": {0: 255.0}})
+    with IndexUpdater(tmp_path / "index") as updater:
+        updater.add(["b"], weights([{0: 300.0, 1: 8.0}]))
+        manifest = updater.commit()
+    assert [segment.shift for segment in manifest.segments] == [0, 0]
+    assert manifest.quantiser.max_error == 45.0
+    assert results(updater.index, {0: 1.0, 1: 2.0}) == [("b", 271.0), ("a", 255.0)]
+
+
 def test_a_weight_far_beyond_the_scale_is_refused_and_the_index_stays(path: Path) -> None:
     with IndexUpdater(path) as updater:
         updater.add(["a"], weights([{0: 1e9}]), ["text"])

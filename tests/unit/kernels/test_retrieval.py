@@ -356,3 +356,30 @@ def test_blocks_are_sorted_by_bins_of_their_bounds(top: int) -> None:
     assert (np.diff(bins) <= 0).all()
     assert (top >> shift) < 4096
     assert shift == 0 or (top >> (shift - 1)) >= 4096
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_only_allowed_documents_with_the_least_sum_are_results(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rows = [
+        {int(t): int(random.integers(1, 9)) for t in np.flatnonzero(random.random(8) < 0.3)}
+        for _ in range(700)
+    ]
+    view = invert(rows, order=random.permutation(700).tolist())
+    allowed = random.random(700) < (0.5, 0.05, 0.002, 1.0, 0.0)[seed]
+    bits = np.zeros(768, dtype=np.bool_)
+    bits[:700] = allowed[view.order]
+    words = np.packbits(bits, bitorder="little").view(np.uint64)
+    masked = replace(view, allowed=words)
+    query = {0: 3, 2: 1, 5: 2}
+    every = expected(rows, query, 700)
+    for least in (1, 12):
+        keys, status = retrieve(
+            np.array(sorted(query), dtype=np.int32), np.array([3, 1, 2], dtype=np.int32), np.int32(0), 20,
+            700, 8, masked.term_entries, masked.term_postings, masked.entry_block, masked.entry_count,
+            masked.entry_max, masked.posting_offset, masked.posting_impact, masked.order, masked.bias,
+            masked.block_bias, masked.allowed, np.int32(least),
+        )  # fmt: skip
+        found = [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()]
+        assert status == OK
+        assert found == [(row, score) for row, score in every if allowed[row] and score >= least][:20]
