@@ -93,8 +93,8 @@ def command(
         int | None,
         option(
             "--approximate N",
-            "Do not read all vectors: score only the N windows of documents that a graph proposes (see build-graph). "
-            "Some of the best documents can be missing.",
+            "Do not read all vectors: score only the N windows of documents that a graph proposes (see build-graph), "
+            "or as many as results are needed. Some of the best documents can be missing.",
             min=1,
         ),
     ] = None,
@@ -102,7 +102,8 @@ def command(
         str | None,
         option(
             "--tag NAME",
-            "Name of the run, its last column.  [default: termwise; termwise-approximate with --approximate]",
+            "Name of the run, its last column.  [default: termwise; termwise-approximate-N if the search is "
+            "approximate, from N windows]",
         ),
     ] = None,
     separator: Separator = "space",
@@ -154,7 +155,7 @@ def command(
             queries,
             output,
             1000 if k is None else k,
-            tag or ("termwise" if approximate is None else "termwise-approximate"),
+            tag,
             column_separator(separator),
             threads,
             measure_time,
@@ -193,7 +194,7 @@ def _answer(
         for position, hit in enumerate(ranking, 1):
             record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
             if searcher.approximate is not None:
-                record["approximate"] = searcher.approximate
+                record["approximate"] = searcher.windows_for(k)
             if explanations is not None:
                 record["explanation"] = explanations[position - 1].to_dict()
             print_json(record)
@@ -203,7 +204,7 @@ def _answer(
         stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
         results = counted(len(ranking), "result")
         documents = counted(len(searcher.index), "document")
-        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher)}")
+        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher, k)}")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if len(ranking) and example is None and isinstance(searcher, MixtureSearcher):
@@ -212,11 +213,16 @@ def _answer(
         note_line(f"excluded, because the text is the same: {_listed(same)}")
 
 
-def _approximate_note(searcher: AnySearcher) -> str:
+def _approximate_note(searcher: AnySearcher, k: int) -> str:
     """Return the end of a note on results, which says whether they are approximate."""
-    if searcher.approximate is None:
+    given = searcher.approximate
+    if given is None:
         return ""
-    return f"; approximate: some of the best can be missing (--approximate {searcher.approximate})"
+    windows = searcher.windows_for(k)
+    if windows is None:
+        return "; exact: all vectors were read, because the index is small"
+    raised = "" if windows == given else f", because as many results are needed (--approximate {given:,})"
+    return f"; approximate, from {counted(windows, 'window')}{raised}: some of the best can be missing"
 
 
 def _note_file(folder: Path, query: str) -> None:
@@ -323,7 +329,7 @@ def _answer_file(
     queries: str,
     output: Path,
     k: int,
-    tag: str,
+    tag: str | None,
     separator: Literal["space", "tab"],
     threads: int | None,
     measure_time: bool,
@@ -333,6 +339,8 @@ def _answer_file(
     from termwise.collection import write_run
 
     query_list = load_queries(queries)
+    windows = searcher.windows_for(k)
+    tag = tag or ("termwise" if windows is None else f"termwise-approximate-{windows}")
     if measure_time:
         searcher.rank(
             query_list[0], k=k
@@ -364,7 +372,7 @@ def _answer_file(
                 "run": str(output),
                 "queries": len(timed.run),
                 "seconds": round(seconds, 3),
-                **({} if searcher.approximate is None else {"approximate": searcher.approximate}),
+                **({} if searcher.approximate is None else {"approximate": windows}),
             }
         )
-    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s{_approximate_note(searcher)}")
+    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s{_approximate_note(searcher, k)}")

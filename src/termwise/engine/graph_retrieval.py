@@ -71,16 +71,33 @@ class ApproximateRetrieval:
             files = [file for file in files if file.exists]
         return cls({file.vectors.path: VectorGraph(file) for file in files}, int(windows))
 
+    def windows_for(self, index: Index, k: int) -> int | None:
+        """Return the least number of windows that a search for `k` results takes from each graph.
+
+        Returns
+        -------
+        int or None
+            The larger one of `windows` and `k`; None if all vectors are read, so that the search is exact.
+        """
+        count = max(self.windows, k)
+        for segment in index.segments:
+            vectors = segment.vectors
+            if vectors is None or vectors.path not in self.graphs:
+                continue
+            if k < len(segment) and count < len(vectors.rows):
+                return count
+        return None
+
     def search(self, segment: Segment, query: QueryVector, k: int) -> SegmentResults:
         """Find the `k` best rows of a segment among those that its graph proposes; see `SegmentResults`.
 
         The graph proposes more than `windows` windows if `k` is larger, or if the windows belong to fewer than `k`
-        documents. If it would have to propose all windows, all are read instead.
+        documents. All windows are read if the graph would have to propose all of them, or all documents are wanted.
         """
         vectors = segment.vectors
         assert vectors is not None, "the index has vectors"
         graph = self.graphs.get(vectors.path)
-        if graph is None or query.vector is None or not query.vector.any():
+        if graph is None or query.vector is None or not query.vector.any() or k >= len(segment):
             return best_by_vectors(vectors, query, k, segment.live)
         count = max(self.windows, k)
         while count < len(vectors.rows):

@@ -275,6 +275,16 @@ class MixtureSearcher:
         numbers = [part.searcher.approximate for part in self.parts]
         return max((number for number in numbers if number is not None), default=None)
 
+    def windows_for(self, k: int) -> int | None:
+        """Return how many windows a search takes from the graph of a part; see `Searcher.windows_for`.
+
+        The number does not depend on `k`, because each part finds `depth` documents.
+        """
+        checked_k(k)
+        depth = min(len(self.index), self.depth)
+        numbers = [part.searcher.windows_for(depth) for part in self.parts if depth]
+        return max((number for number in numbers if number is not None), default=None)
+
     def query_of(self, doc_id: str) -> Query:
         """Return a query with the text and identifier of a document; see `Searcher.query_of`."""
         self._ordinals([doc_id])

@@ -116,6 +116,22 @@ class Searcher:
         """Number of windows that the graph proposes for a query; None if the search is exact."""
         return None if self._retrieval is None else self._retrieval.windows
 
+    def windows_for(self, k: int) -> int | None:
+        """Return how many windows an approximate search for `k` results takes from the graph, or more.
+
+        Parameters
+        ----------
+        k : int
+            Number of results.
+
+        Returns
+        -------
+        int or None
+            `approximate`, or `k` if that is larger. None if the search is exact: `approximate` was not given, or all
+            vectors are read, because there are not more windows, or not more documents than `k`.
+        """
+        return None if self._retrieval is None else self._retrieval.windows_for(self.index, checked_k(k))
+
     @property
     def path(self) -> Path:
         """Folder of the index."""

@@ -145,6 +145,22 @@ def test_several_segments_and_one_without_windows(tmp_path: Path, monkeypatch: p
     assert verify(path) == []
 
 
+def test_the_number_of_windows_that_a_search_takes(folder: Path, mixture: Path) -> None:
+    windows = sum(len(segment.vectors.rows) for segment in Searcher.open(folder).index.segments)
+    searcher = Searcher.open(folder, approximate=30)
+    assert [searcher.windows_for(k) for k in (1, 30, 31, 499, 500, 2000)] == [30, 30, 31, 499, None, None]
+    assert Searcher.open(folder, approximate=windows - 1).windows_for(10) == windows - 1
+    assert Searcher.open(folder, approximate=windows).windows_for(10) is None
+    assert Searcher.open(folder).windows_for(10) is None
+    with pytest.raises(ParameterError):
+        searcher.windows_for(0)
+    build_graph(mixture)
+    exact, whole = open_searcher(mixture), open_searcher(mixture, approximate=30)
+    assert (exact.windows_for(10), whole.windows_for(10)) == (None, None)  # the depth is 1,000
+    one, other = both(exact, whole, "t1 t2", 500)
+    assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
+
+
 def test_threads_and_a_second_build_change_nothing(folder: Path) -> None:
     (graph,) = folder.glob("graph-*")
     before = graph.read_bytes()
@@ -295,19 +311,41 @@ def test_the_commands(mixture: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "next: termwise search" in capsys.readouterr().err
     assert run(["inspect", name]) == 0
     assert "graph bytes" in capsys.readouterr().out
-    assert run(["search", name, "t1", "--approximate", "50", "-k", "2"]) == 0
-    assert "; approximate: some of the best can be missing" in capsys.readouterr().err
-    assert run(["search", name, "t1", "--approximate", "50", "-k", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["approximate"] == 50
-    assert run(["search", name, "t1", "-k", "1", "--json"]) == 0
-    assert "approximate" not in json.loads(capsys.readouterr().out)
-    (tmp_path / "queries.tsv").write_text("q1\tt1 t2\n")
-    for options, tag in ((["--approximate", "600"], "termwise-approximate"), ([], "termwise")):
-        files = ["--queries", str(tmp_path / "queries.tsv"), "--output", str(tmp_path / "run.trec")]
-        assert run(["search", name, *files, *options]) == 0
-        assert {line.split()[-1] for line in (tmp_path / "run.trec").read_text().splitlines()} == {tag}
     assert run(["search", str(tmp_path / "bm25.tw"), "t1", "--approximate", "50"]) == 2
     assert "omit --approximate" in capsys.readouterr().err
+
+
+def test_results_say_from_how_many_windows_they_are(
+    mixture: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shallow = tmp_path / "shallow.tw"
+    mix_indexes([tmp_path / "bm25.tw", folder], [0.3, 0.7], shallow, depth=100)
+    build_graph(mixture)
+    build_graph(shallow)
+    raised = "from 100 windows, because as many results are needed (--approximate 50): some of the best can be missing"
+    (tmp_path / "queries.tsv").write_text("q1\tt1 t2\n")
+    files = ["--queries", str(tmp_path / "queries.tsv"), "--output", str(tmp_path / "run.trec")]
+    for index, given, windows, said in (
+        (folder, "50", 50, "approximate, from 50 windows: some of the best can be missing"),
+        (folder, "5000", None, "exact: all vectors were read"),
+        (shallow, "50", 100, f"approximate, {raised}"),
+        (mixture, "50", None, "exact: all vectors were read"),
+    ):
+        options = ["--approximate", given, "-k", "2"]
+        assert run(["search", str(index), "t1", *options]) == 0
+        assert f"; {said}" in capsys.readouterr().err
+        assert run(["search", str(index), "t1", *options, "--json"]) == 0
+        assert {json.loads(line)["approximate"] for line in capsys.readouterr().out.splitlines()} == {windows}
+        assert run(["search", str(index), *files, *options, "--json"]) == 0
+        streams = capsys.readouterr()
+        assert (json.loads(streams.out)["approximate"], f"; {said}" in streams.err) == (windows, True)
+        tags = {line.split()[-1] for line in (tmp_path / "run.trec").read_text().splitlines()}
+        assert tags == {"termwise" if windows is None else f"termwise-approximate-{windows}"}
+    assert run(["search", str(folder), *files, "--approximate", "50", "--tag", "mine"]) == 0
+    capsys.readouterr()
+    assert (tmp_path / "run.trec").read_text().splitlines()[0].split()[-1] == "mine"
+    assert run(["search", str(folder), "t1", "-k", "1", "--json"]) == 0
+    assert "approximate" not in json.loads(capsys.readouterr().out)
 
 
 def test_verify_names_a_damaged_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
