@@ -30,7 +30,9 @@ def command(
     collection: Annotated[
         str,
         argument(
-            "COLLECTION", "A BEIR folder, a JSONL or TSV file (also .gz), ir_datasets:ID, or python:stdlib."
+            "COLLECTION",
+            "A BEIR folder, a JSONL, JSON, CSV or TSV file (also .gz), a Parquet file, ir_datasets:ID, or "
+            "python:stdlib.",
         ),
     ],
     model: Annotated[

@@ -105,8 +105,8 @@ def build_index(
     Parameters
     ----------
     collection : str, Path, Collection or iterable of Document
-        A BEIR folder, a JSONL or TSV file, ``"ir_datasets:ID"``, ``"python:stdlib"``, or documents. For the model
-        ``vectors``, the file of weights.
+        A BEIR folder, a JSONL, JSON, CSV, TSV or Parquet file, ``"ir_datasets:ID"``, ``"python:stdlib"``, or documents.
+        For the model ``vectors``, the file of weights.
     path : str or Path
         Folder of the index.
     model : str, Path or Model, optional
