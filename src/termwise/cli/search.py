@@ -283,15 +283,17 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
 def _reasons(searcher: Searcher, query: str) -> tuple[list[str], list[str]]:
     """Return why no word of a query has a weight in an index, and the tokens that the index does not know."""
     from termwise.explain.word_boundaries import word_around
+    from termwise.text import unknown_token
 
     analysis = searcher.encoder.analyzer.analyze(query)
+    known, without_pieces = searcher.index.vocabulary.number, unknown_token(searcher.encoder.analyzer)
     unknown, weightless = dict[str, str](), dict[str, str]()
     for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         word = query[slice(*word_around(query, *span))]
-        (unknown if searcher.index.vocabulary.number(token) is None else weightless)[word] = token
+        (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
     reasons = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
     reasons += [f"not in the index: {_listed(unknown)}"] if unknown else []
-    return reasons, list(unknown.values())
+    return reasons, [token for token in unknown.values() if token != without_pieces]
 
 
 def _note_silent_parts(searcher: MixtureSearcher, query: str) -> None:

@@ -17,6 +17,7 @@ from termwise.explain.explanation import Competitor, Contribution, Explanation, 
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
 from termwise.text.analyzer import Analysis
+from termwise.text.wordpiece import unknown_token
 
 
 def explain(
@@ -36,7 +37,13 @@ def explain(
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
     query_spans = _token_spans(encoder.analyzer.analyze(query))
-    unknown = [span for token, spans in query_spans.items() if not _is_known(index, token) for span in spans]
+    without_pieces = unknown_token(encoder.analyzer)
+    unknown = [
+        span
+        for token, spans in query_spans.items()
+        if token == without_pieces or not _is_known(index, token)
+        for span in spans
+    ]
     ranked = None if competitors is None else _ranked(index, vector, exclude)
     explanations = []
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):

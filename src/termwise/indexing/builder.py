@@ -33,6 +33,7 @@ from termwise.records import Document
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
+from termwise.text.registry import check_restorable
 from termwise.validation import check, check_path
 
 DEFAULT_ANALYZER = "english"
@@ -299,7 +300,10 @@ def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analy
 
 
 def _analyzer(analyzer: str | Analyzer | None, *, default: str) -> Analyzer:
-    return analyzer if isinstance(analyzer, Analyzer) else make_analyzer(analyzer or default)
+    if not isinstance(analyzer, Analyzer):
+        return make_analyzer(analyzer or default)
+    check_restorable(analyzer)
+    return analyzer
 
 
 def _network_quantiser(

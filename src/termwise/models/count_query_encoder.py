@@ -13,6 +13,7 @@ from termwise.errors import ParameterError, UnknownNameError, WeightError
 from termwise.models.base import QueryWeighting
 from termwise.text.analyzer import Analyzer
 from termwise.text.vocabulary import TermLookup
+from termwise.text.wordpiece import unknown_token
 from termwise.weights import TermWeights
 
 
@@ -20,7 +21,8 @@ from termwise.weights import TermWeights
 class CountQueryEncoder:
     """Encodes a query as one row: analyse the text, look up the tokens, weigh them.
 
-    Unknown tokens are dropped; they would change all scores equally. A reserved background term gets the sum of
+    Unknown tokens are dropped; they would change all scores equally. So is the token ``[UNK]`` of word pieces, which
+    would match unrelated words. A reserved background term gets the sum of
     the other weights: with counts this is the number of known tokens, which multiplies the document bias.
 
     Parameters
@@ -109,8 +111,12 @@ class CountQueryEncoder:
         TermWeights of one row
             Weights above 0; empty if no token is known.
         """
-        number = self.vocabulary.number
-        counts = Counter(term for token in self.analyzer.tokens(query) if (term := number(token)) is not None)
+        number, unknown = self.vocabulary.number, unknown_token(self.analyzer)
+        counts = Counter(
+            term
+            for token in self.analyzer.tokens(query)
+            if token != unknown and (term := number(token)) is not None
+        )
         row = {term: weight for term, count in counts.items() if (weight := self._weight(term, count)) > 0}
         if row and self.vocabulary.background is not None:
             row[self.vocabulary.background] = sum(row.values())

@@ -4,8 +4,9 @@ from termwise.text.analyzer import Analysis, Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cjk import CjkWords
 from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_vocabulary
+from termwise.text.code_words import CodeWords
 from termwise.text.lemmas import LemmaAnalyzer
-from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer
+from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer, register_analyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
@@ -24,7 +25,7 @@ from termwise.text.token_numbering import NumberedTexts, Numbering, number_texts
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.text.word_analyzer import WordAnalyzer
-from termwise.text.wordpiece import WordPieceAnalyzer
+from termwise.text.wordpiece import WordPieceAnalyzer, unknown_token
 
 __all__ = [
     "BACKGROUND",
@@ -35,6 +36,7 @@ __all__ = [
     "CjkWords",
     "CleanMode",
     "CleanedAnalyzer",
+    "CodeWords",
     "EnglishClitics",
     "LemmaAnalyzer",
     "LowerCase",
@@ -60,7 +62,9 @@ __all__ = [
     "clean_vocabulary",
     "make_analyzer",
     "number_texts",
+    "register_analyzer",
     "stop_list",
+    "unknown_token",
 ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from termwise.display.safe_text import shown
@@ -12,6 +13,7 @@ from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cjk import CjkWords, one_width
 from termwise.text.cleaned_analyzer import NAME as CLEANED
 from termwise.text.cleaned_analyzer import CleanedAnalyzer
+from termwise.text.code_words import CodeWords
 from termwise.text.languages import LANGUAGES, PersianWords
 from termwise.text.lemmas import NAME as LEMMAS
 from termwise.text.lemmas import LemmaAnalyzer
@@ -30,6 +32,7 @@ from termwise.text.token_filters import (
 from termwise.text.tokenizer import UnicodeWords, WhitespaceWords, WordTokenizer
 from termwise.text.word_analyzer import WordAnalyzer
 from termwise.text.wordpiece import WordPieceAnalyzer
+from termwise.validation import check
 
 _STOP = StopWords("lucene-english")
 _LONG_STOP = StopWords("nltk-english")
@@ -46,6 +49,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
             StandardWords(),
             (StraightApostrophes(), LowerCase(), _LONG_STOP, EnglishClitics(), SimpleLemma(), _LONG_STOP),
         ),
+        "code": (CodeWords(), (LowerCase(),)),
         "cjk": (CjkWords(), (Respelling("one-width", one_width), LowerCase(), StopWords("lucene-cjk"))),
         **{
             name: (PersianWords() if name == "persian" else StandardWords(), steps)
@@ -54,6 +58,7 @@ _WORDS: Mapping[str, tuple[WordTokenizer, tuple[WordStep, ...]]] = MappingProxyT
     }
 )
 _PIECES = ("wordpiece", CLEANED, "bert-token", "scibert-token")
+_GROUP = "termwise.analyzers"
 _WITHOUT_VOCABULARY = "scibert-token"
 _ADDED: Mapping[str, WordStep] = MappingProxyType(
     {"lower": LowerCase(), "stop": _STOP, "porter": Porter(), "snowball": SnowballEnglish()}
@@ -92,6 +97,9 @@ def make_analyzer(name: str) -> Analyzer:
         ``german``, ``french``, ``spanish`` and 30 other languages
             Words as in ``standard``, lower case, stop words and stems of the language, as in Lucene's analyzer of the
             same language; see `termwise.text.languages`.
+        ``code``
+            Identifiers of program code and their parts (``getUserById`` gives getuserbyid, get, user, by, id), lower
+            case; see `CodeWords`.
         ``cjk``
             Pairs of neighbouring Chinese, Japanese and Korean characters; words of other scripts as in ``standard``;
             without 35 English stop words, as in Lucene's CJKAnalyzer; see `CjkWords`.
@@ -157,6 +165,8 @@ def make_analyzer(name: str) -> Analyzer:
         return LemmaAnalyzer.installed()
     base, *added = name.split("+")
     if base not in _WORDS:
+        if (make := _own_maker(name)) is not None:
+            return _made(make, AnalyzerSpec(name))
         raise UnknownNameError.of("analyzer", name, analyzer_names())
     tokenizer, steps = _WORDS[base]
     for step in added:
@@ -186,6 +196,8 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
     True
     """
     options = spec.options
+    if spec.name.partition("+")[0] not in analyzer_names() and (make := _own_maker(spec.name)) is not None:
+        return _made(make, spec)
     if spec.name == LEMMAS:
         return LemmaAnalyzer(spec)
     if "tokenizer" not in options:
@@ -205,6 +217,112 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
             fixes=["build the index again with this version of termwise"],
         )
     return WordAnalyzer(spec.name, tokenizers[tokenizer], [step_named(str(step)) for step in steps])
+
+
+def register_analyzer(name: str, make: Callable[[AnalyzerSpec], Analyzer]) -> None:
+    """Register an analyzer of your own by name, so that an index with it can be built and opened.
+
+    The registration holds for this process. Packages can register analyzers for all processes, the command line
+    included, by an entry point of the group ``termwise.analyzers`` with the name of the analyzer and `make` as its
+    object.
+
+    Parameters
+    ----------
+    name : str
+        Name in the `AnalyzerSpec` of the analyzer; not one of `analyzer_names`, without ``:`` and ``+``. A second
+        registration replaces the first.
+    make : callable
+        Makes the analyzer from its specification. `make_analyzer` calls it with the name alone; for an index, it gets
+        the options and files that the index stores.
+
+    Raises
+    ------
+    ParameterError
+        If the name is not allowed, or `make` is not callable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from termwise.text import Analysis
+    >>> class Letters:
+    ...     spec = AnalyzerSpec("letters")
+    ...     vocabulary = None
+    ...     def analyze(self, text):
+    ...         spans = [(place, place + 1) for place, char in enumerate(text) if char != " "]
+    ...         return Analysis(tuple(text[start] for start, _ in spans), np.array(spans, np.int32).reshape(-1, 2))
+    ...     def tokens(self, text):
+    ...         return list(self.analyze(text).tokens)
+    >>> register_analyzer("letters", lambda spec: Letters())
+    >>> make_analyzer("letters").tokens("a bc")
+    ['a', 'b', 'c']
+    """
+    check("name", name, isinstance(name, str) and bool(name), "a name of one or more characters")
+    check("make", make, callable(make), "a function that makes an analyzer from an `AnalyzerSpec`")
+    if name in analyzer_names() or ":" in name or "+" in name:
+        raise ParameterError(
+            "an analyzer cannot be registered by this name",
+            facts=[("name", shown(name)), ("expected", "a name without : and + that termwise does not use")],
+        )
+    _OWN[name] = make
+
+
+def check_restorable(analyzer: Analyzer) -> None:
+    """Check that an index with an analyzer can be opened: its specification has to give an equal analyzer.
+
+    Raises
+    ------
+    ParameterError
+        If it does not.
+    """
+    spec = analyzer.spec
+    try:
+        again = analyzer_from_spec(spec).spec.fingerprint
+    except UnknownNameError as error:
+        again = error.message
+    if again != spec.fingerprint:
+        raise ParameterError(
+            "an index could not restore this analyzer from its specification",
+            facts=[("analyzer", shown(spec.name)), ("from the specification", again)],
+            fixes=[
+                "register it before building and opening: `termwise.text.register_analyzer(name, make)`",
+                "or make it of a tokenizer and steps of termwise: `termwise.text.WordAnalyzer`",
+            ],
+        )
+
+
+_OWN: dict[str, Callable[[AnalyzerSpec], Analyzer]] = {}
+
+
+def _own_maker(name: str) -> Callable[[AnalyzerSpec], Analyzer] | None:
+    """Return the function that makes an analyzer from outside termwise, if there is one."""
+    if name in _OWN:
+        return _OWN[name]
+    for point in entry_points(group=_GROUP, name=name):
+        try:
+            make: Callable[[AnalyzerSpec], Analyzer] = point.load()
+        except Exception as error:
+            raise ParameterError(
+                "an analyzer of an installed package cannot be loaded",
+                facts=[
+                    ("entry point", f"{_GROUP}: {point.name} = {point.value}"),
+                    ("reason", f"{type(error).__name__}: {error}"),
+                ],
+            ) from error
+        return make
+    return None
+
+
+def _made(make: Callable[[AnalyzerSpec], Analyzer], spec: AnalyzerSpec) -> Analyzer:
+    analyzer = make(spec)
+    if not isinstance(analyzer, Analyzer):
+        raise ParameterError(
+            "the function of a registered analyzer returned another object",
+            facts=[("analyzer", shown(spec.name)), ("returned", type(analyzer).__name__)],
+            fixes=[
+                "return an object with spec, vocabulary, analyze() and tokens(), see `termwise.text.Analyzer`"
+            ],
+        )
+    return analyzer
 
 
 def step_named(name: str) -> WordStep:

@@ -307,6 +307,17 @@ def test_an_empty_result_has_one_reason(index, capsys, query, said):
     assert [line.strip() for line in streams.err.splitlines()] == said
 
 
+def test_a_word_without_pieces_is_reported(index, capsys):
+    Path("pizza.tsv").write_text("a\t\U0001f355 pizza\nb\t\U0001f363 sushi\n", encoding="utf-8")
+    assert run(["index", "pizza.tsv", "--out", "pizza.tw", "--analyzer", "wordpiece"]) == 0
+    capsys.readouterr()
+    assert run(["search", "pizza.tw", "\U0001f377"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err.splitlines()[0] == "no results: not in the index: \U0001f377"
+    assert "similar terms" not in streams.err
+
+
 def test_runs_from_search_to_comparison(index, capsys):
     assert (
         run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "bm25.trec", "--tag", "bm25"]) == 0

@@ -12,6 +12,7 @@ from termwise.errors import ParameterError, UnknownNameError, WeightError
 from termwise.models import CountQueryEncoder
 from termwise.text.analyzer import Analysis, AnalyzerSpec
 from termwise.text.vocabulary import Vocabulary
+from termwise.text.wordpiece import WordPieceAnalyzer
 
 VOCABULARY = Vocabulary(["lists", "merge", "sorted"])
 
@@ -116,3 +117,11 @@ def test_bad_term_weights_name_the_token(bad: float) -> None:
 def test_encoding_a_query_loads_no_kernels() -> None:
     code = "import sys, termwise.models; sys.exit('numba' in sys.modules or 'scipy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_words_without_pieces_do_not_match_each_other():
+    pieces = WordPieceAnalyzer.shipped()
+    encoder = CountQueryEncoder(pieces, pieces.vocabulary)
+    assert pieces.tokens("🍕 lists") == ["[UNK]", "lists"]
+    assert row(encoder, "🍕 lists [UNK]") == {pieces.vocabulary.number("lists"): 1.0}
+    assert row(encoder, "🍕") == {}

@@ -1,11 +1,24 @@
 import json
 import pickle
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
+import termwise
+from termwise import Document, build_index
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
-from termwise.text import Analyzer, AnalyzerSpec, analyzer_from_spec, analyzer_names, make_analyzer
+from termwise.text import (
+    Analysis,
+    Analyzer,
+    AnalyzerSpec,
+    analyzer_from_spec,
+    analyzer_names,
+    make_analyzer,
+    register_analyzer,
+    registry,
+)
 from termwise.text.languages import LANGUAGES
 
 EXTRAS = {"lemmas": "spacy", "lemmas-simple": "simplemma"}
@@ -43,6 +56,13 @@ GOLDEN = {
         "snake_case see https example.org a b c d_e f 1 or mail me host.example 東 京 の 人 likes "
         "カタカナ and 한국어 🇩🇪 👩‍👩‍👧 ❤️ 1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u.s.a running universities "
         "3d c e mail x\u0301y",
+    ),
+    "code": (
+        "15944cafd918616305bb5e0163a8bf10ec8e3a615e9a7d432a29f6a68fc847c3",
+        "the world s naïve café isn t in οδοσ or straße i\u0307stanbul has 1 234 5 km² km ² of o neill s "
+        "snake_case snake case see https example org a b c d_e d e f 1 or mail me host example 東京の人 "
+        "likes カタカナ and 한국어 1️⃣ हिन्दी नमस्ते שלום עליכם สวัสดี u s a running universities 3d 3 d c e "
+        "mail x\u0301y",
     ),
     "whitespace": (
         "19ec245b453fa9144e644c9a150bdaa6c35f07d11dc27fa201b3bbd654302de0",
@@ -205,3 +225,74 @@ def test_an_analyzer_without_its_file_is_refused(name):
 def test_a_spec_of_another_version(spec, error):
     with pytest.raises(error):
         analyzer_from_spec(spec)
+
+
+class Vowels:
+    """An analyzer of one's own, with an option."""
+
+    vocabulary = None
+
+    def __init__(self, spec):
+        self.spec = spec
+
+    def analyze(self, text):
+        places = [place for place, char in enumerate(text) if char in self.spec.options.get("of", "aeiou")]
+        spans = np.array([(place, place + 1) for place in places], np.int32).reshape(-1, 2)
+        return Analysis(tuple(text[place] for place in places), spans)
+
+    def tokens(self, text):
+        return list(self.analyze(text).tokens)
+
+
+@pytest.fixture
+def own(monkeypatch):
+    monkeypatch.setattr(registry, "_OWN", {})
+
+
+def test_an_analyzer_of_ones_own_is_registered(own, tmp_path):
+    register_analyzer("vowels", Vowels)
+    assert make_analyzer("vowels").tokens("index") == ["i", "e"]
+    analyzer = Vowels(AnalyzerSpec("vowels", {"of": "xyz"}))
+    build_index([Document("a", "axis"), Document("b", "lazy")], tmp_path / "index", analyzer=analyzer)
+    assert termwise.open(tmp_path / "index").rank("x").doc_ids == ("a",)
+    register_analyzer("vowels", lambda spec: Vowels(AnalyzerSpec("vowels")))
+    with pytest.raises(VocabularyMismatchError, match="has changed since the build"):
+        termwise.open(tmp_path / "index").rank("x")
+
+
+def test_an_index_is_not_built_with_an_analyzer_that_cannot_be_restored(own, tmp_path):
+    with pytest.raises(ParameterError, match="could not restore this analyzer") as caught:
+        build_index([Document("a", "axis")], tmp_path / "index", analyzer=Vowels(AnalyzerSpec("vowels")))
+    assert "register_analyzer(name, make)" in caught.value.fixes[0]
+    assert not (tmp_path / "index").exists()
+    register_analyzer("vowels", lambda spec: Vowels(AnalyzerSpec("vowels", {"of": "x"})))
+    with pytest.raises(ParameterError, match="could not restore this analyzer"):
+        build_index([Document("a", "axis")], tmp_path / "index", analyzer=Vowels(AnalyzerSpec("vowels")))
+
+
+@pytest.mark.parametrize("name", ["english", "a:b", "a+b", ""])
+def test_a_name_that_cannot_be_registered(own, name):
+    with pytest.raises(ParameterError):
+        register_analyzer(name, Vowels)
+
+
+def test_a_registered_function_has_to_return_an_analyzer(own):
+    register_analyzer("nothing", lambda spec: None)
+    with pytest.raises(ParameterError, match="returned another object"):
+        make_analyzer("nothing")
+
+
+def test_an_installed_package_brings_an_analyzer(own, monkeypatch):
+    points = {
+        "vowels": EntryPoint("vowels", "collections:Counter", "termwise.analyzers"),
+        "broken": EntryPoint("broken", "nowhere:x", "termwise.analyzers"),
+    }
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group, name: [points[name]] if name in points else []
+    )
+    monkeypatch.setattr(EntryPoint, "load", lambda point: {"vowels": Vowels}[point.name])
+    assert make_analyzer("vowels").tokens("index") == ["i", "e"]
+    with pytest.raises(ParameterError, match="cannot be loaded"):
+        make_analyzer("broken")
+    with pytest.raises(UnknownNameError):
+        make_analyzer("consonants")
