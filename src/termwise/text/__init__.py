@@ -7,6 +7,7 @@ from termwise.text.cleaned_analyzer import CleanedAnalyzer, CleanMode, clean_voc
 from termwise.text.code_words import CodeWords
 from termwise.text.lemmas import LemmaAnalyzer
 from termwise.text.registry import analyzer_from_spec, analyzer_names, make_analyzer, register_analyzer
+from termwise.text.segmenters import SegmentingAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.stop_lists import stop_list
 from termwise.text.token_filters import (
@@ -44,6 +45,7 @@ __all__ = [
     "Numbering",
     "Porter",
     "Respelling",
+    "SegmentingAnalyzer",
     "SimpleLemma",
     "Snowball",
     "SnowballEnglish",

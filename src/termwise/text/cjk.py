@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -50,7 +50,9 @@ class CjkWords:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character ranges of all words and pairs, in order; pairs overlap."""
         spans = StandardWords().spans(text)
-        return list(_with_pairs(text, spans)) if _MAYBE_CJK.search(text) else spans
+        if _MAYBE_CJK.search(text) is None:
+            return spans
+        return [pair for _, run in cjk_runs(text, spans) for pair in _pairs(run)]
 
     def words(self, text: str) -> list[str]:
         """Return all words and pairs."""
@@ -70,29 +72,45 @@ def one_width(word: str) -> str:
     return _SOUND_MARK.sub(_composed, word.translate(_WIDTHS)).translate(_LONE_MARKS)
 
 
-def _with_pairs(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the words, with runs of CJK characters in pairs."""
+def cjk_runs(
+    text: str, spans: Iterable[tuple[int, int]], *, hangul: bool = True
+) -> Iterator[tuple[bool, list[tuple[int, int]]]]:
+    """Yield the words of a text, with adjacent Chinese, Japanese and Korean characters in runs.
+
+    Parameters
+    ----------
+    text : str
+    spans : iterable of (int, int)
+        Ranges of its `StandardWords`.
+    hangul : bool, optional
+        Whether words of Hangul are split into characters too.
+
+    Yields
+    ------
+    bool
+        True for a run, False for another word.
+    list of (int, int)
+        Ranges of the characters of the run, or of the word.
+    """
     classes, kinds = classify(text), _kinds()
     run: list[tuple[int, int]] = []
     for start, end in spans:
-        is_cjk = kinds.fullmatch(classes, start, end) or _is_hangul(text, classes, start, end)
+        is_cjk = kinds.fullmatch(classes, start, end) or (hangul and _is_hangul(text, classes, start, end))
         if run and (not is_cjk or run[-1][1] != start):
-            yield from _pairs(run)
+            yield True, run
             run = []
         if not is_cjk:
-            yield start, end
+            yield False, [(start, end)]
         elif end - start == 1:
             run.append((start, end))
         else:
             run += [unit.span() for unit in _UNIT.finditer(text, start, end)]
-    yield from _pairs(run)
+    if run:
+        yield True, run
 
 
-def _pairs(run: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    if len(run) == 1:
-        yield run[0]
-    for (start, _), (_, end) in pairwise(run):
-        yield start, end
+def _pairs(run: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return run if len(run) == 1 else [(start, end) for (start, _), (_, end) in pairwise(run)]
 
 
 @cache

@@ -17,6 +17,7 @@ from termwise.text.code_words import CodeWords
 from termwise.text.languages import LANGUAGES, PersianWords
 from termwise.text.lemmas import NAME as LEMMAS
 from termwise.text.lemmas import LemmaAnalyzer
+from termwise.text.segmenters import SEGMENTED, SegmentingAnalyzer
 from termwise.text.standard_words import StandardWords
 from termwise.text.token_filters import (
     EnglishClitics,
@@ -79,7 +80,7 @@ def analyzer_names() -> tuple[str, ...]:
     >>> analyzer_names()[:3]
     ('english', 'standard', 'whitespace')
     """
-    return (*_WORDS, LEMMAS, *_PIECES)
+    return (*_WORDS, *SEGMENTED, LEMMAS, *_PIECES)
 
 
 def make_analyzer(name: str) -> Analyzer:
@@ -103,6 +104,9 @@ def make_analyzer(name: str) -> Analyzer:
         ``cjk``
             Pairs of neighbouring Chinese, Japanese and Korean characters; words of other scripts as in ``standard``;
             without 35 English stop words, as in Lucene's CJKAnalyzer; see `CjkWords`.
+        ``chinese``, ``japanese``
+            Words of the dictionaries of jieba and of MeCab; see `SegmentingAnalyzer`. Need the extras ``chinese`` and
+            ``japanese``.
         ``lemmas``
             English lemmas by spaCy, without 179 stop words; see `LemmaAnalyzer`. Needs the extra ``spacy``.
         ``lemmas-simple``
@@ -163,6 +167,8 @@ def make_analyzer(name: str) -> Analyzer:
         return CleanedAnalyzer.shipped() if base == CLEANED else WordPieceAnalyzer.shipped(name=base)
     if name == LEMMAS:
         return LemmaAnalyzer.installed()
+    if name in SEGMENTED:
+        return SegmentingAnalyzer.installed(name)
     base, *added = name.split("+")
     if base not in _WORDS:
         if (make := _own_maker(name)) is not None:
@@ -200,6 +206,8 @@ def analyzer_from_spec(spec: AnalyzerSpec) -> Analyzer:
         return _made(make, spec)
     if spec.name == LEMMAS:
         return LemmaAnalyzer(spec)
+    if spec.name in SEGMENTED:
+        return SegmentingAnalyzer(spec)
     if "tokenizer" not in options:
         if spec.name not in _PIECES:
             raise UnknownNameError.of("analyzer", spec.name, analyzer_names())

@@ -11,10 +11,11 @@ from termwise.text.languages import LANGUAGES
 # sa and bert-token do what standard and wordpiece do.
 # lemmas is tested by itself: it is slower by far.
 NAMES = sorted({*analyzer_names(), "standard+stop+porter"} - {"sa", "bert-token", "scibert-token", "lemmas"})
-if find_spec("simplemma") is None:
-    NAMES.remove("lemmas-simple")
+for name, package in (("lemmas-simple", "simplemma"), ("chinese", "jieba"), ("japanese", "fugashi")):
+    if find_spec(package) is None:
+        NAMES.remove(name)
 every_analyzer = pytest.mark.parametrize("analyzer", [make_analyzer(name) for name in NAMES], ids=NAMES)
-OVERLAPPING = ("cjk", "code")
+OVERLAPPING = ("chinese", "cjk", "code")
 # Other languages have the same steps.
 SOME = [
     name
