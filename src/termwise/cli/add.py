@@ -43,12 +43,16 @@ def command(
     termwise add docs.tw today.jsonl
     """
     from termwise.collection import open_collection
+    from termwise.index import Index
     from termwise.indexing import open_writer
 
     begin = time.perf_counter()
     names = field_names(fields)
-    documents = collection_with_header_note(collection, names)
-    opened = open_collection(documents, fields=names) if isinstance(documents, str) else documents
+    schema = Index.open(folder).schema or None
+    source = collection_with_header_note(collection, names, schema)
+    documents = (
+        open_collection(source, fields=names, attributes=schema) if isinstance(source, str) else source
+    )
     with (
         progress_bar() as progress,
         open_writer(
@@ -60,7 +64,7 @@ def command(
             progress=progress,
         ) as writer,
     ):
-        added = writer.add(opened.documents())
+        added = writer.add(documents.documents())
         manifest = writer.commit()
     seconds = time.perf_counter() - begin
     if as_json:

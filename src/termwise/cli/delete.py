@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from termwise.cli.options import IndexFolder, JsonFlag, argument
+from termwise.cli.options import IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import counted, note, print_json, print_text
+from termwise.errors import UsageError
 
 
 def command(
     folder: IndexFolder,
-    doc_ids: Annotated[list[str], argument("DOC_ID...", "Identifiers of documents.")],
+    doc_ids: Annotated[
+        list[str] | None, argument("DOC_ID...", "Identifiers of documents; or --filter.")
+    ] = None,
+    condition: Annotated[
+        str | None, option("--filter EXPR", "Delete the documents that a filter matches.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Delete documents of an index.
@@ -18,12 +24,16 @@ def command(
     For example:
 
     termwise delete docs.tw d17 d18
+
+    termwise delete docs.tw --filter 'day < "2024-01-01"'
     """
     from termwise.indexing import open_writer
 
+    if bool(doc_ids) == (condition is not None):
+        raise UsageError("give identifiers of documents, or --filter")
     with open_writer(folder) as writer:
-        absent = [doc_id for doc_id in doc_ids if not writer.has(doc_id)]
-        deleted = writer.delete(doc_ids)
+        absent = [doc_id for doc_id in doc_ids or () if not writer.has(doc_id)]
+        deleted = writer.delete(doc_ids) if doc_ids else writer.delete(filter=condition)
         manifest = writer.commit()
     if as_json:
         print_json(

@@ -26,6 +26,7 @@ from termwise.cli.options import (
     Settings,
     Threads,
     argument,
+    attribute_choice,
     available_processors,
     field_names,
     memory_size,
@@ -68,6 +69,16 @@ def command(
         ),
     ] = None,
     fields: Fields = None,
+    attributes: Annotated[
+        str | None,
+        option(
+            "--attributes all|A,B", "Fields to keep as attributes, for filters (search --filter) and facets."
+        ),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        option("--schema FILE", "Types of the attributes to keep, as JSON or TOML.  [default: inferred]"),
+    ] = None,
     store_text: Annotated[
         bool, typer.Option("--store-text", help="Store the texts, for snippets and highlights.")
     ] = False,
@@ -120,8 +131,10 @@ def command(
     given = model_settings(settings or ())
     names, numbers = field_names(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
+    kept = attribute_choice(attributes, schema)
     shared: dict[str, Any] = {
         "fields": names,
+        "attributes": kept,
         "store_text": store_text,
         "reorder": reorder,
         "overwrite": overwrite,
@@ -141,7 +154,7 @@ def command(
             if isinstance(network, NetworkModel):
                 work = encoding or default_encoding(part_folder(out, part.model))
                 note_finished_blocks(work, network, precision=numbers, providers=providers)
-        documents = collection_with_header_note(collection, names)
+        documents = collection_with_header_note(collection, names, kept)
         note_ignored_vectors(collection)
         with resumable_work(work), progress_bar() as progress:
             mixture = build_index(documents, out, model="best", **shared, progress=progress)
@@ -160,7 +173,7 @@ def command(
     if isinstance(chosen, NetworkModel):
         work = default_encoding(out) if encoding is None else encoding
         note_finished_blocks(work, chosen, precision=numbers, providers=providers)
-    documents = collection_with_header_note(collection, names)
+    documents = collection_with_header_note(collection, names, kept)
     if not isinstance(chosen, VectorModel):
         note_ignored_vectors(collection)
     begin = time.perf_counter()

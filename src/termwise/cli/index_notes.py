@@ -15,6 +15,7 @@ from termwise.display.safe_text import shown
 from termwise.storage.safe_read import is_file, path_exists
 
 if TYPE_CHECKING:
+    from termwise.attributes import Schema
     from termwise.collection import Collection
     from termwise.collection.file_collections import Header
     from termwise.index import Manifest
@@ -63,7 +64,11 @@ def report_mixture(out: Path, mixture: MixtureSearcher, seconds: float, as_json:
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 
 
-def collection_with_header_note(source: str, fields: tuple[str, ...] | None) -> str | Collection:
+def collection_with_header_note(
+    source: str,
+    fields: tuple[str, ...] | None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+) -> str | Collection:
     """Report on stderr how the header line of a TSV file is treated.
 
     Returns
@@ -79,7 +84,7 @@ def collection_with_header_note(source: str, fields: tuple[str, ...] | None) -> 
     try:
         if not path_exists(path):
             return source
-        collection = open_collection(source, fields=fields)
+        collection = open_collection(source, fields=fields, attributes=attributes)
         if not isinstance(collection, TabSeparatedCollection):
             return source
         if not is_file(path):

@@ -74,6 +74,9 @@ def _facts(index: Any) -> dict[str, Any]:
     sections["ids"] = sum(segment.ids.length for segment in manifest.segments)
     sections["texts"] = sum(segment.texts.length for segment in manifest.segments if segment.texts)
     sections["terms"] = manifest.terms_file.length + sum(added.file.length for added in manifest.added_terms)
+    sections["attributes"] = sum(
+        segment.attributes.length for segment in manifest.segments if segment.attributes
+    )
     sections["deletions"] = sum(segment.deleted.length for segment in manifest.segments if segment.deleted)
     sections["attachments"] = sum(file.length for file in manifest.attachments.values())
     return {
@@ -85,6 +88,7 @@ def _facts(index: Any) -> dict[str, Any]:
         "segments": len(manifest.segments),
         "deleted": sum(segment.deletions for segment in manifest.segments),
         "generation": manifest.generation,
+        "schema": dict(manifest.schema),
         "stores_text": index.stores_text,
         "background": manifest.background,
         "vocabulary": manifest.vocabulary,
@@ -134,6 +138,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("postings", f"{facts['postings']:,}"),
         ("segments", f"{facts['segments']}"),
         *_change_rows(facts),
+        *_schema_rows(facts["schema"]),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
         *(_vector_rows(facts) or [("quantiser", quantisation)]),
     ]
@@ -152,6 +157,12 @@ def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         idf = "idf of the current documents; " if facts["idf"] else ""
         rows.append(("statistics", f"{idf}others of the build with {built['documents']:,} documents"))
     return rows
+
+
+def _schema_rows(schema: Mapping[str, str]) -> list[tuple[str, str]]:
+    if not schema:
+        return []
+    return [("attributes", ", ".join(f"{legible_line(name)} ({kind})" for name, kind in schema.items()))]
 
 
 def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

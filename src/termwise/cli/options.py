@@ -6,12 +6,15 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from termwise.errors import ParameterError, UsageError
 from termwise.validation import MOST_MEMORY, MOST_THREADS
+
+if TYPE_CHECKING:
+    from termwise.attributes import Schema
 
 
 def option(usage: str, help: str, *, min: float | None = None, max: float | None = None) -> Any:
@@ -143,6 +146,19 @@ def field_names(text: str | None) -> tuple[str, ...] | None:
     ('title', 'abstract')
     """
     return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def attribute_choice(
+    attributes: str | None, schema: Path | None
+) -> Literal["all"] | tuple[str, ...] | Schema | None:
+    """Return the value of ``--attributes`` or ``--schema``."""
+    from termwise.attributes import Schema
+
+    if schema is not None:
+        if attributes is not None:
+            raise UsageError("--attributes and --schema both name the attributes to keep: give one of them")
+        return Schema.read(schema)
+    return "all" if attributes == "all" else field_names(attributes)
 
 
 def network_precision(text: str | None) -> Literal["float32", "int8"] | None:

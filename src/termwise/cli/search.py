@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from termwise.cli.attribute_output import attribute_line, attribute_text, check_fields, json_attributes
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
@@ -23,6 +24,7 @@ from termwise.cli.options import (
     argument,
     available_processors,
     column_separator,
+    field_names,
     option,
 )
 from termwise.cli.terminal import (
@@ -41,7 +43,7 @@ from termwise.errors import UsageError
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
     from termwise.index.reader import MappedVocabulary
-    from termwise.records import Exclusion, Query, Ranking
+    from termwise.records import AttributeValue, Exclusion, Query, Ranking
     from termwise.search import MixtureSearcher, Searcher
     from termwise.search.by_example import AnySearcher, Example
 
@@ -79,6 +81,20 @@ def command(
             "--exclude-seed FILE|id",
             "With --queries: exclude the source document of each query; a file with query and document "
             "identifiers, or 'id' for the document that has the identifier of the query.",
+        ),
+    ] = None,
+    condition: Annotated[
+        str | None,
+        option(
+            "--filter EXPR",
+            "Rank only documents with these attributes, such as 'lang = \"de\" and price < 20'.",
+        ),
+    ] = None,
+    show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
+    facets: Annotated[
+        str | None,
+        option(
+            "--facets A,B", "Count the values of these attributes over the documents that --filter allows."
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
@@ -139,7 +155,21 @@ def command(
             )
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
-        _answer(searcher, query or "", example, 10 if k is None else k, explain=explain, as_json=as_json)
+        if condition is not None and example is not None:
+            raise UsageError("--filter does not combine with --like")
+        shown, counts = field_names(show), field_names(facets)
+        _answer(
+            searcher,
+            query or "",
+            example,
+            10 if k is None else k,
+            condition=condition,
+            show=shown or (),
+            explain=explain,
+            as_json=as_json,
+        )
+        if counts is not None:
+            _print_facets(searcher, counts, condition, as_json)
         if query is not None:
             _note_file(folder, query)
     else:
@@ -161,6 +191,7 @@ def command(
             measure_time,
             exclusion(exclude_seed),
             as_json,
+            condition,
         )
 
 
@@ -171,13 +202,23 @@ def _opened(folder: Path, settings: QuerySettings, approximate: int | None) -> A
 
 
 def _answer(
-    searcher: AnySearcher, query: str, example: Example | None, k: int, *, explain: bool, as_json: bool
+    searcher: AnySearcher,
+    query: str,
+    example: Example | None,
+    k: int,
+    *,
+    condition: str | None,
+    show: Sequence[str],
+    explain: bool,
+    as_json: bool,
 ) -> None:
     """Rank one query, or one query document, and print the results."""
     from termwise.search import MixtureSearcher
 
     def rank() -> tuple[Ranking, tuple[str, ...]]:
-        return (searcher.rank(query, k=k), ()) if example is None else example.rank(searcher, k=k)
+        if example is None:
+            return searcher.rank(query, k=k, filter=condition), ()
+        return example.rank(searcher, k=k)
 
     rank()  # loads the kernels, so that the measured time is the time of one search
     begin = time.perf_counter()
@@ -186,24 +227,36 @@ def _answer(
     explanations = None
     if explain or not as_json:
         explanations = (
-            searcher.explain_many(query, ranking.doc_ids)
+            searcher.explain_many(query, ranking.doc_ids, filter=condition)
             if example is None
             else example.explain(searcher, ranking.doc_ids)
         )
+    attributes = _shown_attributes(searcher, ranking, show)
     if as_json:
         for position, hit in enumerate(ranking, 1):
             record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
             if searcher.approximate is not None:
                 record["approximate"] = searcher.windows_for(k)
+            if show:
+                record["attributes"] = json_attributes(attributes[position - 1])
             if explanations is not None:
                 record["explanation"] = explanations[position - 1].to_dict()
             print_json(record)
     elif len(ranking):
         from termwise.explain.ranking_terminal import ranking_renderable
 
-        stdout().print(ranking_renderable(ranking, explanations or [], explain=explain))
+        stdout().print(
+            ranking_renderable(
+                ranking,
+                explanations or [],
+                explain=explain,
+                details=[attribute_line(values) for values in attributes],
+            )
+        )
         results = counted(len(ranking), "result")
         documents = counted(len(searcher.index), "document")
+        if condition is not None:
+            documents += f", filtered by {legible_line(condition)}"
         note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher, k)}")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
@@ -211,6 +264,34 @@ def _answer(
         _note_silent_parts(searcher, query)
     if same:
         note_line(f"excluded, because the text is the same: {_listed(same)}")
+
+
+def _shown_attributes(
+    searcher: AnySearcher, ranking: Ranking, show: Sequence[str]
+) -> list[dict[str, AttributeValue]]:
+    """Return the chosen attributes of results, in this order."""
+    if not show:
+        return []
+    check_fields(searcher, show)
+    found = searcher.attributes(ranking.doc_ids)
+    return [{name: values[name] for name in show if name in values} for values in found]
+
+
+def _print_facets(searcher: AnySearcher, fields: Sequence[str], condition: str | None, as_json: bool) -> None:
+    """Print the most frequent values of attributes."""
+    counts = searcher.facets(fields, filter=condition)
+    if as_json:
+        for field, values in counts.items():
+            print_json(
+                {
+                    "facet": field,
+                    "values": [{"value": each.value, "documents": each.documents} for each in values],
+                }
+            )
+        return
+    for field, values in counts.items():
+        listed = ", ".join(f"{attribute_text(each.value)} {each.documents:,}" for each in values)
+        print_text(f"{field}: {listed or 'no values'}")
 
 
 def _approximate_note(searcher: AnySearcher, k: int) -> str:
@@ -337,6 +418,7 @@ def _answer_file(
     measure_time: bool,
     exclude: Exclusion,
     as_json: bool,
+    condition: str | None,
 ) -> None:
     from termwise.collection import write_run
 
@@ -354,6 +436,7 @@ def _answer_file(
             k=k,
             threads=threads or (1 if measure_time else available_processors()),
             exclude=exclude,
+            filter=condition,
             name=tag,
             progress=progress,
         )

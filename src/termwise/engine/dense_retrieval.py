@@ -19,7 +19,6 @@ import numpy.typing as npt
 from termwise.engine.query_vector import QueryVector
 from termwise.index import Index
 from termwise.index.container import corrupt
-from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.segment import concatenated_ranges
 from termwise.kernels.dense_retrieval import LARGEST_SUM, score
@@ -130,9 +129,9 @@ def all_scores(index: Index, query: QueryVector) -> Scores:
 
 
 def best_by_vectors(
-    vectors: SegmentVectors, query: QueryVector, k: int, live: LiveRows | None = None
+    vectors: SegmentVectors, query: QueryVector, k: int, left_out: npt.NDArray[np.bool_] | None = None
 ) -> tuple[Rows, Scores, Scores | None]:
-    """Find the best rows of a segment; with `live`, of those that are not deleted.
+    """Find the best rows of a segment; those that are `left_out` are no results.
 
     Returns
     -------
@@ -149,7 +148,7 @@ def best_by_vectors(
     exact = Digits.of(_vector_of(query))
     if len(exact.rows) > 1 and k <= documents // FEW:
         digits, error = Digits.rounded(_vector_of(query))
-        rough = _score_all(vectors, digits, live)
+        rough = _score_all(vectors, digits, left_out)
         best = top_k(rough, k)
         if len(best) == k:
             # One unit more covers the rounding of the products with the scales.
@@ -161,7 +160,7 @@ def best_by_vectors(
             scores = _score_some(vectors, exact, rows)
             best = top_k(scores, k)
             return rows[best], scores[best], None
-    scores = _score_all(vectors, exact, live)
+    scores = _score_all(vectors, exact, left_out)
     best = top_k(scores, k)
     return best, scores[best], scores
 
@@ -249,12 +248,14 @@ def _vector_of(query: QueryVector) -> npt.NDArray[np.int64]:
     return query.vector
 
 
-def _score_all(vectors: SegmentVectors, digits: Digits, live: LiveRows | None = None) -> Scores:
-    """Return the scores of all rows, -inf for those without windows and for deleted ones."""
+def _score_all(
+    vectors: SegmentVectors, digits: Digits, left_out: npt.NDArray[np.bool_] | None = None
+) -> Scores:
+    """Return the scores of all rows, -inf for those without windows and for those that are left out."""
     scores = np.empty(len(vectors.starts) - 1)
     score(vectors.starts, vectors.rows, vectors.scales, digits.rows, digits.bits, scores)
-    if live is not None:
-        scores[live.deleted] = -np.inf
+    if left_out is not None:
+        scores[left_out] = -np.inf
     return scores * digits.factor if digits.factor != 1 else scores
 
 

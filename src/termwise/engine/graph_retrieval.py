@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from termwise.engine.allowed_documents import AllowedRows
 from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, top_k
 from termwise.engine.query_vector import QueryVector
-from termwise.engine.retrieval import SegmentResults
+from termwise.engine.retrieval import SegmentResults, rows_left_out
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.container import corrupt
@@ -65,10 +66,8 @@ class ApproximateRetrieval:
                 fixes=["omit `approximate`"],
             )
         files = [file for file in graph_files(index) if len(file.vectors.rows)]
-        if any(
-            file.exists for file in files
-        ):  # segments that were added since the graphs were built have none
-            files = [file for file in files if file.exists]
+        built = [file for file in files if file.exists]
+        files = built or files  # segments that were added since the graphs were built have none
         return cls({file.vectors.path: VectorGraph(file) for file in files}, int(windows))
 
     def windows_for(self, index: Index, k: int) -> int | None:
@@ -88,7 +87,9 @@ class ApproximateRetrieval:
                 return count
         return None
 
-    def search(self, segment: Segment, query: QueryVector, k: int) -> SegmentResults:
+    def search(
+        self, segment: Segment, query: QueryVector, k: int, allowed: AllowedRows | None = None
+    ) -> SegmentResults:
         """Find the `k` best rows of a segment among those that its graph proposes; see `SegmentResults`.
 
         The graph proposes more than `windows` windows if `k` is larger, or if the windows belong to fewer than `k`
@@ -96,9 +97,11 @@ class ApproximateRetrieval:
         """
         vectors = segment.vectors
         assert vectors is not None, "the index has vectors"
+        left_out = rows_left_out(segment, allowed)
+        available = len(segment) if allowed is None else allowed.count
         graph = self.graphs.get(vectors.path)
-        if graph is None or query.vector is None or not query.vector.any() or k >= len(segment):
-            return best_by_vectors(vectors, query, k, segment.live)
+        if graph is None or query.vector is None or not query.vector.any() or k >= available:
+            return best_by_vectors(vectors, query, k, left_out)
         count = max(self.windows, k)
         while count < len(vectors.rows):
             # Of one type and in order, windows are found in less time.
@@ -107,11 +110,11 @@ class ApproximateRetrieval:
             rows = rows[np.diff(rows, prepend=-1) > 0]
             if len(rows) and rows[-1] >= segment.documents:
                 raise corrupt(vectors.path, None, "windows in order", "a window of no document")
-            if segment.live is not None:
-                rows = rows[~segment.live.deleted[rows]]
+            if left_out is not None:
+                rows = rows[~left_out[rows]]
             if len(rows) >= k:
                 scores, _ = score_by_vectors(vectors, query, rows)
                 best = top_k(scores, k)
                 return rows[best], scores[best], None
             count *= 2
-        return best_by_vectors(vectors, query, k, segment.live)
+        return best_by_vectors(vectors, query, k, left_out)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
 from termwise.engine.dense_retrieval import best_by_vectors, results_of, score_by_vectors
 from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
@@ -34,7 +35,10 @@ ScoreOthers = Callable[[npt.NDArray[np.int64]], Scored]
 SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]
 """Best rows of a segment, best first; their sums; and the sums of all rows, or None if they were not computed."""
 
-SearchSegment = Callable[[Segment, QueryVector, int], SegmentResults]
+SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], SegmentResults]
+
+_ALL: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+_ALL.setflags(write=False)  # kernels are compiled for read-only arrays
 """Search of a segment for a number of results."""
 
 
@@ -68,29 +72,35 @@ def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
 
 
 def first_stage_and_others(
-    index: Index, query: QueryVector, k: int, search: SearchSegment | None = None
+    index: Index,
+    query: QueryVector,
+    k: int,
+    search: SearchSegment | None = None,
+    allowed: AllowedDocuments | None = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
     """Return the results of `first_stage`, and a function that scores other documents as `score_documents` does.
 
     An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
-    exact search of each segment.
+    exact search of each segment. Only documents that are `allowed` are results.
     """
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
     every: npt.NDArray[np.float64] | None = None
-    for first, segment in zip(index.firsts, index.segments, strict=True):
-        if len(segment):
-            wanted = min(k, len(segment))
+    for number, (first, segment) in enumerate(zip(index.firsts, index.segments, strict=True)):
+        rows_allowed = None if allowed is None else allowed.segments[number]
+        available = len(segment) if rows_allowed is None else rows_allowed.count
+        if available:
+            wanted = min(k, available)
             if search is None:
-                rows, segment_sums, every = _search(segment, query, wanted, _least(sums, k))
+                rows, segment_sums, every = _search(segment, query, wanted, _least(sums, k), rows_allowed)
             else:
-                rows, segment_sums, every = search(segment, query, wanted)
+                rows, segment_sums, every = search(segment, query, wanted, rows_allowed)
             ordinals.append(segment.places_of(rows) + first)
             sums.append(segment_sums)
     merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
 
     def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
-        if every is None or len(index.segments) > 1:
+        if every is None or allowed is not None or len(index.segments) > 1:
             return score_documents(index, query, ordinals)
         scores, matched = results_of(every[index.segments[0].rows_of(ordinals)])
         return scores * query.unit + query.constant, matched
@@ -163,17 +173,24 @@ def candidate_ordinals(
 
 
 def _search(
-    segment: Segment, query: QueryVector, k: int, least: int
+    segment: Segment, query: QueryVector, k: int, least: int, allowed: AllowedRows | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]:
     """Return the `k` best rows of a segment, best first, their sums, and the sums of all rows if they are known.
 
     Rows with a sum below `least` may be missing.
     """
     if segment.vectors is not None:
-        return best_by_vectors(segment.vectors, query, k, segment.live)
+        return best_by_vectors(segment.vectors, query, k, rows_left_out(segment, allowed))
     if segment.inverted is None:
-        return *_search_rows(segment, query, k), None
-    return *_search_blocks(segment, query, k, least), None
+        return *_search_rows(segment, query, k, allowed), None
+    return *_search_blocks(segment, query, k, least, allowed), None
+
+
+def rows_left_out(segment: Segment, allowed: AllowedRows | None) -> npt.NDArray[np.bool_] | None:
+    """Return the rows of a segment that cannot be results; None if all can."""
+    if allowed is not None:
+        return ~allowed.mask
+    return None if segment.live is None else segment.live.deleted
 
 
 def _least(sums: list[npt.NDArray[Any]], k: int) -> int:
@@ -185,7 +202,7 @@ def _least(sums: list[npt.NDArray[Any]], k: int) -> int:
 
 
 def _search_blocks(
-    segment: Segment, query: QueryVector, k: int, least: int
+    segment: Segment, query: QueryVector, k: int, least: int, allowed: AllowedRows | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     view = cast(Inverted, segment.inverted)
     number = np.int32 if query.bound < 2**31 - 1 else np.int64
@@ -195,7 +212,8 @@ def _search_blocks(
         segment.documents, segment.block_bits,
         view.term_entries, view.term_postings, view.entry_block, view.entry_count, view.entry_max,
         view.posting_offset, view.posting_impact, view.order, view.bias, view.block_bias,
-        segment.allowed, number(least),
+        segment.allowed if allowed is None else allowed.words,
+        _ALL if allowed is None else allowed.mask, number(least),
     )  # fmt: skip
     rows = _LOW - (keys & _LOW)
     if status != OK or (len(rows) and rows.max() >= segment.documents):
@@ -204,11 +222,12 @@ def _search_blocks(
 
 
 def _search_rows(
-    segment: Segment, query: QueryVector, k: int
+    segment: Segment, query: QueryVector, k: int, allowed: AllowedRows | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
     sums, matched = _score_rows(segment, query, np.arange(segment.documents))
-    if segment.live is not None:
-        matched &= ~segment.live.deleted
+    left_out = rows_left_out(segment, allowed)
+    if left_out is not None:
+        matched &= ~left_out
     rows = np.flatnonzero(matched)
     best = rows[np.lexsort((rows, -sums[rows]))][:k]
     return best, sums[best]

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.dense_retrieval import term_products
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import RankedOrdinals, first_stage, score_documents
+from termwise.engine.retrieval import RankedOrdinals, first_stage_and_others, score_documents
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin
 from termwise.explain.word_boundaries import whole_matches
@@ -28,6 +29,7 @@ def explain(
     *,
     competitors: int | None = None,
     exclude: Collection[str] = (),
+    allowed: AllowedDocuments | None = None,
     texts: Sequence[str | None] | None = None,
 ) -> list[Explanation]:
     """Explain the scores of documents for one query; see `Searcher.explain_many`.
@@ -44,7 +46,7 @@ def explain(
         if token == without_pieces or not _is_known(index, token)
         for span in spans
     ]
-    ranked = None if competitors is None else _ranked(index, vector, exclude)
+    ranked = None if competitors is None else _ranked(index, vector, exclude, allowed)
     explanations = []
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
         text = index.text(ordinal) if texts is None else texts[position]
@@ -183,9 +185,11 @@ def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:
     return {token: tuple(token_spans) for token, token_spans in spans.items()}
 
 
-def _ranked(index: Index, vector: QueryVector, exclude: Collection[str]) -> RankedOrdinals:
-    """Rank all documents that are not excluded."""
-    ordinals, scores = first_stage(index, vector, len(index))
+def _ranked(
+    index: Index, vector: QueryVector, exclude: Collection[str], allowed: AllowedDocuments | None
+) -> RankedOrdinals:
+    """Rank all documents that are allowed and not excluded."""
+    ordinals, scores, _ = first_stage_and_others(index, vector, max(1, len(index)), allowed=allowed)
     if exclude:
         included = ~np.isin(ordinals, index.find_many(list(exclude)))
         ordinals, scores = ordinals[included], scores[included]

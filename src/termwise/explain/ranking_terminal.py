@@ -39,6 +39,7 @@ def ranking_renderable(
     *,
     explain: bool = False,
     width: int | None = None,
+    details: Sequence[str] = (),
 ) -> ConsoleRenderable:
     """Return a ranking for the terminal: rank, score and document, and a line of its text.
 
@@ -52,6 +53,8 @@ def ranking_renderable(
         Also write each explained score as a sum.
     width : int, optional
         Largest width in columns; that of the console by default.
+    details : sequence of str, optional
+        A line for each document, printed below it.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def ranking_renderable(
                 facts=[("rank", position + 1), ("ranked", ranked), ("explained", explanation.doc_id)],
                 fixes=["explain the documents in the order of the ranking"],
             )
-    return _RankingView(ranking, tuple(explanations), explain, width)
+    return _RankingView(ranking, tuple(explanations), explain, width, tuple(details))
 
 
 def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text]:
@@ -127,6 +130,7 @@ class _RankingView:
     explanations: tuple[Explanation, ...]
     explain: bool
     width: int | None
+    details: tuple[str, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = min(self.width or options.max_width, options.max_width)
@@ -148,6 +152,8 @@ class _RankingView:
             head.append(f"  {score:>{score_width}}  ")
             head.append(legible_line(doc_id), "bold")
             parts: list[ConsoleRenderable] = [head]
+            if position < len(self.details):
+                parts.append(indented(Text(legible_line(self.details[position]), "dim"), indent))
             if position < len(self.explanations):
                 below = self._below(self.explanations[position], columns - indent, plain)
                 parts += [indented(part, indent) for part in below]

@@ -19,6 +19,7 @@ from termwise.index.attribute_columns import (
     AttributeColumns,
     BooleanColumn,
     KeywordColumn,
+    NoColumns,
     NumberColumn,
 )
 from termwise.index.attribute_spill import MISSING
@@ -50,7 +51,7 @@ def as_filter(given: str | Mapping[str, Any] | Filter, schema: Schema) -> Filter
 
 
 def rows_allowed(
-    filter: Filter, columns: AttributeColumns, *, first: int = 0, last: int | None = None
+    filter: Filter, columns: AttributeColumns | NoColumns, *, first: int = 0, last: int | None = None
 ) -> Mask:
     """Return which documents of a segment a filter matches.
 
@@ -90,9 +91,9 @@ def rows_allowed(
     return result
 
 
-def _matches(condition: Condition, columns: AttributeColumns, first: int, last: int) -> Mask:
+def _matches(condition: Condition, columns: AttributeColumns | NoColumns, first: int, last: int) -> Mask:
     column = columns.column(condition.field)
-    if column is None:
+    if column is None or isinstance(columns, NoColumns):
         return np.zeros(last - first, dtype=np.bool_)
     kind = columns.schema[condition.field]
     if isinstance(column, NumberColumn):

@@ -95,6 +95,16 @@ class KeywordsColumn:
 Column = BooleanColumn | NumberColumn | KeywordColumn | KeywordsColumn
 
 
+@dataclass(frozen=True)
+class NoColumns:
+    """Attributes of a segment whose documents have none: every value is missing."""
+
+    rows: int
+
+    def column(self, name: str) -> None:
+        """Return None."""
+
+
 class AttributeColumns:
     """Columns of attributes in a mapped container.
 

@@ -88,7 +88,8 @@ class ContainerWriter:
     path : Path
         File to create.
     kind : str
-        ``terms``, ``views``, ``ids``, ``texts``, ``vectors``, ``deletions``,
+        ``terms``, ``views``, ``ids``, ``texts``, ``vectors``, ``attributes``,
+        ``deletions``,
         ``added`` or ``graph``.
     sections : int
         Number of sections; space for their table is reserved at the beginning.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.index.attribute_spill import AttributeSpill
 from termwise.index.container import ContainerWriter, IndexFile, storage_errors
 from termwise.index.document_vectors import VectorSpill
 from termwise.index.identifiers import Identifiers
@@ -24,6 +26,7 @@ from termwise.index.spill import RowSpill
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress
+from termwise.records import NO_ATTRIBUTES, AttributeValue
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
@@ -39,8 +42,13 @@ class DocumentWriter(Protocol):
     def documents(self) -> int:
         """Number of documents added so far."""
 
-    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
-        """Append documents: identifiers, and texts if the index stores them."""
+    def add_documents(
+        self,
+        doc_ids: Sequence[str],
+        texts: Sequence[str] | None = None,
+        attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
+    ) -> None:
+        """Append documents: identifiers, texts if the index stores them, and attributes."""
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append the rows of the next documents."""
@@ -58,14 +66,18 @@ class DocumentSpill:
         Folder of the temporary files.
     store_text : bool
         Whether documents have texts.
+    schema : Schema, optional
+        Attributes to keep, and their types. By default all attributes are kept, and their types inferred.
     """
 
-    def __init__(self, folder: Path, *, store_text: bool) -> None:
+    def __init__(self, folder: Path, *, store_text: bool, schema: Schema | None = None) -> None:
         self.folder = folder
         self.identifiers = Identifiers()
         self.vectors: VectorSpill | None = None
         self.vocabulary: str | None = None
         self._zeros: Counter[int] = Counter()
+        self._schema = schema
+        self._attributes: AttributeSpill | None = None
         with ExitStack() as resources:
             self.rows = resources.enter_context(closing(RowSpill(folder, "rows")))
             self._texts: TextSpill | None = None
@@ -80,17 +92,48 @@ class DocumentSpill:
         """Remove the temporary files."""
         self._resources.close()
 
-    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
+    def add_documents(
+        self,
+        doc_ids: Sequence[str],
+        texts: Sequence[str] | None = None,
+        attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
+    ) -> None:
         """Append documents; see `IndexWriter.add_documents`."""
+        if attributes is not None and len(attributes) != len(doc_ids):
+            raise ParameterError(
+                "attributes are given for all documents or for none",
+                facts=[("documents", len(doc_ids)), ("attributes", len(attributes))],
+            )
         if self._texts is not None and (texts is None or len(texts) != len(doc_ids)):
             raise ParameterError(
                 "the index stores texts, so every document needs one",
                 facts=[("documents", len(doc_ids)), ("texts", "none" if texts is None else len(texts))],
             )
+        before = len(self)
         self.identifiers.add(doc_ids)
+        self._add_attributes(before, doc_ids, attributes)
         if self._texts is not None:
             for text in texts or ():
                 self._texts.add(text)
+
+    def _add_attributes(
+        self, before: int, doc_ids: Sequence[str], attributes: Sequence[Mapping[str, AttributeValue]] | None
+    ) -> None:
+        """Append attributes; the file begins with the first document that has some."""
+        if self._attributes is None:
+            if not attributes or not any(attributes):
+                return
+            self._attributes = AttributeSpill(self.folder / "attributes.spill", self._schema)
+            self._resources.enter_context(closing(self._attributes))
+            for _ in range(before):
+                self._attributes.add("", NO_ATTRIBUTES)
+        for doc_id, values in zip(doc_ids, attributes or [NO_ATTRIBUTES] * len(doc_ids), strict=True):
+            self._attributes.add(doc_id, values)
+
+    @property
+    def schema(self) -> Schema:
+        """Types of the attributes, empty without any."""
+        return Schema() if self._attributes is None else self._attributes.schema
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append rows; see `IndexWriter.add_weights`."""
@@ -237,6 +280,10 @@ class DocumentSpill:
         if self.vectors is not None:
             path = self.folder / "vectors"
             vectors = final_name(path, self.vectors.write(path, first, last))
+        attributes = None
+        if self._attributes is not None and self.schema:
+            path = self.folder / "attributes"
+            attributes = final_name(path, self._attributes.write(path, first, last))
         return SegmentRecord(
             documents=last - first,
             postings=postings,
@@ -246,6 +293,7 @@ class DocumentSpill:
             texts=texts,
             vectors=vectors,
             terms=None if plan.own_terms is None else len(plan.own_terms),
+            attributes=attributes,
         )
 
 

@@ -12,7 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from termwise.errors import MissingFileError, NewerFormatError, NotAnIndexError, ParameterError
+from termwise.attributes import Schema
+from termwise.errors import (
+    MissingFileError,
+    NewerFormatError,
+    NotAnIndexError,
+    ParameterError,
+    UnknownNameError,
+)
 from termwise.index.container import VERSION, IndexFile, corrupt, file_name, open_index_file, storage_errors
 from termwise.storage.atomic_file import sync_folder, write_synced
 from termwise.storage.manifest_json import (
@@ -39,7 +46,7 @@ BUILD = ".termwise-build-"
 """Start of the name of the folder in which a build keeps its files until they are published."""
 
 FILE = re.compile(
-    r"(?:(?:terms|added|segment|ids|texts|vectors|deletions|graph)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)"
+    r"(?:(?:terms|added|segment|ids|texts|vectors|attributes|deletions|graph)-[0-9a-f]{16}\.tw|attachment-[0-9a-f]{16}\.bin)"
 )
 """Names of the files of an index; see `file_name`."""
 
@@ -96,6 +103,8 @@ class SegmentRecord:
         Number of deleted documents.
     deleted : IndexFile or None
         Marks of the deleted documents, if there are any.
+    attributes : IndexFile or None
+        Attributes of the documents; None if no document of the segment has any.
     """
 
     documents: int
@@ -109,6 +118,7 @@ class SegmentRecord:
     shift: int = 0
     deletions: int = 0
     deleted: IndexFile | None = None
+    attributes: IndexFile | None = None
 
     @property
     def live(self) -> int:
@@ -230,6 +240,8 @@ class Manifest:
         `Vocabulary.id` of the terms of the build, if terms were added; otherwise empty.
     idf : IdfRecord or None
         Inverse document frequency in the stored weights, if searches adapt it to the current documents.
+    schema : mapping of str to str
+        Types of the attributes by field.
     """
 
     documents: int
@@ -248,11 +260,12 @@ class Manifest:
     added_terms: tuple[AddedTerms, ...] = ()
     built_vocabulary: str = ""
     idf: IdfRecord | None = None
+    schema: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> int:
         """Version of the index format: the first one that can represent the contents."""
-        if self.generation:
+        if self.generation or self.schema:
             return 3
         return 1 if self.vectors is None else 2
 
@@ -273,6 +286,8 @@ class Manifest:
                 yield segment.texts
             if segment.vectors is not None:
                 yield segment.vectors
+            if segment.attributes is not None:
+                yield segment.attributes
             if segment.deleted is not None:
                 yield segment.deleted
         yield from self.attachments.values()
@@ -486,11 +501,21 @@ def _changes(body: Mapping[str, Any]) -> dict[str, Any]:
         if DOCUMENT_FREQUENCIES not in body["attachments"]:
             raise Misfit(f"an attachment {DOCUMENT_FREQUENCIES}, as there is an idf", "none")
     return {
-        "generation": expect_whole(body["generation"], "generation", 1),
+        "generation": expect_whole(body["generation"], "generation", 0 if body["schema"] else 1),
         "added_terms": tuple(added),
         "built_vocabulary": built,
         "idf": idf,
+        "schema": _schema(body["schema"]),
     }
+
+
+def _schema(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise Misfit("schema as an object", type(value).__name__)
+    try:
+        return dict(Schema(value))
+    except (ParameterError, UnknownNameError) as error:
+        raise Misfit("a schema of fields with known types", error.message) from None
 
 
 def _check_encoder(encoder: Mapping[str, Any]) -> None:
@@ -533,6 +558,7 @@ def _segment(value: object, where: str, version: int) -> SegmentRecord:
             "shift": expect_whole(body["shift"], f"{where}.shift", 0, MAX_SHIFT),
             "deletions": deletions,
             "deleted": deleted,
+            "attributes": optional("attributes"),
         }
     return SegmentRecord(
         documents=documents,
@@ -581,8 +607,15 @@ def _file(value: object, where: str, kind: str) -> IndexFile:
 def _later(record: type, version: int) -> set[str]:
     """Return the names of the fields of a record that a version of the format lacks."""
     since = {
-        Manifest: {"vectors": 2, "generation": 3, "added_terms": 3, "built_vocabulary": 3, "idf": 3},
-        SegmentRecord: {"vectors": 2, "terms": 3, "shift": 3, "deletions": 3, "deleted": 3},
+        Manifest: {
+            "vectors": 2,
+            "generation": 3,
+            "added_terms": 3,
+            "built_vocabulary": 3,
+            "idf": 3,
+            "schema": 3,
+        },
+        SegmentRecord: {"vectors": 2, "terms": 3, "shift": 3, "deletions": 3, "deleted": 3, "attributes": 3},
     }
     return {name for name, first in since[record].items() if first > version}
 

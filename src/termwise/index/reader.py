@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.attributes import Schema
 from termwise.errors import CorruptIndexError, MissingFileError, ParameterError, UnknownIdError, WeightError
+from termwise.index.attribute_columns import AttributeColumns
+from termwise.index.attribute_spill import KIND as ATTRIBUTES
 from termwise.index.container import Container, IndexFile, corrupt, map_file
 from termwise.index.deletions import KIND as DELETIONS
 from termwise.index.deletions import LiveRows
@@ -24,6 +27,7 @@ from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.kernels.weighting import lucene_idf
+from termwise.records import AttributeValue
 from termwise.storage.file_record import text_fingerprint
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.validation import check_path
@@ -246,6 +250,9 @@ class Index:
             else LiveRows.read(
                 self._container(record.deleted, DELETIONS), record.documents, record.deletions
             ),
+            attributes=None
+            if record.attributes is None
+            else AttributeColumns(self._container(record.attributes, ATTRIBUTES), record.documents),
         )
 
     def _vectors(self, record: SegmentRecord) -> SegmentVectors | None:
@@ -339,6 +346,20 @@ class Index:
                 for position, text in zip(positions.tolist(), table.get_many(rows), strict=True):
                     texts[position] = text
         return texts
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Types of the attributes, empty without any."""
+        return Schema(self.manifest.schema)
+
+    def attributes(self, ordinals: npt.NDArray[np.int64]) -> list[dict[str, AttributeValue]]:
+        """Return the attributes of several documents, without missing values; positions must be in range."""
+        found: list[dict[str, AttributeValue]] = [{} for _ in range(len(ordinals))]
+        for segment, places, rows in self.by_segment(ordinals):
+            if segment.attributes is not None:
+                for place, values in zip(places.tolist(), segment.attributes.values(rows), strict=True):
+                    found[place] = values
+        return found
 
     def locate(self, ordinal: int) -> tuple[int, int]:
         """Return the number of the segment of a document, and its row in the segment.
@@ -554,6 +575,9 @@ class Index:
         for texts in self._texts:
             if texts is not None:
                 texts.check()
+        for segment in self.segments:
+            if segment.attributes is not None:
+                segment.attributes.check()
 
     def attachment(self, name: str) -> bytes:
         """Return an attached file.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
 from termwise.index.deletions import LiveRows
 from termwise.index.document_order import document_order
@@ -228,6 +229,8 @@ class Segment:
         Impacts and biases are in units of ``2**shift`` times those of the quantiser.
     live : LiveRows or None
         Rows that are not deleted; None if no row is deleted.
+    attributes : AttributeColumns or None
+        Attributes of the documents; None if none of them has any.
     """
 
     def __init__(
@@ -244,6 +247,7 @@ class Segment:
         own_terms: bool = False,
         shift: int = 0,
         live: LiveRows | None = None,
+        attributes: AttributeColumns | None = None,
     ) -> None:
         exact = kind == "float32"
         self.path = container.path
@@ -264,6 +268,7 @@ class Segment:
             self.own_terms = container.array("views.terms", "<u4", n_terms)
         self.shift = shift
         self.live = live
+        self.attributes = attributes
 
     def __len__(self) -> int:
         """Return the number of documents that are not deleted."""
@@ -327,6 +332,17 @@ class Segment:
         if self.live is None or self.inverted is None:
             return _ALL
         return self.live.words(self.inverted.order, self.block_bits)
+
+    @cached_property
+    def internal_numbers(self) -> npt.NDArray[np.int32]:
+        """Internal number of each row, shape (documents,); raises `CorruptIndexError`."""
+        assert self.inverted is not None, "a float index has no internal numbers"
+        order = self.inverted.order
+        if len(order) and int(order.max()) >= self.documents:
+            raise corrupt(self.path, None, f"rows below {self.documents}", int(order.max()))
+        numbers = np.empty(self.documents, dtype=np.int32)
+        numbers[order] = np.arange(self.documents, dtype=np.int32)
+        return numbers
 
     def row_bounds(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the first posting of each row, and its number of postings; raises `CorruptIndexError`."""

@@ -11,7 +11,7 @@ order: it decides between equal scores.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise._version import __version__
+from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile
@@ -41,6 +42,7 @@ from termwise.index.reader import Index, grown_vocabulary
 from termwise.index.string_table import SECTIONS, StringTable, write_strings
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
+from termwise.records import AttributeValue
 from termwise.storage.atomic_file import remove
 from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.validation import check_memory, check_threads
@@ -201,10 +203,16 @@ class IndexUpdater:
         self.add_documents(doc_ids, texts)
         self.add_weights(rows)
 
-    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
-        """Add documents: identifiers, and texts if the index stores them.
+    def add_documents(
+        self,
+        doc_ids: Sequence[str],
+        texts: Sequence[str] | None = None,
+        attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
+    ) -> None:
+        """Add documents: identifiers, texts if the index stores them, and attributes.
 
         Documents that were added before need their rows first. Earlier documents with these identifiers are replaced.
+        Of the attributes, those of the schema of the index are kept; an index without a schema gets one.
 
         Raises
         ------
@@ -217,8 +225,8 @@ class IndexUpdater:
         if self._spill is not None and set(doc_ids) & self._pending:
             self._write_pending()  # so that the earlier documents can be marked as deleted
         if self._spill is None:
-            self._spill = DocumentSpill(self.folder, store_text=self.index.stores_text)
-        self._spill.add_documents(doc_ids, texts)
+            self._spill = self._new_spill()
+        self._spill.add_documents(doc_ids, texts, attributes)
         self._pending.update(doc_ids)
 
     def add_weights(self, rows: TermWeights) -> None:
@@ -355,6 +363,7 @@ class IndexUpdater:
         self.terms = index.manifest.terms
         self.vocabulary = index.manifest.vocabulary
         self._added_terms = index.manifest.added_terms
+        self._schema = dict(index.manifest.schema)
         self._quantiser = index.manifest.quantiser
         self._parts = [
             _Part(
@@ -382,6 +391,10 @@ class IndexUpdater:
                 marked += len(rows)
         return marked
 
+    def _new_spill(self) -> DocumentSpill:
+        schema = Schema(self._schema) if self._schema else None
+        return DocumentSpill(self.folder, store_text=self.index.stores_text, schema=schema)
+
     def _drop_spill(self) -> None:
         if self._spill is not None:
             self._spill.close()
@@ -395,11 +408,13 @@ class IndexUpdater:
         count, doc_ids = len(self._spill), list(self._pending)
         try:
             records, errors = self._segments_of(self._spill) if count else ([], None)
+            schema: dict[str, str] = dict(self._spill.schema)
         finally:
             self._drop_spill()
         if errors is not None:
             added = sum(record.postings for record in records)
             self._quantiser = _combined(self._quantiser, self.index.manifest.postings, errors, added)
+        self._schema = self._schema or schema
         self._mark(doc_ids)
         self._parts += [self._opened(record) for record in records]
         self._added += count
@@ -471,6 +486,7 @@ class IndexUpdater:
             added_terms=self._added_terms,
             built_vocabulary=built if self._added_terms else "",
             idf=current.idf or self._idf,
+            schema=self._schema,
             documents=sum(record.live for record in segments),
             postings=sum(record.postings for record in segments),
             segments=tuple(segments),
@@ -537,11 +553,12 @@ class IndexUpdater:
         index = self.index
         begin = index.firsts[first] if first < len(index.firsts) else len(index)
         end = index.firsts[last] if last < len(index.firsts) else len(index)
-        with closing(DocumentSpill(self.folder, store_text=index.stores_text)) as spill:
+        with closing(self._new_spill()) as spill:
             for start in range(begin, end, BATCH):
                 ordinals = np.arange(start, min(start + BATCH, end))
                 texts = [text or "" for text in index.texts(ordinals)] if index.stores_text else None
-                spill.add_documents(index.doc_ids(ordinals), texts)
+                attributes = index.attributes(ordinals) if self._schema else None
+                spill.add_documents(index.doc_ids(ordinals), texts, attributes)
                 spill.add_weights(index.weights(ordinals))
                 if index.manifest.vectors is not None:
                     spill.add_vectors(index.document_vectors(ordinals))

@@ -146,6 +146,11 @@ def _check_structure(index: Index) -> Iterator[Damage]:
     if index.term_vectors is not None and index.term_vectors.rows.min(initial=0) < -LEVELS:
         yield Damage(manifest.terms_file.name, None, f"a number of a term vector is below -{LEVELS}")
     for segment in index.segments:
+        columns = segment.attributes
+        if columns is not None and any(
+            index.schema.get(name) != kind for name, kind in columns.schema.items()
+        ):
+            yield Damage(columns.path.name, None, "the attributes are not those of the manifest")
         what = _terms_problem(segment, manifest.terms) or _views_problem(segment, segment.n_terms)
         if what is not None:
             yield Damage(segment.path.name, None, what)

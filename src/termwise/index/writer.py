@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise._version import __version__
+from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
@@ -23,6 +24,7 @@ from termwise.index.manifest import Manifest, QuantiserRecord, VectorsRecord, js
 from termwise.index.quantiser import Quantiser
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
+from termwise.records import AttributeValue
 from termwise.storage.atomic_file import write_synced
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
@@ -50,6 +52,8 @@ class IndexWriter:
         Store impacts 1 to 255 (the default), or unchanged weights; see `QuantiserRecord`.
     store_text : bool
         Keep the texts, for explanations with highlights.
+    schema : Schema, optional
+        Attributes to keep, and their types; by default those of all documents, with inferred types.
     reorder : bool
         Number documents internally so that similar ones are neighbours: search is faster, results are the same.
     overwrite : bool
@@ -92,6 +96,7 @@ class IndexWriter:
         *,
         quantiser: Literal["uint8", "float32"] = "uint8",
         store_text: bool = False,
+        schema: Schema | None = None,
         reorder: bool = True,
         overwrite: bool = False,
         memory: int = DEFAULT_MEMORY,
@@ -120,7 +125,9 @@ class IndexWriter:
             check_free(self.path, overwrite=overwrite)
             self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
-            self._spill = resources.enter_context(closing(DocumentSpill(self.folder, store_text=store_text)))
+            self._spill = resources.enter_context(
+                closing(DocumentSpill(self.folder, store_text=store_text, schema=schema))
+            )
             self._resources = resources.pop_all()
 
     def __enter__(self) -> IndexWriter:
@@ -145,16 +152,23 @@ class IndexWriter:
         self.add_documents(doc_ids, texts)
         self.add_weights(rows)
 
-    def add_documents(self, doc_ids: Sequence[str], texts: Sequence[str] | None = None) -> None:
-        """Append documents: identifiers, and texts if the index stores them.
+    def add_documents(
+        self,
+        doc_ids: Sequence[str],
+        texts: Sequence[str] | None = None,
+        attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
+    ) -> None:
+        """Append documents: identifiers, texts if the index stores them, and attributes.
 
         Raises
         ------
         DuplicateIdError
             If an identifier occurs twice; the facts name both positions. None of these documents is added.
+        DataError, MalformedRecordError
+            If an attribute has not the type of its field.
         """
         self._check_open()
-        self._spill.add_documents(doc_ids, texts)
+        self._spill.add_documents(doc_ids, texts, attributes)
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append the rows of the next documents. Weights of exactly 0 are dropped and counted.
@@ -271,6 +285,7 @@ class IndexWriter:
             if term_vectors is None
             else VectorsRecord(term_vectors.dimensions, term_vectors.scale),
             written_by=f"termwise {__version__}",
+            schema=dict(spill.schema),
         )
         self._publish(manifest)
         return manifest

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, overload
 
+from termwise.attributes import Schema
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
@@ -49,6 +50,7 @@ def build_index(  # type: ignore[overload-overlap]
     *,
     model: Literal["best"],
     fields: tuple[str, ...] | None = None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     store_text: bool = False,
     reorder: bool = True,
     overwrite: bool = False,
@@ -69,6 +71,7 @@ def build_index(
     settings: Mapping[str, str] | None = None,
     analyzer: str | Analyzer | None = None,
     fields: tuple[str, ...] | None = None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     store_text: bool = False,
     quantiser: Literal["uint8", "float32"] | None = None,
     reorder: bool = True,
@@ -89,6 +92,7 @@ def build_index(
     settings: Mapping[str, str] | None = None,
     analyzer: str | Analyzer | None = None,
     fields: tuple[str, ...] | None = None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     store_text: bool = False,
     quantiser: Literal["uint8", "float32"] | None = None,
     reorder: bool = True,
@@ -120,6 +124,9 @@ def build_index(
         with a network have their own. A translation table works only with the analyzer of its training.
     fields : tuple of str, optional
         Fields of the records to index, joined with a space; see `open_collection`.
+    attributes : "all", sequence of str or Schema, optional
+        Fields of a file to keep as attributes, for filters; see `open_collection`. A schema gives their types, which
+        are inferred otherwise. Attributes of documents that are given as objects are kept in any case.
     store_text : bool, optional
         Keep the texts, for highlights in explanations.
     quantiser : {"uint8", "float32"}, optional
@@ -198,6 +205,7 @@ def build_index(
                 folder,
                 model=made,
                 fields=fields,
+                attributes=attributes if first else Schema(),
                 store_text=store_text and first,
                 reorder=reorder,
                 overwrite=True,
@@ -228,7 +236,7 @@ def build_index(
         quantiser = _network_quantiser(chosen, quantiser, encoder)
         add_rows = partial(
             build_network,
-            documents=open_documents(collection, fields, count=progress is not no_progress),
+            documents=open_documents(collection, fields, attributes, count=progress is not no_progress),
             model=chosen,
             open_encoder=partial(
                 opened_encoder, chosen, encoder, threads=threads, precision=precision, providers=providers
@@ -250,7 +258,7 @@ def build_index(
             add_rows = partial(
                 build_counts,
                 analyzer=_model_analyzer(chosen, analyzer),
-                documents=open_documents(collection, fields),
+                documents=open_documents(collection, fields, attributes),
                 model=chosen,
                 work=None if encoding is None else Path(encoding),
             )
@@ -265,6 +273,7 @@ def build_index(
             quantiser=quantiser or "uint8",
             reorder=reorder,
             store_text=store_text,
+            schema=attributes if isinstance(attributes, Schema) else None,
             overwrite=overwrite,
             memory=memory,
             threads=threads,

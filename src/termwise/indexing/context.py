@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from termwise.attributes import Schema
 from termwise.collection import Collection, open_collection
 from termwise.collection.file_collections import (
     JsonLinesCollection,
@@ -17,7 +19,7 @@ from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterErr
 from termwise.index import IndexWriter
 from termwise.models import Model
 from termwise.progress import Progress
-from termwise.records import Document
+from termwise.records import AttributeValue, Document
 from termwise.validation import check, check_documents, check_names, check_threads
 
 
@@ -44,12 +46,13 @@ class BuildContext:
 def open_documents(
     collection: str | Path | Collection | Iterable[Document],
     fields: tuple[str, ...] | None,
+    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     *,
     count: bool = False,
 ) -> tuple[Iterator[Document], int | None]:
     """Return the documents of a collection and, if known, their number; with `count`, those of a file are counted."""
     if isinstance(collection, str | Path):
-        collection = open_collection(collection, fields=fields)
+        collection = open_collection(collection, fields=fields, attributes=attributes)
     if isinstance(collection, Collection):
         length = collection.length
         if count and isinstance(collection, JsonLinesCollection | TabSeparatedCollection):
@@ -91,6 +94,12 @@ def check_arguments(
     if fields is not None:
         check_names("fields", fields)
     check_threads(threads)
+
+
+def attributes_of(documents: Sequence[Document]) -> list[Mapping[str, AttributeValue]] | None:
+    """Return the attributes of documents; None if none has any."""
+    attributes = [document.attributes for document in documents]
+    return attributes if any(attributes) else None
 
 
 def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]) -> None:

@@ -21,11 +21,11 @@ from termwise.errors import ParameterError
 from termwise.index import Manifest
 from termwise.index.spill import RowSpill
 from termwise.indexing.built_statistics import statistics_files, statistics_record
-from termwise.indexing.context import BuildContext, empty_collection
+from termwise.indexing.context import BuildContext, attributes_of, empty_collection
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
 from termwise.parallel import Workers
-from termwise.records import Document
+from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
 from termwise.validation import check_document
 from termwise.weights import TermWeights
@@ -80,7 +80,7 @@ def build_counts(
         else:
             batches = _cached(unread, TokenCounter(analyzer), store_text, work)
         for batch in batches:
-            writer.add_documents(batch.doc_ids, batch.texts)
+            writer.add_documents(batch.doc_ids, batch.texts, batch.attributes)
             spill.add(batch.indptr, numbers.of(batch.tokens)[batch.terms], batch.counts)
             context.progress("read documents", writer.documents, length)
         if writer.documents == 0:
@@ -157,6 +157,7 @@ class _CountedBatch:
 
     doc_ids: list[str]
     texts: list[str] | None
+    attributes: list[Mapping[str, AttributeValue]] | None
     tokens: Sequence[str]
     indptr: npt.NDArray[np.int64]
     terms: npt.NDArray[np.int32]
@@ -168,7 +169,8 @@ def _count(analyzer: Analyzer, store_text: bool, documents: list[Document]) -> _
     numbered = number_texts(analyzer, texts)
     indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
     doc_ids = [document.doc_id for document in documents]
-    return _CountedBatch(doc_ids, texts if store_text else None, numbered.tokens, indptr, terms, counts)
+    stored, attributes = texts if store_text else None, attributes_of(documents)
+    return _CountedBatch(doc_ids, stored, attributes, numbered.tokens, indptr, terms, counts)
 
 
 def document_batches(documents: Iterator[Document], size: int = BATCH) -> Iterator[list[Document]]:
@@ -245,4 +247,6 @@ def _cached(
     for block, rows in encoded_blocks(documents, counter, work):
         texts = [document.text for document in block] if store_text else None
         doc_ids = [document.doc_id for document in block]
-        yield _CountedBatch(doc_ids, texts, tokens, rows.indptr, rows.terms, rows.weights)
+        yield _CountedBatch(
+            doc_ids, texts, attributes_of(block), tokens, rows.indptr, rows.terms, rows.weights
+        )

@@ -17,6 +17,7 @@ from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder
 from termwise.encode.document_encoder import network_record
 from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.index import Index, Manifest
@@ -25,7 +26,7 @@ from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.built_statistics import built_statistics, missing_statistics, opened_statistics
-from termwise.indexing.context import refuse_arguments
+from termwise.indexing.context import attributes_of, refuse_arguments
 from termwise.indexing.count_rows import CHUNK, EXPANDED_CHUNK, document_batches
 from termwise.indexing.model_choice import opened_encoder
 from termwise.kernels.counting import count_rows
@@ -41,7 +42,7 @@ from termwise.models import (
 )
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress, no_progress
-from termwise.records import Document
+from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer, Vocabulary, number_texts
 from termwise.validation import check_documents, check_names, check_path
 from termwise.weights import TermWeights
@@ -131,8 +132,15 @@ class LiveWriter:
             self._progress("add documents", new + replaced + unchanged, None)
         return Added(new, replaced, unchanged)
 
-    def delete(self, doc_ids: Iterable[str]) -> int:
-        """Delete documents; return how many of the identifiers there were.
+    def delete(self, doc_ids: Iterable[str] = (), *, filter: FilterLike | None = None) -> int:
+        """Delete documents; return how many there were.
+
+        Parameters
+        ----------
+        doc_ids : iterable of str, optional
+            Identifiers; unknown ones are ignored.
+        filter : str, mapping or Filter, optional
+            Also delete the documents that a filter matches. Changes before are committed first.
 
         Raises
         ------
@@ -140,6 +148,10 @@ class LiveWriter:
             If `doc_ids` are not strings.
         """
         names = list(dict.fromkeys([doc_ids] if isinstance(doc_ids, str) else doc_ids))
+        if filter is not None:
+            self.commit()
+            index = self._updater.index
+            names += index.doc_ids(np.flatnonzero(allowed_documents(index, filter).mask))
         check_names("doc_ids", names)
         if any(self._touched.get(name) for name in names):
             self._rows.flush()
@@ -194,10 +206,16 @@ class LiveWriter:
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            for place, text in zip(places, index.texts(ordinals[places]), strict=True):
-                if text == documents[place].text:
+            texts, attributes = index.texts(ordinals[places]), index.attributes(ordinals[places])
+            for place, text, values in zip(places, texts, attributes, strict=True):
+                if text == documents[place].text and values == self._kept(documents[place]):
                     same.add(documents[place].doc_id)
         return present, same
+
+    def _kept(self, document: Document) -> Mapping[str, AttributeValue]:
+        """Return the attributes of a document as the index returns them."""
+        schema = self._updater.index.schema
+        return schema.convert(document.attributes) if schema else document.attributes
 
 
 def open_writer(
@@ -319,7 +337,8 @@ class _NetworkRows(_Rows):
         texts = [document.text for document in documents]
         rows = self._encoder.encode_documents(texts)
         stored = texts if self._updater.index.stores_text else None
-        self._updater.add_documents([document.doc_id for document in documents], stored)
+        doc_ids = [document.doc_id for document in documents]
+        self._updater.add_documents(doc_ids, stored, attributes_of(documents))
         if isinstance(rows, TermWeights):
             if self._factors is not None:
                 weights = rows.weights.astype(np.float64) * self._factors[rows.terms]
@@ -359,6 +378,7 @@ class _CountRows(_Rows):
         self._begin()
 
     def _begin(self) -> None:
+        self._attributes: list[Mapping[str, AttributeValue]] = []
         self._doc_ids, self._texts = [], [] if self._updater.index.stores_text else None
         self.close()
         self._counts = RowSpill(self._updater.folder, "counts")
@@ -367,6 +387,7 @@ class _CountRows(_Rows):
         """Analyse the documents and count their terms."""
         texts = [document.text for document in documents]
         self._doc_ids += [document.doc_id for document in documents]
+        self._attributes += [document.attributes for document in documents]
         if self._texts is not None:
             self._texts += texts
         numbered = number_texts(self._analyzer, texts)
@@ -386,7 +407,7 @@ class _CountRows(_Rows):
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
         model = self._prepared()
-        updater.add_documents(self._doc_ids, self._texts)
+        updater.add_documents(self._doc_ids, self._texts, self._attributes)
         chunk = EXPANDED_CHUNK if model.expands else CHUNK
         for indptr, terms, counts in self._counts.read(0, len(self._doc_ids), postings=chunk):
             rows = TermWeights(indptr, terms.astype(np.int32), counts, updater.vocabulary)

@@ -19,7 +19,7 @@ from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.manifest import DOCUMENT_FREQUENCIES
 from termwise.index.spill import RowSpill
-from termwise.indexing.context import BuildContext
+from termwise.indexing.context import BuildContext, attributes_of
 from termwise.indexing.count_rows import TokenCounter
 from termwise.indexing.lookup_rows import CompiledTerms
 from termwise.models import Lookup, NetworkModel
@@ -73,7 +73,9 @@ def build_network(
             for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
                 texts = [document.text for document in block]
                 writer.add_documents(
-                    [document.doc_id for document in block], texts if context.store_text else None
+                    [document.doc_id for document in block],
+                    texts if context.store_text else None,
+                    attributes_of(block),
                 )
                 sink.add(rows, texts)
             sink.write(writer, progress)

@@ -181,3 +181,21 @@ def find_terms(own_terms: Array, terms: Array) -> tuple[Array, Array]:
             found[count] = position
             count += 1
     return places[:count], found[:count]
+
+
+@compiled
+def mark_documents(numbers: Array, rows: Array, words: Array) -> None:
+    """Set the bits of documents by their internal numbers.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (documents,), int32
+        Internal number of each row.
+    rows : ndarray, int64
+        Rows to mark.
+    words : ndarray, uint64
+        Bit *i* of word *w* is set if a row has the internal number 64 *w* + *i*; changed in place.
+    """
+    for place in range(len(rows)):
+        number = np.int64(numbers[rows[place]])
+        words[number >> 6] |= np.uint64(1) << np.uint64(number & 63)

@@ -157,6 +157,7 @@ def retrieve(
     bias: Array,
     block_bias: Array,
     allowed: Array,
+    mask: Array,
     least: Any,
 ) -> tuple[Array, int]:
     """Find the `k` best documents of one segment.
@@ -188,6 +189,9 @@ def retrieve(
     allowed : ndarray of shape (64-bit words of all blocks or 0,), uint64
         Bit *i* of word *w* tells whether the document with the internal number 64 *w* + *i* may be a result; an empty
         array allows all documents.
+    mask : ndarray of shape (n_documents or 0,), bool
+        Whether each row may be a result; an empty array allows all rows. `allowed` may leave out rows that it allows,
+        and then blocks without an allowed one are skipped.
     least : int32 or int64 scalar
         Smallest sum of a result, 1 or more. Its type is that of all sums, which the caller has bounded.
 
@@ -220,6 +224,7 @@ def retrieve(
                 bounds[block] += background_weight * block_bias[block]
     words = size >> 6
     some = len(allowed) > 0
+    masked = len(mask) > 0
     if some:
         for block in range(n_blocks):
             union = np.uint64(0)
@@ -266,8 +271,8 @@ def retrieve(
         if background_weight > 0:
             floor = max(zero + 1, least - background_weight * block_bias[block])
         for group in range(0, size, 64):
-            mask = allowed[np.int64(block) * words + (group >> 6)] if some else ~np.uint64(0)
-            if mask == 0:
+            bits = allowed[np.int64(block) * words + (group >> 6)] if some else ~np.uint64(0)
+            if bits == 0:
                 continue
             best = zero
             for offset in range(group, group + 64):
@@ -276,7 +281,7 @@ def retrieve(
                 continue
             for offset in range(group, group + 64):
                 score = np.int64(sums[offset])
-                if score < floor or (mask >> np.uint64(offset & 63)) & np.uint64(1) == 0:
+                if score < floor or (bits >> np.uint64(offset & 63)) & np.uint64(1) == 0:
                     continue
                 document = first + offset
                 if document >= n_documents:
@@ -284,6 +289,8 @@ def retrieve(
                 row = np.int64(order[document])
                 if row >= n_documents:
                     return none, CORRUPT
+                if masked and not mask[row]:
+                    continue
                 if background_weight > 0:
                     score += np.int64(background_weight) * bias[document]
                 key = (score << ORDINAL_BITS) | (lowest_ordinal - row)

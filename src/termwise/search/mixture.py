@@ -19,12 +19,15 @@ import copy
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.attributes import Schema
+from termwise.engine.allowed_documents import AllowedDocuments, FilterLike, aligned, allowed_documents
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import candidate_ordinals, score_documents
@@ -37,10 +40,11 @@ from termwise.errors import (
 )
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Competitor, Explanation, MixturePart
+from termwise.filters import ValueCount
 from termwise.index import Damage, Index, verify
 from termwise.index.reader import ATTEMPTS
 from termwise.progress import Progress, no_progress
-from termwise.records import Exclusion, Query, Ranking, Run
+from termwise.records import AttributeValue, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.mixture_folder import (
     DEPTH,
@@ -308,6 +312,7 @@ class MixtureSearcher:
         k: int = 10,
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -323,6 +328,9 @@ class MixtureSearcher:
             candidates of the query in a part with vectors.
         exclude : str or collection of str, optional
             Documents to leave out of the candidates and results. Unknown identifiers are ignored.
+        filter : str, mapping or Filter, optional
+            Condition on the attributes of candidates and results; see `Searcher.rank`. The scores of the parts are
+            normalised over these candidates.
 
         Returns
         -------
@@ -344,7 +352,8 @@ class MixtureSearcher:
             )
         query_id = query.query_id if isinstance(query, Query) else ""
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
-        return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded)
+        allowed = self._allowed(filter)
+        return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed)
 
     def rank_many(
         self,
@@ -354,6 +363,7 @@ class MixtureSearcher:
         threads: int = 1,
         candidates: Run | None = None,
         exclude: Exclusion = None,
+        filter: FilterLike | None = None,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -361,13 +371,15 @@ class MixtureSearcher:
         checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
+        allowed = self._allowed(filter)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
             begin = time.perf_counter()
             vectors = self._encoded(query.text)
             middle = time.perf_counter()
-            ranking = self._rank(vectors, k, doc_ids, query.query_id, excluded.for_query(query.query_id))
+            left_out = excluded.for_query(query.query_id)
+            ranking = self._rank(vectors, k, doc_ids, query.query_id, left_out, allowed)
             return ranking, middle - begin, time.perf_counter() - middle
 
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
@@ -408,6 +420,7 @@ class MixtureSearcher:
         *,
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
     ) -> Explanation:
         """Explain the score of a document for a query as a sum over the terms of all parts.
 
@@ -421,13 +434,15 @@ class MixtureSearcher:
             Number of candidates above and below it to name, together with the rank of the document.
         exclude : str or collection of str, optional
             Documents to leave out of the candidates; see `rank`.
+        filter : str, mapping or Filter, optional
+            Filter of that ranking; see `rank`.
 
         Raises
         ------
         UnknownIdError
             If there is no such document.
         """
-        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude)[0]
+        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude, filter=filter)[0]
 
     def explain_many(
         self,
@@ -436,13 +451,14 @@ class MixtureSearcher:
         *,
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
         check_explained(doc_ids, competitors)
         text = query_text(query)
         ordinals = self._ordinals(doc_ids)
         excluded = excluded_documents("", exclude).for_query("")
-        found = self._candidates(self._encoded(text), excluded)
+        found = self._candidates(self._encoded(text), excluded, self._allowed(filter))
         texts = self.index.texts(ordinals)
         by_part = [
             explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts=texts)
@@ -494,23 +510,66 @@ class MixtureSearcher:
         candidates: Sequence[str] | None,
         query_id: str,
         excluded: frozenset[str],
+        allowed: list[AllowedDocuments] | None,
     ) -> Ranking:
-        found = self._candidates(vectors, excluded)
+        found = self._candidates(vectors, excluded, allowed)
         if candidates is None:
             ordinals, scores = found.best(k)
             return Ranking(self.index.doc_ids(ordinals), scores, query_id)
         ordinals = candidate_ordinals(self.index, candidates, query_id, path=self.path)
+        if allowed is not None:
+            kept = allowed[0].mask[ordinals]
+            candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
         scores = self._scores(found, self._part_scores(found, ordinals))
         ranking = rank_candidates(candidates, scores, query_id)
         return excluded_documents(query_id, excluded).remove_from(ranking).top(k)
 
-    def _candidates(self, vectors: list[QueryVector], excluded: frozenset[str]) -> _Candidates:
+    def _allowed(self, filter: FilterLike | None) -> list[AllowedDocuments] | None:
+        """Return the documents that a filter allows in each part."""
+        if filter is None:
+            return None
+        allowed = allowed_documents(self._with_attributes, filter)
+        indexes = (part.searcher.index for part in self.parts)
+        return [allowed if index is self._with_attributes else aligned(allowed, index) for index in indexes]
+
+    @property
+    def _with_attributes(self) -> Index:
+        """Index of the first part with attributes, or of the first part."""
+        indexes = [part.searcher.index for part in self.parts]
+        return next((index for index in indexes if index.schema), indexes[0])
+
+    @property
+    def schema(self) -> Schema:
+        """Types of the attributes, empty without any."""
+        return self._with_attributes.schema
+
+    def attributes(self, doc_ids: Sequence[str]) -> list[dict[str, AttributeValue]]:
+        """Return the attributes of documents; see `Searcher.attributes`."""
+        return self._attribute_part.attributes(doc_ids)
+
+    def facets(
+        self, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
+    ) -> dict[str, list[ValueCount]]:
+        """Count the values of attributes; see `Searcher.facets`."""
+        return self._attribute_part.facets(fields, filter=filter, n=n)
+
+    @property
+    def _attribute_part(self) -> Searcher:
+        return next(part.searcher for part in self.parts if part.searcher.index is self._with_attributes)
+
+    def _candidates(
+        self,
+        vectors: list[QueryVector],
+        excluded: frozenset[str],
+        allowed: list[AllowedDocuments] | None = None,
+    ) -> _Candidates:
         """Find the candidates of a query and score them."""
         left_out = np.sort(self.index.find_many(sorted(excluded))) if excluded else None
         depth = min(len(self.index), self.depth + len(excluded))
         firsts = []
-        for part, vector in zip(self.parts, vectors, strict=True):
-            ordinals, scores, score_others = part.searcher.first_stage(vector, depth)
+        of_parts = [None] * len(self.parts) if allowed is None else allowed
+        for part, vector, of_part in zip(self.parts, vectors, of_parts, strict=True):
+            ordinals, scores, score_others = part.searcher.first_stage(vector, depth, of_part)
             if left_out is not None:
                 kept = ~np.isin(ordinals, left_out)
                 ordinals, scores = ordinals[kept], scores[kept]

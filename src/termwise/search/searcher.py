@@ -6,22 +6,32 @@ import copy
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from termwise.attributes import Schema
+from termwise.engine.allowed_documents import (
+    AllowedDocuments,
+    FilterLike,
+    all_documents,
+    allowed_documents,
+    facet_counts,
+)
 from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import ScoreOthers, candidate_ordinals, first_stage_and_others, score_documents
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Explanation
+from termwise.filters import ValueCount
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
-from termwise.records import ExcludedDocuments, Exclusion, Query, Ranking, Run
+from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.validation import check, check_names, check_run, check_threads, is_integer
@@ -213,6 +223,7 @@ class Searcher:
         k: int = 10,
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -229,6 +240,9 @@ class Searcher:
             results, and ties are ordered by input position.
         exclude : str or collection of str, optional
             Documents to leave out of the results; lower ones move up. Unknown identifiers are ignored.
+        filter : str, mapping or Filter, optional
+            Condition on the attributes of results, such as ``'lang = "de" and price < 20'``; see `termwise.filters`.
+            Scores are those that the documents have without a filter.
 
         Returns
         -------
@@ -244,7 +258,9 @@ class Searcher:
         """
         query_id = query.query_id if isinstance(query, Query) else ""
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        return self._rank_row(row, checked_k(k), candidates, query_id, excluded_documents(query_id, exclude))
+        allowed = None if filter is None else allowed_documents(self.index, filter)
+        excluded = excluded_documents(query_id, exclude)
+        return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed)
 
     def rank_many(
         self,
@@ -254,6 +270,7 @@ class Searcher:
         threads: int = 1,
         candidates: Run | None = None,
         exclude: Exclusion = None,
+        filter: FilterLike | None = None,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -273,6 +290,8 @@ class Searcher:
         exclude : mapping of str to str or set of str, or "id", optional
             Documents to leave out of the results by query identifier, such as the source document of a query; ``"id"``
             for the document with the identifier of the query. The ranking still has up to `k` results.
+        filter : str, mapping or Filter, optional
+            Condition on the attributes of the results of all queries; see `rank`.
         name : str, optional
             Name of the resulting run.
         progress : callable, optional
@@ -286,13 +305,14 @@ class Searcher:
         checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
+        allowed = None if filter is None else allowed_documents(self.index, filter)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
             begin = time.perf_counter()
             row = self.encode(query.text)
             middle = time.perf_counter()
-            ranking = self._rank_row(row, k, doc_ids, query.query_id, excluded)
+            ranking = self._rank_row(row, k, doc_ids, query.query_id, excluded, allowed)
             return ranking, middle - begin, time.perf_counter() - middle
 
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
@@ -304,6 +324,7 @@ class Searcher:
         *,
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
     ) -> Explanation:
         """Explain the score of a document for a query as a sum over terms.
 
@@ -318,6 +339,8 @@ class Searcher:
             ranking.
         exclude : str or collection of str, optional
             Documents to leave out of that ranking; see `rank`.
+        filter : str, mapping or Filter, optional
+            Filter of that ranking; see `rank`.
 
         Raises
         ------
@@ -326,7 +349,7 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude)[0]
+        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude, filter=filter)[0]
 
     def explain_many(
         self,
@@ -335,20 +358,78 @@ class Searcher:
         *,
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
         check_explained(doc_ids, competitors)
-        excluded = excluded_documents("", exclude).for_query("")
         return explain(
-            self.index, self.encoder, query_text(query), doc_ids, competitors=competitors, exclude=excluded
+            self.index,
+            self.encoder,
+            query_text(query),
+            doc_ids,
+            competitors=competitors,
+            exclude=excluded_documents("", exclude).for_query(""),
+            allowed=None if filter is None else allowed_documents(self.index, filter),
         )
 
+    @property
+    def schema(self) -> Schema:
+        """Types of the attributes, empty without any."""
+        return self.index.schema
+
+    def attributes(self, doc_ids: Sequence[str]) -> list[dict[str, AttributeValue]]:
+        """Return the attributes of documents, without missing values; dates are `datetime` in UTC.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        """
+        check_names("doc_ids", doc_ids)
+        return self.index.attributes(
+            np.array([self.index.ordinal(doc_id) for doc_id in doc_ids], dtype=np.int64)
+        )
+
+    def facets(
+        self, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
+    ) -> dict[str, list[ValueCount]]:
+        """Count the values of attributes over all documents, or over those that a filter allows.
+
+        Parameters
+        ----------
+        fields : sequence of str
+            Fields of type keyword, keywords, boolean or integer.
+        filter : str, mapping or Filter, optional
+            See `rank`.
+        n : int, optional
+            Number of values of each field, the most frequent ones.
+
+        Raises
+        ------
+        UnknownNameError, ParameterError
+            If there is no such field, or it has another type.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> tea = [termwise.Document("a", "green tea", {"kind": "tea"}), termwise.Document("b", "pot", {"kind": "pot"})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     termwise.build_index(tea, folder).facets(["kind"], filter='kind != "pot"')
+        {'kind': [ValueCount(value='tea', documents=1)]}
+        """
+        check_names("fields", fields)
+        for name in fields:
+            if name not in self.index.schema:
+                raise UnknownNameError.of("field", name, self.index.schema)
+        allowed = all_documents(self.index) if filter is None else allowed_documents(self.index, filter)
+        return {name: facet_counts(allowed, name, n) for name in fields}
+
     def first_stage(
-        self, query: QueryVector, k: int
+        self, query: QueryVector, k: int, allowed: AllowedDocuments | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
         """Return the `k` best documents of an exact or approximate search; see `first_stage_and_others`."""
         search = None if self._retrieval is None else self._retrieval.search
-        return first_stage_and_others(self.index, query, k, search)
+        return first_stage_and_others(self.index, query, k, search, allowed)
 
     def _rank_row(
         self,
@@ -357,15 +438,19 @@ class Searcher:
         candidates: Sequence[str] | None,
         query_id: str,
         excluded: ExcludedDocuments,
+        allowed: AllowedDocuments | None,
     ) -> Ranking:
         query = query_vector(self.index, row)
         excluded_ids = excluded.for_query(query_id)
         depth = k + len(excluded_ids)
         if candidates is None:
-            ordinals, scores, _ = self.first_stage(query, depth)
+            ordinals, scores, _ = self.first_stage(query, depth, allowed)
             ranking = Ranking(self.index.doc_ids(ordinals), scores, query_id)
         else:
             ordinals = candidate_ordinals(self.index, candidates, query_id)
+            if allowed is not None:
+                kept = allowed.mask[ordinals]
+                candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
             scores, matched = score_documents(self.index, query, ordinals)
             scored = None if query.vector is None else matched
             ranking = rank_candidates(candidates, scores, query_id, depth, scored=scored)

@@ -23,6 +23,8 @@ from termwise.kernels.retrieval import (
 )
 
 LOW = (1 << ORDINAL_BITS) - 1
+ALL = np.empty(0, dtype=np.bool_)
+ALL.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class View:
             np.array([query[term] for term in sorted(query)], dtype=number),
             number(background), k, self.documents, self.block_bits, self.term_entries, self.term_postings,
             self.entry_block, self.entry_count, self.entry_max, self.posting_offset, self.posting_impact,
-            self.order, self.bias, self.block_bias, self.allowed, number(1),
+            self.order, self.bias, self.block_bias, self.allowed, ALL, number(1),
         )  # fmt: skip
         assert keys.dtype == np.int64
         return [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()], status
@@ -378,7 +380,7 @@ def test_only_allowed_documents_with_the_least_sum_are_results(seed: int) -> Non
             np.array(sorted(query), dtype=np.int32), np.array([3, 1, 2], dtype=np.int32), np.int32(0), 20,
             700, 8, masked.term_entries, masked.term_postings, masked.entry_block, masked.entry_count,
             masked.entry_max, masked.posting_offset, masked.posting_impact, masked.order, masked.bias,
-            masked.block_bias, masked.allowed, np.int32(least),
+            masked.block_bias, masked.allowed, ALL, np.int32(least),
         )  # fmt: skip
         found = [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()]
         assert status == OK

@@ -1,0 +1,59 @@
+"""Attributes of documents on the terminal and in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from termwise.attributes.dates import iso
+from termwise.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from termwise.records import AttributeValue
+    from termwise.search.by_example import AnySearcher
+
+
+def check_fields(searcher: AnySearcher, fields: Sequence[str]) -> None:
+    """Refuse fields that the index does not keep as attributes."""
+    known = searcher.schema
+    for name in fields:
+        if name not in known:
+            raise UnknownNameError.of("attribute", name, known)
+
+
+def plain(value: AttributeValue) -> Any:
+    """Return a value that JSON can represent: dates as ISO 8601, lists as lists."""
+    if isinstance(value, date):
+        return iso(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def json_attributes(attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    """Return attributes for JSON output."""
+    return {name: plain(value) for name, value in attributes.items()}
+
+
+def attribute_text(value: AttributeValue) -> str:
+    """Return a value for a line of text.
+
+    Examples
+    --------
+    >>> attribute_text(("used", "red")), attribute_text(True), attribute_text(12.5)
+    ('used, red', 'true', '12.5')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    shown = plain(value)
+    return ", ".join(shown) if isinstance(shown, list) else str(shown)
+
+
+def attribute_line(attributes: Mapping[str, AttributeValue]) -> str:
+    """Return attributes on one line.
+
+    Examples
+    --------
+    >>> attribute_line({"price": 12.5, "tags": ("used", "red")})
+    'price 12.5 · tags used, red'
+    """
+    return " · ".join(f"{name} {attribute_text(value)}" for name, value in attributes.items())

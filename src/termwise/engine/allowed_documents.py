@@ -1,0 +1,172 @@
+"""Documents that a filter allows in an index, in the forms that retrieval needs.
+
+The last filters of an index are kept, because a search box sends the same ones again and again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError
+from termwise.filters import Filter, ValueCount, as_filter, rows_allowed, top_counts, value_counts
+from termwise.filters.facets import FacetValue
+from termwise.index import Index
+from termwise.index.attribute_columns import NoColumns
+from termwise.index.segment import Segment
+from termwise.kernels.forward_index import mark_documents
+
+FilterLike = str | Mapping[str, Any] | Filter
+"""A filter as text, as JSON, or as an object; see `termwise.filters`."""
+
+FEW = 16
+"""Blocks without an allowed document are skipped if at most one document in this many is allowed."""
+
+KEPT = 8
+"""Number of filters that are kept for an index."""
+
+_kept: WeakKeyDictionary[Index, OrderedDict[str, AllowedDocuments]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedRows:
+    """Rows of a segment that are allowed and not deleted.
+
+    Attributes
+    ----------
+    segment : Segment
+    mask : ndarray of shape (documents,), bool
+    """
+
+    segment: Segment
+    mask: npt.NDArray[np.bool_]
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The rows, ascending."""
+        return np.flatnonzero(self.mask)
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rows."""
+        return int(np.count_nonzero(self.mask))
+
+    @cached_property
+    def words(self) -> npt.NDArray[np.uint64]:
+        """The rows as bits by internal number, if they are few; otherwise only deleted documents are left out."""
+        segment = self.segment
+        if segment.inverted is None or self.count * FEW > segment.documents:
+            return segment.allowed
+        size = 1 << segment.block_bits
+        words = np.zeros(-(-segment.documents // size) * (size // 64), dtype=np.uint64)
+        mark_documents(segment.internal_numbers, self.rows, words)
+        words.setflags(write=False)
+        return words
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedDocuments:
+    """Documents that a filter allows.
+
+    Attributes
+    ----------
+    filter : Filter or None
+        None if all documents are allowed.
+    segments : tuple of AllowedRows
+        One for each segment.
+    """
+
+    filter: Filter | None
+    segments: tuple[AllowedRows, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of documents."""
+        return sum(segment.count for segment in self.segments)
+
+    @cached_property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """Whether each document is allowed, by its position, shape (documents,)."""
+        parts = [each.mask[each.segment.rows_of(np.arange(len(each.segment)))] for each in self.segments]
+        return np.concatenate([np.empty(0, dtype=np.bool_), *parts])
+
+
+def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
+    """Evaluate a filter over all documents of an index.
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If the index has no attributes, or the filter does not fit them.
+    CorruptIndexError
+        If a column of the index is damaged.
+    """
+    if not index.schema:
+        raise ParameterError(
+            "this index has no attributes to filter by",
+            facts=[("index", index.path), ("filter", str(given))],
+            fixes=["build the index with `attributes=all`"],
+        )
+    filter = as_filter(given, index.schema)
+    name = str(filter)
+    with _lock:
+        kept = _kept.setdefault(index, OrderedDict())
+        if name in kept:
+            kept.move_to_end(name)
+            return kept[name]
+    found = AllowedDocuments(filter, tuple(_rows(segment, filter) for segment in index.segments))
+    with _lock:
+        kept[name] = found
+        while len(kept) > KEPT:
+            kept.popitem(last=False)
+    return found
+
+
+def all_documents(index: Index) -> AllowedDocuments:
+    """Return all documents of an index."""
+    segments = []
+    for segment in index.segments:
+        mask = np.ones(segment.documents, dtype=np.bool_) if segment.live is None else ~segment.live.deleted
+        segments.append(_frozen(segment, mask))
+    return AllowedDocuments(None, tuple(segments))
+
+
+def facet_counts(allowed: AllowedDocuments, field: str, n: int) -> list[ValueCount]:
+    """Return the `n` most frequent values of a field in documents; see `termwise.filters.facet_counts`."""
+    counts: Counter[FacetValue] = Counter()
+    for each in allowed.segments:
+        if each.segment.attributes is not None:
+            counts.update(value_counts(each.segment.attributes, field, each.mask))
+    return top_counts(counts, n)
+
+
+def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:
+    """Return the same documents for another index of the same documents, whose segments may end elsewhere."""
+    segments = []
+    for first, segment in zip(index.firsts, index.segments, strict=True):
+        mask = np.zeros(segment.documents, dtype=np.bool_)
+        mask[segment.rows_of(np.arange(len(segment)))] = allowed.mask[first : first + len(segment)]
+        segments.append(_frozen(segment, mask))
+    return AllowedDocuments(allowed.filter, tuple(segments))
+
+
+def _rows(segment: Segment, filter: Filter) -> AllowedRows:
+    columns = segment.attributes or NoColumns(segment.documents)
+    mask = rows_allowed(filter, columns)
+    if segment.live is not None:
+        mask = mask & ~segment.live.deleted
+    return _frozen(segment, mask)
+
+
+def _frozen(segment: Segment, mask: npt.NDArray[np.bool_]) -> AllowedRows:
+    mask.setflags(write=False)  # kernels are compiled for read-only arrays
+    return AllowedRows(segment, mask)
