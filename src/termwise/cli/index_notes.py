@@ -57,9 +57,8 @@ def report_mixture(out: Path, mixture: MixtureSearcher, seconds: float, as_json:
             {"mixture": str(out), "documents": len(mixture), "parts": parts, "seconds": round(seconds, 3)}
         )
         return
-    shares = " + ".join(f"{part.weight:.4g} {part.name}" for part in mixture.parts)
     print_text(
-        f"{out}: {counted(len(mixture), 'document')}, {shares}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
+        f"{out}: {counted(len(mixture), 'document')}, {mixture.formula}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 

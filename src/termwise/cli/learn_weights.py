@@ -192,8 +192,7 @@ def _gain(mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, qrels:
 
 def gain_text(mixture: MixtureSearcher, gain: Contrast) -> str:
     """Return the value of the present weights, and what the learned weights gain, as two sentences."""
-    shares = " + ".join(f"{part.weight:.4g} {part.name}" for part in mixture.parts)
-    value = f"{gain.measure} with the present weights, {shares}: {gain.baseline_mean:.4f}."
+    value = f"{gain.measure} with the present weights, {mixture.formula}: {gain.baseline_mean:.4f}."
     if gain.difference < _LEAST_GAIN:
         return f"{value}\nThe learned weights gain nothing."
     difference = f"The learned weights gain {gain.difference:.4f}"
@@ -242,5 +241,7 @@ def learned_text(fusion: Fusion, *, mixture: bool = False) -> str:
             learned.ties or 0, f"{learned.ties} other intervals do"
         )
         lines.append(f"{interval}; {others}.")
+    if negative := [name for name, weight in zip(fusion.runs, fusion.weights, strict=True) if weight < 0]:
+        lines.append(f"A negative weight reverses the order of {' and of '.join(negative)}.")
     lines.append("The weights were learned on these queries; evaluate them on other queries.")
     return "\n".join(lines)

@@ -213,6 +213,7 @@ def _answer(
     as_json: bool,
 ) -> None:
     """Rank one query, or one query document, and print the results."""
+    from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
     from termwise.search import MixtureSearcher
 
     def rank() -> tuple[Ranking, tuple[str, ...]]:
@@ -262,6 +263,8 @@ def _answer(
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if len(ranking) and example is None and isinstance(searcher, MixtureSearcher):
         _note_silent_parts(searcher, query)
+    if explanations and example is None and (pieces := words_in_pieces(explanations)):
+        note_line(f"{IN_PIECES}: {_listed(pieces)}")
     if same:
         note_line(f"excluded, because the text is the same: {_listed(same)}")
 

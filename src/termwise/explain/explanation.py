@@ -7,10 +7,13 @@ from typing import Any, Literal
 
 from termwise.explain.attribution import SourceWord, Span
 
-Origin = Literal["exact", "piece", "expansion", "translation", "vector", "background", "absent", "unknown"]
+Origin = Literal[
+    "exact", "piece", "expansion", "translation", "vector", "background", "empty", "absent", "unknown"
+]
 """Origin of a contribution: an exact match, a piece of a word that occurs only in other words, an expansion of the
 document by a model, a translation of other words, the product of the vectors of a word and of a text without it, the
-document bias, a term that is absent from the document, or unknown because the text is not stored."""
+document bias, the smallest score of the candidates in place of that of a document without a vector, a term that is
+absent from the document, or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,9 @@ class MixturePart:
         Mean and population standard deviation of its scores over the candidates of the query; the deviation is 1 if
         all are equal.
     constant : float
-        Part of `score` that all documents have for this query; all of `score` for a document without a vector.
+        Part of `score` that all documents have for this query.
+    unknown : tuple of (int, int)
+        Positions of query tokens that are not in the index of the part.
     """
 
     name: str
@@ -78,6 +83,7 @@ class MixturePart:
     mean: float
     deviation: float
     constant: float = 0.0
+    unknown: tuple[Span, ...] = ()
 
     @property
     def scale(self) -> float:
@@ -115,9 +121,9 @@ class Explanation:
         Part of the score that all documents have for this query.
     contributions : tuple of Contribution
         One per query term in the index, and one for a document bias; largest first. In a mixture, those of the first
-        part, then those of the second, and so on.
+        part, then those of the second, and so on; a document without a vector has one with the origin ``empty``.
     unknown : tuple of (int, int)
-        Positions of query tokens that are not in the index.
+        Positions of query tokens that are not in the index; in a mixture, in no part.
     text : str or None
         Stored text of the document.
     rank : int or None

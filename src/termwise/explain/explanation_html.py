@@ -26,6 +26,9 @@ WHOLE_TEXT = 200_000
 PASSAGES = 40
 """Largest number of passages of a longer text."""
 
+NOT_COUNTED = frozenset({"translation", "vector"}) | wording.NOT_TERMS
+"""Origins of contributions without occurrences in the text."""
+
 _PASSAGE_WIDTH = 600
 _TERMS = 30
 _TERMS_OF_EXAMPLE = 12
@@ -167,9 +170,9 @@ def explanation_html(explanation: Explanation) -> str:
         scrolled=max(_characters(parts), _characters(example_parts)) > _SCROLLED_TEXT,
         example_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
-        pieces=wording.in_pieces(explanation),
+        pieces=wording.has_pieces(explanation, positions),
         exact=all(
-            part.origin in ("exact", "piece", "absent", "background", "vector")
+            part.origin in ("exact", "piece", "absent", "vector") or part.origin in wording.NOT_TERMS
             for part in explanation.contributions
         ),
         outlined=bool(wording.added_by_model(explanation)),
@@ -193,7 +196,7 @@ def _terms(
     terms = []
     for position in positions:
         part, made = contributions[position], sources.get(position)
-        without_count = explanation.text is None or part.origin in ("background", "translation", "vector")
+        without_count = explanation.text is None or part.origin in NOT_COUNTED
         terms.append(
             _Term(
                 position=position + 1,
@@ -203,7 +206,7 @@ def _terms(
                 full_name=wording.full_name(part, query),
                 origin=wording.ORIGINS[part.origin],
                 part=legible_line(part.part),
-                product=wording.product(part, explanation, weight_decimals).replace("-", "−"),
+                product=_minus(wording.product(part, explanation, weight_decimals)),
                 score=_typeset(part.score, decimals),
                 share=_percent(part.score, whole),
                 left=css_number(100 * (min(0.0, part.score) - lowest) / (highest - lowest)) if lowest else "",
@@ -231,10 +234,10 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
         "parts": [
             {
                 "name": legible_line(part.name),
-                "line": wording.part_line(part),
+                "line": _minus(wording.part_line(part)),
                 "title": wording.shift_name(part),
-                "product": wording.shift_product(part),
-                "shift": _typeset(part.shift, decimals),
+                "product": _minus(wording.shift_product(part)),
+                "shift": _typeset(part.shift, decimals) if part.shift else None,
             }
             for part in explanation.parts
         ],
@@ -375,8 +378,13 @@ def _short(name: str) -> str:
 def _typeset(value: float, decimals: int, *, signed: bool = False) -> str:
     written = wording.number(value, decimals)
     plus = "+" if signed and float(written) > 0 else ""
-    return plus + written.replace("-", "−")
+    return plus + _minus(written)
 
 
 def _percent(part: float, whole: float) -> str:
-    return wording.percent(part / whole if whole > 0 else 0.0).replace("-", "−")
+    return _minus(wording.percent(part / whole if whole > 0 else 0.0))
+
+
+def _minus(numbers: str) -> str:
+    """Replace the signs of numbers by minus signs."""
+    return numbers.replace("-", "−")

@@ -30,6 +30,7 @@ _NARROW = 26
 _LONGEST_BAR = 24
 _SHORTEST_BAR = 5
 _BESIDE_BAR = 7
+_SHARE = "share of the terms"
 _WORDS = 12
 _SIDE_BY_SIDE = 60
 _PARTS = 4
@@ -65,7 +66,7 @@ def explanation_renderable(
     score 4.5000
     query ‹merge› it
     <BLANKLINE>
-      term          origin  query × doc  contribution  share                 in text
+      term          origin  query × doc  contribution  share of the terms    in text
       merge (merg)  exact    1 × 4.5000        4.5000  ━━━━━━━━━━━━━━━ 100%       1×
                                          ────────────
       score                                    4.5000
@@ -92,7 +93,7 @@ class _ExplanationView:
             factors = "query × doc × scale" if self.explanation.parts else "query × doc"
             whole = wording.sum_without_signs(self.explanation)
             parts += [Text(), indented(_table(self._rows(), columns - 2, factors, whole))]
-        if notes := list(_remarks(self.explanation)):
+        if notes := list(self._remarks()):
             parts += [Text(), *map(indented, notes)]
         if sources := list(self._translation_sources()):
             parts += [Text(), Text("made of", "bold"), *map(indented, sources)]
@@ -119,7 +120,7 @@ class _ExplanationView:
             table.add_column(overflow="fold")
             for part in explanation.parts:
                 table.add_row(Text(legible_line(part.name), "bold"), wording.part_line(part))
-            heading = Text("weight × (score − mean) / deviation of the candidates", "dim")
+            heading = Text("weight × (score - mean) / deviation of the candidates", "dim")
             lines = [Text(), Text("parts", "bold"), indented(heading), indented(table)]
         return [Text(legible_line(explanation.doc_id), "bold", overflow="fold"), score, query, *lines]
 
@@ -134,14 +135,20 @@ class _ExplanationView:
         rows = []
         most = None if self.full else TERMS
         shifts = {wording.shift_name(part): part for part in explanation.parts}
+        heading = ""
         for title, value, position in wording.summands(explanation, positions, most, decimals):
-            if position is None and title in shifts:
-                rows.append(_Row(Text(legible_line(shifts[title].name), "bold"), ""))
+            shift = shifts.get(title) if position is None else None
+            name = "" if position is None else contributions[position].part
+            part_name = name if shift is None else shift.name
+            if part_name not in ("", heading):
+                heading = part_name
+                rows.append(_Row(Text(legible_line(heading), "bold"), ""))
+            if shift is not None:
                 rows.append(
                     _Row(
                         Text(title),
                         wording.number(value, decimals),
-                        product=wording.shift_product(shifts[title]),
+                        product=wording.shift_product(shift),
                         style="dim",
                     )
                 )
@@ -153,12 +160,12 @@ class _ExplanationView:
                     rows.append(_Row(Text(title), wording.number(value, decimals), share=share, style=style))
                 continue
             part = contributions[position]
-            name = Text(wording.label(part, explanation.query), colours[position])
+            term_name = Text(wording.label(part, explanation.query), colours[position])
             if term := wording.stem(part, explanation.query):
-                name.append(f" ({term})", "dim")
+                term_name.append(f" ({term})", "dim")
             rows.append(
                 _Row(
-                    name,
+                    term_name,
                     wording.number(value, decimals),
                     share=value,
                     colour=colours[position],
@@ -169,6 +176,15 @@ class _ExplanationView:
             )
         rows.append(_Row(Text("score"), wording.number(explanation.score, decimals), style="bold"))
         return rows
+
+    def _remarks(self) -> Iterable[Text]:
+        for remark in wording.remarks(self.explanation, words=_WORDS):
+            more = [f"and {remark.more:,} more"] if remark.more else []
+            yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join([*remark.words, *more]))
+        positions = wording.contributing(self.explanation)
+        listed = positions if self.full else wording.largest(self.explanation, positions, TERMS)
+        if wording.has_pieces(self.explanation, listed):
+            yield Text("##: a piece that continues a word", "dim")
 
     def _translation_sources(self) -> Iterable[Text]:
         """Yield one line per translated term with its source words."""
@@ -301,7 +317,7 @@ def _table(rows: Sequence[_Row], columns: int, factors: str, whole: float) -> Ta
         table.add_column(titles[key], justify="right" if key == "product" else "left", no_wrap=True)
     table.add_column(heading, justify="right", no_wrap=True, min_width=score_width)
     if bar:
-        table.add_column("share", no_wrap=True)
+        table.add_column(_SHARE if bar + _BESIDE_BAR - 2 >= len(_SHARE) else "share", no_wrap=True)
     for key in after:
         table.add_column(titles[key], justify="right", no_wrap=True)
     shares = [row.share for row in rows if row.share is not None]
@@ -347,11 +363,3 @@ def _query(explanation: Explanation, width: int, plain: bool) -> Text:
         else:
             text.append(f"‹{piece.text}›" if plain else piece.text, f"bold {colours[piece.term]}".strip())
     return text
-
-
-def _remarks(explanation: Explanation) -> Iterable[Text]:
-    for remark in wording.remarks(explanation, words=_WORDS):
-        more = [f"and {remark.more:,} more"] if remark.more else []
-        yield Text.assemble((f"{remark.reason}: ", "dim"), ", ".join([*remark.words, *more]))
-    if wording.in_pieces(explanation):
-        yield Text("##: a piece that continues a word", "dim")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,17 +28,27 @@ if TYPE_CHECKING:
 ORIGINS = {
     "exact": "the word itself",
     "piece": "only a piece of the word, in another word",
-    "expansion": "added by the model, not in the text",
+    "expansion": "this form is not in the text; added by the model",
     "translation": "translated from other words of the text",
-    "vector": "not in the text, compared by vectors",
+    "vector": "this form is not in the text; compared by vectors",
     "background": "the document itself, for any query",
-    "absent": "adds nothing to this document",
+    "empty": "the smallest score of the candidates",
+    "absent": "no weight in this document",
     "unknown": "the word itself, or added by the model",
 }
 """Descriptions of the origins of contributions."""
 
-NEGATIVE = "lower the score, because the text is unlike texts about them"
+NOT_TERMS = frozenset({"background", "empty"})
+"""Origins of contributions that do not belong to a term of the query."""
+
+ADDED = "added by the model, not in the text"
+"""Description of words that no part of the text has."""
+
+NEGATIVE = "negative weight in this document"
 """Description of words with a negative weight."""
+
+IN_PIECES = "only pieces are known of"
+"""Description of words that the index does not know as a whole."""
 
 UNKNOWN = 1 << 30
 """Position instead of a contribution, for query tokens without one."""
@@ -197,12 +207,12 @@ def rank_text(explanation: Explanation) -> str:
     """Return the rank of the document, or the reason why it is not a result; empty for a result without a rank."""
     if explanation.rank is not None:
         of = "" if explanation.results is None else f" of {explanation.results:,}"
-        return f"rank {explanation.rank:,}{of}"
+        return f"rank {explanation.rank:,}{of}{' candidates' if of and explanation.parts else ''}"
     if explanation.example == explanation.doc_id:
         return "the query itself, which is not a result"
     if explanation.parts and explanation.results is not None:
-        return f"not among the candidates of this query ({explanation.results:,})"
-    if any(part.score != 0 and part.origin != "background" for part in explanation.contributions):
+        return f"not among the {explanation.results:,} candidates of this query"
+    if any(part.score != 0 and part.origin not in NOT_TERMS for part in explanation.contributions):
         return ""
     return "not a result: the document shares no term with the query"
 
@@ -220,7 +230,8 @@ def summands(
 ) -> Iterator[tuple[str, float, int | None]]:
     """Yield the parts of the score as a sum: the constant, terms, the sum of the other terms, and the rounding.
 
-    In a mixture, each part has a constant (see `shift_name`), which comes before its terms.
+    In a mixture, each part has a constant (see `shift_name`), which comes before its terms. If it is 0, for example
+    because all candidates have the same score, it is left out.
 
     Parameters
     ----------
@@ -249,7 +260,8 @@ def summands(
                 position,
             )
     for part in explanation.parts:
-        yield shift_name(part), part.shift, None
+        if part.shift != 0:
+            yield shift_name(part), part.shift, None
         for position in listed:
             if contributions[position].part == part.name:
                 name = f"{full_name(contributions[position], explanation.query)} ({legible_line(part.name)})"
@@ -293,20 +305,18 @@ def part_line(part: MixturePart) -> str:
     --------
     >>> from termwise.explain.explanation import MixturePart
     >>> part_line(MixturePart("bm25", 0.3, 5.0, 4.0, 2.0))
-    '0.3 × (5.0000 − 4.0000) / 2.0000 = 0.1500'
+    '0.3 × (5.0000 - 4.0000) / 2.0000 = 0.1500'
     >>> part_line(MixturePart("bm25", 0.3, 0.0, 0.0, 1.0))
-    '0: all candidates have the score 0.0000'
+    '0: all candidates have the same score'
     """
-    decimals = max(4, decimals_for([part.score, part.mean, part.deviation]))
-    score, mean, deviation = (
-        number(value, decimals).replace("-", "−") for value in (part.score, part.mean, part.deviation)
-    )
     if part.score == part.mean and part.deviation == 1:
-        return f"0: all candidates have the score {score}"
+        return "0: all candidates have the same score"
+    decimals = max(4, decimals_for([part.score, part.mean, part.deviation]))
+    score, mean, deviation = (number(value, decimals) for value in (part.score, part.mean, part.deviation))
     if part.mean < 0:
         mean = f"({mean})"
-    total = number((part.score - part.mean) * part.scale, 4).replace("-", "−")
-    return f"{part.weight:g} × ({score} − {mean}) / {deviation} = {total}"
+    total = number((part.score - part.mean) * part.scale, 4)
+    return f"{part.weight:g} × ({score} - {mean}) / {deviation} = {total}"
 
 
 def shift_product(part: MixturePart) -> str:
@@ -316,11 +326,9 @@ def shift_product(part: MixturePart) -> str:
     --------
     >>> from termwise.explain.explanation import MixturePart
     >>> shift_product(MixturePart("bm25", 0.3, 5.0, 4.0, 2.0))
-    '−4 × 0.1500'
+    '-4 × 0.1500'
     """
-    difference = part.constant - part.mean
-    sign = "−" if difference < 0 else ""
-    return f"{sign}{factor(abs(difference))} × {factor(part.scale)}"
+    return f"{factor(part.constant - part.mean)} × {factor(part.scale)}"
 
 
 def product(part: Contribution, explanation: Explanation, decimals: int) -> str:
@@ -349,8 +357,8 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
     >>> label(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 7), (12, 18))), "sorting the sorted")
     'sorting, sorted'
     """
-    if part.origin == "background":
-        return "background"
+    if part.origin in NOT_TERMS:
+        return "background" if part.origin == "background" else "no text: smallest score"
     names = _words(part, query)
     if not names:
         return legible_line(part.term)
@@ -381,15 +389,15 @@ def stem(part: Contribution, query: str) -> str:
     >>> stem(Contribution("sort", "exact", 1.0, 2.0, 2.0, ((0, 4),)), "Sort")
     ''
     """
-    if part.origin == "background":
+    if part.origin in NOT_TERMS:
         return ""
     named = {word.casefold() for word in _words(part, query)} or {part.term.casefold()}
     return "" if part.term.casefold() in named else legible_line(part.term)
 
 
-def in_pieces(explanation: Explanation) -> bool:
-    """Return whether a term with a contribution starts with ``##``, that is, continues a word of the query."""
-    parts = (explanation.contributions[position] for position in contributing(explanation))
+def has_pieces(explanation: Explanation, positions: Iterable[int]) -> bool:
+    """Return whether one of these terms starts with ``##``, that is, continues a word of the query."""
+    parts = (explanation.contributions[position] for position in positions)
     return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
 
@@ -459,7 +467,8 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
     -------
     list of (str, float, int)
         Name, score, and position of the largest contribution. The name is the word, with its contributing pieces if
-        other pieces contribute nothing. In a mixture, the contributions of a word in all parts are added up.
+        other pieces contribute nothing, or with ``(pieces)``, see `words_in_pieces`. In a mixture, the contributions
+        of a word in all parts are added up.
 
     Examples
     --------
@@ -471,6 +480,7 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
     """
     query, parts = explanation.query, explanation.contributions
     pieces = _pieces_of_words(explanation)
+    in_pieces = set(map(legible_line, words_in_pieces([explanation])))
     groups: dict[object, list[int]] = {}
     for position in contributing(explanation):
         words = _words(parts[position], query)
@@ -484,6 +494,8 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
         incomplete = not explanation.parts and _incomplete_words(group, pieces, query)
         if incomplete and _is_piece(group[0], query):
             name += f" ({legible_line(' '.join(part.term for part in group))})"
+        elif name in in_pieces:
+            name += " (pieces)"
         sums.append((name, sum(part.score for part in group), positions[0]))
     return sorted(sums, key=lambda part: -part[1])
 
@@ -518,11 +530,9 @@ def percent(share: float) -> str:
     Examples
     --------
     >>> percent(0.614), percent(0.0001), percent(0), percent(-0.2), percent(-0.0001)
-    ('61%', '<1%', '0%', '-20%', '>-1%')
+    ('61%', '<1%', '0%', '-20%', '<1%')
     """
-    if -0.005 < share < 0:
-        return ">-1%"
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    return "<1%" if 0 < abs(share) < 0.005 else f"{share:.0%}"
 
 
 def query_marks(explanation: Explanation) -> list[Mark]:
@@ -564,7 +574,7 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
         Position to number of the colour, from 0 to `HUES` - 1.
     """
     parts = explanation.contributions
-    coloured = [position for position in sorted(positions) if parts[position].origin != "background"]
+    coloured = [position for position in sorted(positions) if parts[position].origin not in NOT_TERMS]
     groups: dict[object, list[int]] = {}
     for position in coloured:
         words = tuple(map(str.casefold, _words(parts[position], explanation.query)))
@@ -580,8 +590,9 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
 def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     """Return remarks on query words that add nothing or lower the score, and on words that the model added.
 
-    A word of the text can have the weight 0, and stop words and punctuation are not part of the query. Reasons without
-    words are left out, and so are words of `small_contributions` that lower the score.
+    A word of the text can have the weight 0, and stop words and punctuation are not part of the query. In a mixture,
+    each part has a remark on the words that it has no weight for. Reasons without words are left out, and so are words
+    of `small_contributions` that lower the score.
 
     Parameters
     ----------
@@ -589,45 +600,47 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     words : int, optional
         Largest number of words per remark.
     """
-    query = explanation.query
-    added: list[Contribution] = []
-    absent: list[Contribution] = []
-    weightless: list[Contribution] = []
-    negative: list[Contribution] = []
-    adding, in_text, added_words = (
-        {
-            word
-            for part in (explanation.contributions if explanation.parts else ())
-            if is_kind(part)
-            for word in _words_around(part.query_spans, query)
-        }
-        for is_kind in (_adds, _is_in_text, _is_added)
-    )
+    query, stored = explanation.query, explanation.text is not None
+    scales = {part.name: part.scale for part in explanation.parts}
+    in_text = _words_of(explanation, _is_in_text) if explanation.parts else set()
     small = small_contributions(explanation)
-    parts = sorted(enumerate(explanation.contributions), key=lambda each: each[1].query_spans)
-    for position, part in parts:
-        words_of_part = _words_around(part.query_spans, query)
-        if part.score == 0 and part.origin != "background":
-            if part.spans:
-                if not adding & words_of_part:
-                    weightless.append(part)
-            elif not (in_text | added_words if explanation.text is not None else adding) & words_of_part:
-                absent.append(part)
-        elif part.score < 0 and part.origin != "background":
-            if position not in small:
-                negative.append(part)
-        elif _is_added(part) and not in_text & words_of_part:
-            added.append(part)
-    unknown = [query[start:end] for start, end in explanation.unknown]
-    stored = explanation.text is not None
+    terms = [
+        (position, part)
+        for position, part in sorted(
+            enumerate(explanation.contributions), key=lambda each: each[1].query_spans
+        )
+        if part.origin not in NOT_TERMS
+    ]
+    added = [
+        part for _, part in terms if _is_added(part) and not in_text & _words_around(part.query_spans, query)
+    ]
+    lowering = [part for position, part in terms if part.score < 0 and position not in small]
+    negative = [part for part in lowering if part.weight < 0]
+    without = [part for _, part in terms if part.score == 0]
     words_by_reason = {
-        ORIGINS["expansion"]: _named(added, explanation),
+        ADDED: _named(added, explanation),
         NEGATIVE: _lowering_words(negative, explanation),
-        "not in this document" if stored else "of no weight in this document": _named(absent, explanation),
-        "in this document, but of no weight": _named(weightless, explanation),
-        "not in the index": unknown,
-        "left out of the query": _left_out(explanation),
     }
+    for part in explanation.parts:
+        reason = f"lower the score, because the part {legible_line(part.name)} has a negative weight"
+        reversed_ = [
+            each for each in lowering if each.part == part.name and each.weight > 0 > scales[part.name]
+        ]
+        words_by_reason[reason] = _lowering_words(reversed_, explanation)
+    for part in explanation.parts:
+        reason = f"{legible_line(part.name)} has no weight for"
+        words_by_reason[reason] = _without_weight(
+            [each for each in without if each.part == part.name], part, explanation
+        )
+    if not explanation.parts:
+        absent = "not in this document" if stored else "of no weight in this document"
+        words_by_reason[absent] = _named([part for part in without if not part.spans], explanation)
+        words_by_reason["in this document, but of no weight"] = _named(
+            [part for part in without if part.spans], explanation
+        )
+    words_by_reason[IN_PIECES] = words_in_pieces([explanation])
+    words_by_reason["not in the index"] = [query[start:end] for start, end in explanation.unknown]
+    words_by_reason["left out of the query"] = _left_out(explanation)
     return [
         Remark(reason, tuple(map(legible_line, distinct[:words])), max(0, len(distinct) - words))
         for reason, reason_words in words_by_reason.items()
@@ -635,8 +648,40 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     ]
 
 
-def _adds(part: Contribution) -> bool:
-    return part.score != 0
+def words_in_pieces(explanations: Sequence[Explanation]) -> list[str]:
+    """Return the words of a query of which only pieces contribute to the scores of all these documents.
+
+    The index does not know such a word as a whole, and no document has it: its pieces are compared with other words.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import Contribution, Explanation
+    >>> x = Contribution("x", "vector", 1.0, 2.0, 2.0, ((0, 1),))
+    >>> yz = Contribution("##yz", "vector", 1.0, 1.0, 1.0, ((1, 3),))
+    >>> words_in_pieces([Explanation("xyz", "d1", 3.0, 0.0, (x, yz), (), None)])
+    ['xyz']
+    """
+    contributes: dict[Span, bool] = {}
+    known: set[Span] = set()
+    for explanation in explanations:
+        for part in explanation.contributions:
+            for span in part.query_spans:
+                word = word_around(explanation.query, *span)
+                contributes[word] = contributes.get(word, False) or part.score != 0
+                if word == span or part.origin == "exact":
+                    known.add(word)
+    query = explanations[0].query if explanations else ""
+    return [query[slice(*word)] for word in sorted(contributes) if contributes[word] and word not in known]
+
+
+def _words_of(explanation: Explanation, is_kind: Callable[[Contribution], bool]) -> set[Span]:
+    """Return the words of the query with a contribution of a kind."""
+    return {
+        word
+        for part in explanation.contributions
+        if is_kind(part)
+        for word in _words_around(part.query_spans, explanation.query)
+    }
 
 
 def _is_in_text(part: Contribution) -> bool:
@@ -647,8 +692,16 @@ def _is_added(part: Contribution) -> bool:
     return part.score > 0 and part.origin == "expansion"
 
 
-def _lowering_words(negative: Sequence[Contribution], explanation: Explanation) -> list[str]:
-    """Name the words with a negative weight in a part; that of a word in pieces is the sum over its pieces."""
+def _without_weight(absent: Sequence[Contribution], part: MixturePart, explanation: Explanation) -> list[str]:
+    """Name the words that a part has no weight for, but the index of another part knows; in the order of the query."""
+    names = [(each.query_spans, name) for each, name in zip(absent, _named(absent, explanation), strict=True)]
+    unknown = set(part.unknown) - set(explanation.unknown)
+    names += [(((start, end),), explanation.query[start:end]) for start, end in unknown]
+    return [name for _, name in sorted(names)]
+
+
+def _lowering_words(lowering: Sequence[Contribution], explanation: Explanation) -> list[str]:
+    """Name the words that lower the score in a part; that of a word in pieces is the sum over its pieces."""
     query = explanation.query
     totals: defaultdict[tuple[str, Span], float] = defaultdict(float)
     for part in explanation.contributions:
@@ -656,7 +709,7 @@ def _lowering_words(negative: Sequence[Contribution], explanation: Explanation) 
             totals[part.part, word] += part.score
     return [
         label(part, query)
-        for part in negative
+        for part in lowering
         if not part.query_spans
         or any(totals[part.part, word] < 0 for word in _words_around(part.query_spans, query))
     ]

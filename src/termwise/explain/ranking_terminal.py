@@ -89,7 +89,7 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     """Write a score as a sum on one line, in parts such as ``merge 4.21``, ``+ sorted 3.90`` and ``= 8.11``.
 
     Numbers have two decimals fewer than in a full explanation, with ``≈`` in place of ``=`` if the rounded numbers do
-    not add up. The pieces of a word are one term.
+    not add up. The pieces of a word are one term. Names without a letter are in quotes.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
     listed = [each for place, each in enumerate(named) if place not in small][:terms]
     if len(listed) == len(named) - 1:
         listed = named
-    parts += [(name, score, colours[position]) for name, score, position in listed]
+    parts += [(_quoted(name), score, colours[position]) for name, score, position in listed]
     if others := [score for name, score, position in named if (name, score, position) not in listed]:
         parts.append((f"{len(others):,} more", sum(others), ""))
     written: list[Text] = []
@@ -122,6 +122,10 @@ def sum_parts(explanation: Explanation, *, terms: int = LINE_TERMS) -> list[Text
         return [Text(total)]
     exact = rounding([score for _, score, _ in parts], explanation.score, decimals) == 0
     return [*written, Text.assemble(("= " if exact else "≈ ", "dim"), total)]
+
+
+def _quoted(name: str) -> str:
+    return name if any(map(str.isalpha, name)) else f'"{name}"'
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from termwise.errors import (
     UnknownIdError,
 )
 from termwise.explain.explainer import explain
-from termwise.explain.explanation import Competitor, Explanation, MixturePart
+from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
 from termwise.filters import ValueCount
 from termwise.index import Damage, Index, verify
 from termwise.index.reader import ATTEMPTS
@@ -190,8 +190,7 @@ class MixtureSearcher:
         return len(self.index)
 
     def __repr__(self) -> str:
-        parts = " + ".join(f"{part.weight:g} {part.name}" for part in self.parts)
-        return f"MixtureSearcher({str(self.path)!r}, {len(self):,} documents, {parts})"
+        return f"MixtureSearcher({str(self.path)!r}, {len(self):,} documents, {self.formula})"
 
     @classmethod
     def open(
@@ -272,6 +271,15 @@ class MixtureSearcher:
             ) from None
         mixture.path = folder
         return mixture
+
+    @property
+    def formula(self) -> str:
+        """Weights and names of the parts as a sum, such as ``0.3 bm25 + 0.7 lookup``."""
+        signed = [
+            f"{'-' if part.weight < 0 else '+'} {abs(part.weight):.4g} {part.name}" for part in self.parts
+        ]
+        written = " ".join(signed)
+        return written[2:] if written[0] == "+" else f"-{written[2:]}"
 
     @property
     def approximate(self) -> int | None:
@@ -625,15 +633,7 @@ class MixtureSearcher:
     ) -> Explanation:
         """Join the explanations of a document in each part."""
         parts = tuple(
-            MixturePart(
-                part.name,
-                part.weight,
-                own,
-                mean,
-                deviation,
-                # A document without a vector has the smallest score of the candidates, and no contributions.
-                explained.constant + (own - explained.score),
-            )
+            MixturePart(part.name, part.weight, own, mean, deviation, explained.constant, explained.unknown)
             for part, explained, own, mean, deviation in zip(
                 self.parts, explanations, part_scores, found.means, found.deviations, strict=True
             )
@@ -641,7 +641,10 @@ class MixtureSearcher:
         contributions = tuple(
             replace(contribution, score=contribution.score * part.scale, part=part.name)
             for part, explained in zip(parts, explanations, strict=True)
-            for contribution in sorted(explained.contributions, key=lambda each: -each.score * part.scale)
+            for contribution in sorted(
+                (*explained.contributions, *_empty(part, explained)),
+                key=lambda each: -each.score * part.scale,
+            )
         )
         known = [span for contribution in contributions for span in contribution.query_spans]
         unknown = {span for explained in explanations for span in explained.unknown}
@@ -750,6 +753,12 @@ def different_documents(one: Index, other: Index) -> list[tuple[str, object]] | 
             if expected != seen:
                 return [("position", position + 1), ("doc_ids", f"{expected} and {seen}")]
     return None
+
+
+def _empty(part: MixturePart, explained: Explanation) -> tuple[Contribution, ...]:
+    """Return the score that a part gives a document without a vector, which has no contributions of terms."""
+    given = part.score - explained.score
+    return (Contribution("no text", "empty", 1.0, given, given),) if given else ()
 
 
 def _moments(scores: Floats) -> tuple[float, float]:

@@ -378,3 +378,22 @@ def test_commands_that_take_no_mixture(place, capsys):
     rerank = ["rerank", "m", "--run", "docs.jsonl", "--queries", "queries.tsv", "--output", "o"]
     assert run([*rerank, "--table", "model1"]) == 3
     assert "a mixture of indexes, not an index" in capsys.readouterr().err
+
+
+def test_negative_weights_are_noted(place, capsys):
+    learned = Learned(
+        method="sweep", measure="RR", value=0.5, alone=(0.4, 0.3), queries=9, queries_sha256="0" * 64,
+        low=0.25, high=0.5, ties=0, deviations=(None, None),
+    )  # fmt: skip
+    fusion = Fusion(["bm25", "jm"], [1.4, -0.4], missing="minimum", learned=learned)
+    assert "\nA negative weight reverses the order of jm.\n" in learned_text(fusion)
+    assert "reverses" not in learned_text(replace(fusion, weights=[0.6, 0.4]))
+    assert (
+        run(["fuse-indexes", "m/bm25", "m/jm", "--weights=1.3,-0.3", "--normalise", "z", "--out", "n"]) == 0
+    )
+    assert ", 1.3 bm25 - 0.3 jm, " in capsys.readouterr().out
+    assert "1.3 bm25 - 0.3 jm" in repr(MixtureSearcher.open("n"))
+    assert run(["explain", "n", "sorted lists", "a"]) == 0
+    assert (
+        "lower the score, because the part jm has a negative weight: sorted, lists" in capsys.readouterr().out
+    )

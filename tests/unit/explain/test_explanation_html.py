@@ -265,7 +265,7 @@ def test_origins_are_explained_in_words():
     page = written(replace(EXPLANATION, contributions=parts, score=3.5))
     shown = [cell["text"] for cell in page.all("td", **{"class": "origin"})]
     assert shown == [
-        "added by the model, not in the text",
+        "this form is not in the text; added by the model",
         "the document itself, for any query",
         "the word itself, or added by the model",
     ]

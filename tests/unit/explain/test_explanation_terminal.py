@@ -20,7 +20,7 @@ def test_an_explanation_in_full():
         "score 9.5914 · rank 2 of 1,190",
         "query how to ‹merge› two ‹sorted› ‹lists› frobnicate",
         "",
-        "  term           origin  query × doc  contribution  share                in text",
+        "  term           origin  query × doc  contribution  share of the terms   in text",
         "  merge (merg)   exact    1 × 4.6239        4.6239  ━━━━━━━━━━━━━━  48%       2×",
         "  sorted (sort)  exact    1 × 3.5929        3.5929  ━━━━━━━━━━━     37%       2×",
         "  lists (list)   exact    1 × 1.3747        1.3747  ━━━━            14%       1×",

@@ -20,8 +20,8 @@ from termwise.explain.explanation_text import (
     decimals_for,
     factor,
     full_name,
+    has_pieces,
     hues,
-    in_pieces,
     label,
     marks,
     number,
@@ -35,6 +35,7 @@ from termwise.explain.explanation_text import (
     summands,
     sums_of_words,
     translation_sources,
+    words_in_pieces,
 )
 from termwise.explain.snippets import Mark
 from termwise.explain.word_boundaries import word_around
@@ -186,7 +187,7 @@ def test_the_parts_of_a_sum_add_up_to_the_rounded_score():
 
 def test_every_origin_has_words():
     assert set(ORIGINS) == {
-        "exact", "piece", "expansion", "translation", "vector", "background", "absent", "unknown",
+        "exact", "piece", "expansion", "translation", "vector", "background", "empty", "absent", "unknown",
     }  # fmt: skip
 
 
@@ -215,8 +216,8 @@ def test_a_piece_has_the_name_of_its_word_and_its_own_in_brackets():
     assert names[:3] == [("deleting", "##eti"), ("unlinked", "un"), ("unlinked", "##link")]
     assert full_name(PIECES.contributions[1], PIECES.query) == "unlinked (un)"
     assert full_name(PIECES.contributions[5], PIECES.query) == "walks"
-    assert in_pieces(PIECES)
-    assert not in_pieces(EXPLANATION)
+    assert has_pieces(PIECES, contributing(PIECES))
+    assert not has_pieces(EXPLANATION, contributing(EXPLANATION))
 
 
 def test_pieces_of_one_word_are_one_part_with_the_names_of_incomplete_words():
@@ -314,3 +315,26 @@ def test_the_smallest_values_have_one_share_together() -> None:
     assert smallest([9.4, 0.3, -0.2, 0.1]) == {2, 3}  # 0.6 is 6 % of 10, and 0.3 is 3 %
     assert smallest([9.6, 0.4]) == {1}
     assert smallest([0.92, 0.04, -0.04]) == smallest([1.0] * 40) == smallest([]) == frozenset()
+
+
+def test_a_word_that_only_pieces_are_known_of_is_named():
+    x, yz = part("x", 2.0, [(0, 1)], origin="vector"), part("##yz", -0.5, [(1, 3)], origin="vector")
+    merge = part("merge", 1.0, [(4, 9)], origin="vector")
+    shown = Explanation("xyz merge", "d1", 2.5, 0.0, (x, yz, merge), (), "lists")
+    assert words_in_pieces([shown]) == ["xyz"]
+    assert [(remark.reason, remark.words) for remark in remarks(shown)] == [
+        ("only pieces are known of", ("xyz",)),
+    ]
+    assert [name for name, _, _ in sums_of_words(shown)] == ["xyz (pieces)", "merge"]
+    # a document has the word
+    exact = replace(shown, contributions=(replace(x, origin="exact"), replace(yz, origin="exact"), merge))
+    assert words_in_pieces([shown, exact]) == []
+    # another part of a mixture knows the word
+    known = replace(shown, contributions=(x, yz, merge, part("xyz", 0.0, [(0, 3)], origin="absent")))
+    assert words_in_pieces([known]) == []
+
+
+def test_the_legend_of_pieces_is_for_shown_pieces():
+    shown = {one.term: has_pieces(PIECES, [place]) for place, one in enumerate(PIECES.contributions)}
+    assert shown == {term: term.startswith("##") for term in shown}
+    assert set(shown.values()) == {True, False}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.explain.terminal import rendered
 from tests.unit.explain.test_explanation_html import written
@@ -9,7 +11,16 @@ from tests.unit.explain.test_explanation_html import written
 from termwise.explain import Contribution, Explanation, MixturePart
 from termwise.explain.explanation_html import explanation_html
 from termwise.explain.explanation_terminal import explanation_renderable
-from termwise.explain.explanation_text import decimals_of, hues, largest, marks, part_line, remarks, summands
+from termwise.explain.explanation_text import (
+    decimals_of,
+    hues,
+    largest,
+    marks,
+    part_line,
+    rank_text,
+    remarks,
+    summands,
+)
 from termwise.explain.ranking_terminal import sum_parts
 
 QUERY = "merging gravity zebra"
@@ -21,7 +32,10 @@ def term(name, part, weight, scale, span, text_spans=((0, 5),), origin="exact"):
 
 
 # bm25: 0.25 * (4 - 3) / 0.5 = 0.5; lookup: 0.75 * (1.5 - 2) / 0.25 = -1.5
-PARTS = (MixturePart("bm25", 0.25, 4.0, 3.0, 0.5), MixturePart("lookup", 0.75, 1.5, 2.0, 0.25))
+PARTS = (
+    MixturePart("bm25", 0.25, 4.0, 3.0, 0.5),
+    MixturePart("lookup", 0.75, 1.5, 2.0, 0.25),
+)
 CONTRIBUTIONS = (
     term("merg", "bm25", 4.0, 0.5, (0, 7)),
     term("gravity", "bm25", 0.0, 0.5, (8, 15), (), "absent"),
@@ -29,8 +43,9 @@ CONTRIBUTIONS = (
     term("merging", "lookup", 0.5, 3.0, (0, 7), (), "expansion"),
     term("zebra", "lookup", -0.25, 3.0, (16, 21), (), "vector"),
 )
+UNKNOWN_TO_BM25 = (replace(PARTS[0], unknown=((16, 21),)), PARTS[1])
 EXPLANATION = Explanation(
-    QUERY, "d1", -1.0, -7.5, CONTRIBUTIONS, (), TEXT, rank=None, results=12, parts=PARTS
+    QUERY, "d1", -1.0, -7.5, CONTRIBUTIONS, (), TEXT, rank=None, results=12, parts=UNKNOWN_TO_BM25
 )  # fmt: skip
 
 
@@ -45,20 +60,20 @@ def test_the_terminal_groups_the_terms_by_part():
         rendered(explanation_renderable(EXPLANATION), width=92)
         == """\
 d1
-score -1.0000 · not among the candidates of this query (12)
+score -1.0000 · not among the 12 candidates of this query
 query ‹merging› ‹gravity› ‹zebra›
 
 parts
-  weight × (score − mean) / deviation of the candidates
-  bm25    0.25 × (4.0000 − 3.0000) / 0.5000 = 0.5000
-  lookup  0.75 × (1.5000 − 2.0000) / 0.2500 = −1.5000
+  weight × (score - mean) / deviation of the candidates
+  bm25    0.25 × (4.0000 - 3.0000) / 0.5000 = 0.5000
+  lookup  0.75 × (1.5000 - 2.0000) / 0.2500 = -1.5000
 
-  term            origin     query × doc × scale  contribution  share                in text
+  term            origin     query × doc × scale  contribution  share of the terms   in text
   bm25
-  mean of bm25                       −3 × 0.5000       -1.5000
+  mean of bm25                       -3 × 0.5000       -1.5000
   merging (merg)  exact      1 × 4.0000 × 0.5000        2.0000    │━━━━━━       25%       1×
   lookup
-  mean of lookup                          −2 × 3       -6.0000
+  mean of lookup                          -2 × 3       -6.0000
   gravity         expansion       1 × 1.2500 × 3        3.7500    │━━━━━━━━━━━  47%        –
   merging         expansion       1 × 0.5000 × 3        1.5000    │━━━━╸        19%        –
   zebra           vector         1 × -0.2500 × 3       -0.7500  ━━│             -9%        –
@@ -66,7 +81,8 @@ parts
   score                                                -1.0000
 
   added by the model, not in the text: gravity
-  lower the score, because the text is unlike texts about them: zebra
+  negative weight in this document: zebra
+  bm25 has no weight for: gravity, zebra
 
 text
   ‹Merge› lists.
@@ -84,7 +100,8 @@ def test_a_word_has_one_colour_and_remarks_of_all_parts():
     assert [(mark.start, mark.end, mark.term) for mark in marks(EXPLANATION)] == [(0, 5, 0)]
     assert [(remark.reason[:5], remark.words) for remark in remarks(EXPLANATION)] == [
         ("added", ("gravity",)),
-        ("lower", ("zebra",)),
+        ("negat", ("zebra",)),
+        ("bm25 ", ("gravity", "zebra")),
     ]
 
 
@@ -119,7 +136,7 @@ def test_json_names_the_parts():
     data = EXPLANATION.to_dict()
     assert data["parts"][0] == {
         "name": "bm25", "weight": 0.25, "score": 4.0, "mean": 3.0, "deviation": 0.5, "constant": 0.0,
-        "scale": 0.5, "shift": -1.5,
+        "unknown": ((16, 21),), "scale": 0.5, "shift": -1.5,
     }  # fmt: skip
     assert [each["part"] for each in data["contributions"]] == ["bm25"] * 2 + ["lookup"] * 3
 
@@ -182,7 +199,7 @@ def test_a_shared_piece_is_not_the_word():
     shown = rendered(explanation_renderable(SONIC_SHOWN), width=92)
     assert "\n  hyper‹sonic› ‹wing's›\n" in shown
     assert "\nquery ‹supersonic› ‹wing's›\n" in shown
-    assert "\n  not in this document: supersonic\n" in shown
+    assert "\n  bm25 has no weight for: supersonic\n" in shown
     (row,) = [line for line in shown.splitlines() if line.startswith("  supersonic (##sonic)")]
     assert row.split()[2] == "piece"
 
@@ -194,18 +211,18 @@ def test_pieces_lower_the_score_if_their_sum_is_negative():
             term("super", "lookup", super_, 3.0, (0, 5), (), "vector"),
         )
         shown = Explanation(SONIC, "d1", 1.0, -4.5, pair, (), "lists", parts=PARTS)
-        return [remark.words for remark in remarks(shown) if remark.reason.startswith("lower")]
+        return [remark.words for remark in remarks(shown) if remark.reason.startswith("negative")]
 
     assert lowering(-0.5, 1.0) == []
     assert lowering(-1.0, 0.5) == lowering(-1.0, -0.5) == [("supersonic",)]
 
 
 def test_a_part_with_equal_scores_or_a_negative_mean_is_readable():
-    assert part_line(MixturePart("bm25", 0.3, 0.0, 0.0, 1.0)) == "0: all candidates have the score 0.0000"
+    assert part_line(MixturePart("bm25", 0.3, 0.0, 0.0, 1.0)) == "0: all candidates have the same score"
     # a document outside of the candidates has another score
-    assert part_line(MixturePart("bm25", 0.5, 2.0, 0.0, 1.0)) == "0.5 × (2.0000 − 0.0000) / 1.0000 = 1.0000"
+    assert part_line(MixturePart("bm25", 0.5, 2.0, 0.0, 1.0)) == "0.5 × (2.0000 - 0.0000) / 1.0000 = 1.0000"
     assert (
-        part_line(MixturePart("jm", 0.5, -4.0, -6.0, 2.0)) == "0.5 × (−4.0000 − (−6.0000)) / 2.0000 = 0.5000"
+        part_line(MixturePart("jm", 0.5, -4.0, -6.0, 2.0)) == "0.5 × (-4.0000 - (-6.0000)) / 2.0000 = 0.5000"
     )
 
 
@@ -214,3 +231,56 @@ def test_the_page_says_what_the_bar_and_the_sum_leave_out():
     assert "raise the score, without the means. <b><bdi>zebra</bdi></b> lowers it." in page
     assert "weight of the term in the document) − mean)." in page
     assert "constant + sum of" not in page
+
+
+def test_a_negative_weight_of_a_part_is_not_that_of_a_word():
+    reversed_ = (PARTS[0], replace(PARTS[1], weight=-0.75))
+    words = (
+        term("merging", "lookup", 0.5, -3.0, (0, 7), (), "vector"),
+        term("gravity", "lookup", -0.25, -3.0, (8, 15), (), "vector"),
+    )
+    shown = Explanation(QUERY, "d1", -0.75, 0.0, words, (), TEXT, parts=reversed_)
+    said = [(remark.reason, remark.words) for remark in remarks(shown)]
+    assert said == [
+        ("lower the score, because the part lookup has a negative weight", ("merging",)),
+        ("left out of the query", ("zebra",)),
+    ]
+
+
+def test_a_document_without_a_vector_has_a_line_for_its_score():
+    # lookup: the smallest score of the candidates is 1.5, the mean 2
+    empty = Contribution("no text", "empty", 1.0, 1.5, 4.5, part="lookup")
+    shown = Explanation(QUERY, "d1", -1.5, -6.0, (empty,), (), "", parts=PARTS[1:])
+    table = rendered(explanation_renderable(shown), width=92)
+    assert any(
+        line.split() == ["mean", "of", "lookup", "-2", "×", "3", "-6.0000"] for line in table.splitlines()
+    )
+    (row,) = [line for line in table.splitlines() if "no text: smallest score" in line]
+    assert row.split()[4:11] == ["empty", "1", "×", "1.5000", "×", "3", "4.5000"]
+    assert [part.plain for part in sum_parts(shown)] == [
+        "constant -6.00",
+        "+ no text: smallest score 4.50",
+        "= -1.50",
+    ]
+    assert hues(shown, [0]) == {}
+    assert "the smallest score of the candidates" in written(shown).text("td", **{"class": "origin"})
+
+
+def test_a_part_without_information_has_one_line():
+    silent = MixturePart("bm25", 0.3, 0.0, 0.0, 1.0)
+    shown = rendered(explanation_renderable(replace(EXPLANATION, parts=(silent, PARTS[1]))), width=92)
+    assert "\n  bm25    0: all candidates have the same score\n" in shown
+    assert "mean of bm25" not in shown
+    assert "mean of bm25" not in explanation_html(replace(EXPLANATION, parts=(silent, PARTS[1])))
+
+
+def test_terminal_and_page_have_one_minus_sign_each():
+    assert "−" not in rendered(explanation_renderable(SONIC_SHOWN), width=92)
+    page = written(SONIC_SHOWN)
+    assert "-" not in "".join(cell["text"] for cell in page.all("td"))
+    assert "−0.5000 × 3" in page.text("table")
+
+
+def test_ranks_are_those_of_candidates():
+    assert rank_text(replace(EXPLANATION, rank=2)) == "rank 2 of 12 candidates"
+    assert rank_text(replace(EXPLANATION, rank=2, parts=())) == "rank 2 of 12"

@@ -110,3 +110,9 @@ def test_small_terms_are_added_up():
     assert row.split()[:4] == ["2", "more", "terms", "0.0200"]
     assert "more" not in rendered(explanation_renderable(small_terms(), full=True))
     assert "2 more terms, listed below" in explanation_html(small_terms())
+
+
+def test_names_without_a_letter_are_in_quotes():
+    parts = (part("+", 0.5, [(2, 3)]), part("3", 0.25, [(4, 5)]), part("c", 2.0, [(0, 1)]))
+    shown = replace(EXPLANATION, query="c + 3", contributions=parts, score=2.75, unknown=())
+    assert " ".join(each.plain for each in sum_parts(shown)) == 'c 2.00 + "+" 0.50 + "3" 0.25 = 2.75'
