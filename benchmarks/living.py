@@ -1,4 +1,4 @@
-r"""Cost of changes of an index: adding, deleting, bulk adding, and searching an index of many segments.
+r"""Cost of changes of an index and of filters: adding, deleting, bulk adding, many segments, filtered searches.
 
     pip install -e . -r benchmarks/requirements.txt
     python benchmarks/living.py --workload FOLDER --work SCRATCH          # about 15 minutes, 2 GB of disk
@@ -15,7 +15,8 @@ SQLite FTS5                  `porter unicode61`, WAL and synchronous=FULL; one t
 ``add`` is one document, its commit, the newest generation opened, and a search that finds it; ``delete`` is the same
 for one document that is gone. All three write to the disk before a commit returns. ``bulk`` adds documents in one
 commit, beside a new build of the same documents. ``segments`` searches an index of ten segments with a tenth of its
-documents deleted, beside the same index after a merge. Results are printed and appended as one JSON object to
+documents deleted, beside the same index after a merge. ``filters`` searches the documents with a random number below a
+bound, beside the search without a filter and beside tantivy. Results are printed and appended as one JSON object to
 ``benchmarks/results/living.jsonl``.
 """
 
@@ -28,6 +29,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,9 @@ from termwise.index import updater  # noqa: E402
 
 LIMITS = {"add": 50.0, "delete": 20.0}
 """Medians in milliseconds that are wanted for an index of 600,000 documents."""
+
+BOUNDS = {"no filter": None, "50 %": 500, "10 %": 100, "1 %": 10, ".1 %": 1}
+"""Bound of the number of a document, which is below 1,000, by the share of documents that a filter allows."""
 
 SHARES = (40, 12, 11, 10, 9, 8, 4, 3, 2, 1)
 """Per cent of the documents in each of ten segments."""
@@ -85,6 +90,7 @@ def main(given: Sequence[str] | None = None) -> None:
         say(f"{name}: built in {time.perf_counter() - begin:.1f} s")
     report["changes"] = changes(contestants, make, arguments)
     report["bulk"] = bulk(contestants, make.texts(arguments.bulk), arguments)
+    report["filters"] = filters(contestants, queries[: arguments.queries], arguments.rounds)
     for contestant in contestants.values():
         contestant.close()
     report["segments"] = segments(texts, queries[: arguments.queries], arguments)
@@ -93,6 +99,11 @@ def main(given: Sequence[str] | None = None) -> None:
         for name, limit in LIMITS.items()
     }
     report["verdicts"] = verdicts
+    report["filters, ratio to no filter"] = {
+        share: table["termwise"]["ms"]["mean"] / report["filters"]["no filter"]["termwise"]["ms"]["mean"]
+        for share, table in report["filters"].items()
+    }
+    say(f"\nfilters, ratio to no filter: {report['filters, ratio to no filter']}")
     show_verdicts(verdicts)
     append(report, "living", arguments.out)
 
@@ -147,6 +158,10 @@ class Contestant(ABC):
         """Return the ten best documents for a word."""
 
     @abstractmethod
+    def search(self, query: str, bound: int | None) -> list[str]:
+        """Return the ten best documents for a query, of those with a number below a bound."""
+
+    @abstractmethod
     def close(self) -> None:
         """Release the index."""
 
@@ -156,7 +171,9 @@ class Termwise(Contestant):
 
     def build(self, texts: Sequence[str]) -> None:
         """Build and open."""
-        documents = [Document(f"d{number}", text) for number, text in enumerate(texts)]
+        documents = [
+            Document(f"d{number}", text, {"number": number_of(number)}) for number, text in enumerate(texts)
+        ]
         self._searcher = build_index(documents, self.path)
         self._writer = termwise.open_writer(self.path)
 
@@ -176,6 +193,11 @@ class Termwise(Contestant):
         """Rank."""
         return list(self._searcher.rank(word, k=10).doc_ids)
 
+    def search(self, query: str, bound: int | None) -> list[str]:
+        """Rank with a filter."""
+        condition = None if bound is None else f"number < {bound}"
+        return list(self._searcher.rank(query, k=10, filter=condition).doc_ids)
+
     def close(self) -> None:
         """Close the writer."""
         self._writer.close()
@@ -191,6 +213,7 @@ class Tantivy(Contestant):
         schema = tantivy.SchemaBuilder()
         schema.add_text_field("id", tokenizer_name="raw", stored=True, index_option="basic")
         schema.add_text_field("body", tokenizer_name="en_stem", index_option="freq")
+        schema.add_unsigned_field("number", indexed=True, fast=True)
         self.path.mkdir()
         self._index = tantivy.Index(schema.build(), path=str(self.path))
         self._writer = self._index.writer(heap_size=1_000_000_000, num_threads=1)
@@ -201,7 +224,10 @@ class Tantivy(Contestant):
         import tantivy
 
         for doc_id, text in documents:
-            self._writer.add_document(tantivy.Document(id=doc_id, body=text))
+            number = number_of(int(doc_id.strip("abdeklnuw")))
+            document = tantivy.Document(id=doc_id, body=text)
+            document.add_unsigned("number", number)
+            self._writer.add_document(document)
         self._writer.commit()
         self._index.reload()
 
@@ -217,6 +243,14 @@ class Tantivy(Contestant):
         found = searcher.search(self._index.parse_query(word, ["body"]), 10, count=False)
         return [searcher.doc(address)["id"][0] for _, address in found.hits]
 
+    def search(self, query: str, bound: int | None) -> list[str]:
+        """Search with a range as a required part."""
+        words = " ".join("".join(mark if mark.isalnum() else " " for mark in query.lower()).split())
+        text = words if bound is None else f"+({words}) +number:[0 TO {bound - 1}]"
+        searcher = self._index.searcher()
+        found = searcher.search(self._index.parse_query(text, ["body"]), 10, count=False)
+        return [searcher.doc(address)["id"][0] for _, address in found.hits]
+
     def close(self) -> None:
         """Stop the threads of the writer."""
         self._writer.wait_merging_threads()
@@ -230,7 +264,7 @@ class Sqlite(Contestant):
         self._database = sqlite3.connect(self.path)
         self._database.execute("pragma journal_mode=wal")
         self._database.execute("pragma synchronous=full")
-        self._database.execute("create table documents (id text primary key, number integer)")
+        self._database.execute("create table documents (id text primary key, number integer, bucket integer)")
         self._database.execute("create virtual table texts using fts5(body, tokenize='porter unicode61')")
         self._next = 1
         self.add([(f"d{number}", text) for number, text in enumerate(texts)])
@@ -244,8 +278,11 @@ class Sqlite(Contestant):
                 ((first + place, text) for place, (_, text) in enumerate(documents)),
             )
             self._database.executemany(
-                "insert into documents values (?, ?)",
-                ((doc_id, first + place) for place, (doc_id, _) in enumerate(documents)),
+                "insert into documents values (?, ?, ?)",
+                (
+                    (doc_id, first + place, number_of(int(doc_id.strip("abdeklnuw"))))
+                    for place, (doc_id, _) in enumerate(documents)
+                ),
             )
 
     def delete(self, doc_id: str) -> None:
@@ -264,6 +301,10 @@ class Sqlite(Contestant):
             (f'"{word}"',),
         )
         return [doc_id for (doc_id,) in rows]
+
+    def search(self, query: str, bound: int | None) -> list[str]:
+        """Refuse: FTS5 scores all documents with a word of the query, which takes seconds."""
+        raise NotImplementedError
 
     def close(self) -> None:
         """Close the database."""
@@ -317,6 +358,27 @@ def bulk(
     for name, rate in rates.items():
         say(f"{name:44}{rate:9.0f}   {rates['termwise'] / rate:.2f}")
     return rates
+
+
+def number_of(number: int) -> int:
+    """Return the attribute of a document, from 0 to 999, in no order of the documents."""
+    return (number * 2_654_435_761 >> 7) % 1000
+
+
+def filters(contestants: dict[str, Contestant], queries: list[str], rounds: int) -> dict[str, Any]:
+    """Search with filters that allow different shares of the documents."""
+    return {
+        share: timed(
+            f"search, {share}, k = 10, ms",
+            {
+                name: each(queries, partial(contestants[name].search, bound=bound))
+                for name in ("termwise", "tantivy")
+            },
+            rounds,
+            "termwise",
+        )
+        for share, bound in BOUNDS.items()
+    }
 
 
 def segments(texts: list[str], queries: list[str], arguments: argparse.Namespace) -> dict[str, Any]:

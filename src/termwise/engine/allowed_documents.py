@@ -116,13 +116,13 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
             facts=[("index", index.path), ("filter", str(given))],
             fixes=["build the index with `attributes=all`"],
         )
-    filter = as_filter(given, index.schema)
-    name = str(filter)
+    name = given if isinstance(given, str) else str(as_filter(given, index.schema))
     with _lock:
         kept = _kept.setdefault(index, OrderedDict())
         if name in kept:
             kept.move_to_end(name)
             return kept[name]
+    filter = as_filter(given, index.schema)
     found = AllowedDocuments(filter, tuple(_rows(segment, filter) for segment in index.segments))
     with _lock:
         kept[name] = found

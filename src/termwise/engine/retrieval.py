@@ -37,6 +37,9 @@ SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.f
 
 SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], SegmentResults]
 
+DIRECT = 64
+"""At most one allowed document in this many is scored directly, without visiting the postings of the query."""
+
 _ALL: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
 _ALL.setflags(write=False)  # kernels are compiled for read-only arrays
 """Search of a segment for a number of results."""
@@ -181,7 +184,8 @@ def _search(
     """
     if segment.vectors is not None:
         return best_by_vectors(segment.vectors, query, k, rows_left_out(segment, allowed))
-    if segment.inverted is None:
+    few = allowed is not None and allowed.count * DIRECT <= segment.documents
+    if segment.inverted is None or few:
         return *_search_rows(segment, query, k, allowed), None
     return *_search_blocks(segment, query, k, least, allowed), None
 
@@ -224,13 +228,11 @@ def _search_blocks(
 def _search_rows(
     segment: Segment, query: QueryVector, k: int, allowed: AllowedRows | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    sums, matched = _score_rows(segment, query, np.arange(segment.documents))
-    left_out = rows_left_out(segment, allowed)
-    if left_out is not None:
-        matched &= ~left_out
-    rows = np.flatnonzero(matched)
-    best = rows[np.lexsort((rows, -sums[rows]))][:k]
-    return best, sums[best]
+    rows = segment.rows_of(np.arange(len(segment))) if allowed is None else allowed.rows
+    sums, matched = _score_rows(segment, query, rows)
+    rows, sums = rows[matched], sums[matched]
+    best = np.lexsort((rows, -sums))[:k]
+    return rows[best], sums[best]
 
 
 def _score_rows(
