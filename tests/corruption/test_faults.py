@@ -125,3 +125,10 @@ def test_a_refused_step_of_a_change_is_reported_and_loses_no_commit(tmp_path: Pa
     result = run("changes", tmp_path / "index", "refuse")
     assert result["refused"] > 100
     assert set(result["left"]) == {"0", "1", "2"}
+
+
+def test_readers_see_whole_commits_while_documents_are_replaced(tmp_path: Path, run: Run) -> None:
+    result = run("batches", tmp_path / "index", 4, 3)
+    assert result["generation"] > 10
+    assert min(result["searches"]) > 10
+    assert max(result["batches"]) > 3

@@ -1,0 +1,84 @@
+"""One process replaces all documents of an index again and again, others search it meanwhile.
+
+Usage: ``batches.py FOLDER SECONDS READERS``. Each commit deletes the documents of one batch and adds those of the next
+one. So every search must find all documents of one batch and none of another, and the batches that a reader sees never
+go back. Merges run between the commits.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import termwise
+from termwise import Document, Searcher
+
+SIZE = 7
+"""Documents of a batch."""
+
+
+def batch(number: int) -> list[Document]:
+    """Return the documents of a batch."""
+    return [Document(f"{number}-{place}", f"common word{place} batch{number}") for place in range(SIZE)]
+
+
+def write(folder: Path, seconds: float) -> None:
+    """Replace the batch until the time is over."""
+    end, number = time.monotonic() + seconds, 0
+    with termwise.open_writer(folder) as writer:
+        while time.monotonic() < end:
+            writer.delete(document.doc_id for document in batch(number))
+            number += 1
+            writer.add(batch(number))
+            writer.commit()
+            if number % 10 == 0:
+                writer.merge()
+
+
+def read(folder: Path, end: float, results: Any) -> None:
+    """Search until the time is over; report the number of searches, and of batches that were seen."""
+    searcher, seen, searches = Searcher.open(folder), [-1], 0
+    while time.monotonic() < end:
+        searcher = searcher.refresh()
+        ranking = searcher.rank("common", k=3 * SIZE)
+        numbers = {int(doc_id.split("-")[0]) for doc_id in ranking.doc_ids}
+        assert len(ranking) == SIZE, ranking.doc_ids
+        (number,) = numbers
+        assert number >= seen[-1], (number, seen[-1])
+        explanation = searcher.explain("common", ranking.doc_ids[0])
+        assert explanation.score == ranking.scores[0]
+        if number > seen[-1]:
+            seen.append(number)
+        searches += 1
+    results.put((searches, len(seen) - 1))
+
+
+def main(folder: Path, seconds: float, readers: int) -> None:
+    """Run one writer and some readers."""
+    termwise.build_index(batch(0), folder)
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    writer = context.Process(target=write, args=(folder, seconds))
+    writer.start()
+    end = time.monotonic() + seconds
+    processes = [context.Process(target=read, args=(folder, end, results)) for _ in range(readers)]
+    for process in processes:
+        process.start()
+    found = [results.get(timeout=seconds + 60) for _ in processes]
+    for process in (writer, *processes):
+        process.join()
+        assert process.exitcode == 0
+    generation = Searcher.open(folder).index.manifest.generation
+    print(
+        json.dumps(
+            {"generation": generation, "searches": [s for s, _ in found], "batches": [b for _, b in found]}
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
