@@ -421,7 +421,9 @@ class Index:
         factors = self._factors[terms]
         missing = np.isnan(factors)
         if missing.any():
-            self._factors[terms[missing]] = factors[missing] = self._ratios(record, terms[missing])
+            wanted = np.unique(terms[missing])
+            self._factors[wanted] = self._ratios(record, wanted)
+            factors = self._factors[terms]
         return factors
 
     @cached_property
@@ -447,7 +449,7 @@ class Index:
         return np.frombuffer(self.attachment(DOCUMENT_FREQUENCIES), dtype="<u4")
 
     def frequencies_of(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """Return the number of documents with a weight for each of some terms, shape (n,), int64."""
+        """Return the number of documents with a weight for each of some terms, ascending, shape (n,), int64."""
         frequencies = np.zeros(len(terms), dtype=np.int64)
         for segment in self.segments:
             places, known = segment.places_of_terms(terms)

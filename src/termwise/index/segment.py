@@ -285,7 +285,10 @@ class Segment:
     def places_of_terms(
         self, terms: npt.NDArray[np.int32]
     ) -> tuple[npt.NDArray[np.int32], slice | npt.NDArray[Any]]:
-        """Return the segment's numbers of those terms of the index that it has, and which of the terms these are."""
+        """Return the segment's numbers of those terms of the index that it has, and which of the terms these are.
+
+        `terms` are ascending.
+        """
         if self.own_terms is None:
             if not len(terms) or int(terms[-1]) < self.n_terms:
                 return terms, slice(None)

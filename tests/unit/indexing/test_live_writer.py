@@ -13,8 +13,10 @@ import termwise
 from termwise import Document
 from termwise.encode import open_document_encoder
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fusion import fuse_indexes
 from termwise.index import Index, verify
 from termwise.models import make_model
+from termwise.scorers.model_scorers import index_scorer
 
 TEXTS = [
     "merge two sorted lists into one",
@@ -199,3 +201,38 @@ def test_another_network_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VocabularyMismatchError, match="not the one") as caught:
         termwise.open_writer(path, encoder=other)
     assert "settings" in dict(caught.value.facts)["differ in"]
+
+
+def test_fused_indexes_have_the_idf_of_the_current_documents(tmp_path: Path) -> None:
+    """A changed index is fused as the index that is built anew, up to the rounding of its weights."""
+    later = [*documents(LATER, 10), Document("d1", "list the files of an archive")]
+    for name, made in (("living", documents(TEXTS)), ("jm", documents(TEXTS))):
+        termwise.build_index(made, tmp_path / name, model="jm" if name == "jm" else "bm25")
+        with termwise.open_writer(tmp_path / name) as writer:
+            writer.add(later)
+    fuse_indexes([tmp_path / "living", tmp_path / "jm"], [0.5, 0.5], tmp_path / "fused", quantiser="float32")
+    searchers = [termwise.open(tmp_path / name) for name in ("living", "jm", "fused")]
+    for query in QUERIES[:4]:
+        living, jm, fused = (ranked(searcher, query) for searcher in searchers)
+        assert fused.keys() == living.keys()
+        for doc_id, score in fused.items():
+            assert score == pytest.approx(0.5 * living[doc_id] + 0.5 * jm[doc_id], rel=2e-3)
+
+
+@pytest.mark.parametrize("model", ["bm25", "lookup"])
+def test_other_searches_work_on_a_changed_index(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS), path, model=model, store_text=True)
+    with termwise.open_writer(path) as writer:
+        writer.add(documents(LATER, 10))
+        writer.delete(["d3"])
+    searcher = termwise.open(path)
+    like = searcher.rank_like("d11", k=3)
+    assert "d11" not in like.doc_ids
+    assert len(like) == 3
+    run = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5).run
+    again = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5, candidates=run).run
+    assert again["q"].doc_ids == run["q"].doc_ids
+    assert again["q"].scores.tolist() == run["q"].scores.tolist()
+    scorer = index_scorer(searcher.index)
+    assert scorer.score("compress bytes", ["compress bytes with zlib", "a queue"])[0] > 0
