@@ -28,7 +28,15 @@ from termwise.cli.fusion_options import (
     weight_numbers,
 )
 from termwise.cli.judged import read_runs
-from termwise.cli.options import JsonFlag, Separator, argument, column_separator, option, refuse_options
+from termwise.cli.options import (
+    JsonFlag,
+    Overwrite,
+    Separator,
+    argument,
+    column_separator,
+    option,
+    refuse_options,
+)
 from termwise.cli.terminal import counted, note, print_json, refuse_overwriting
 from termwise.errors import UsageError
 from termwise.storage.safe_read import is_folder
@@ -49,6 +57,7 @@ def command(
     index: ScalingIndexes = None,
     tag: Annotated[str, option("--tag NAME", "Name of the run, its last column.")] = "termwise",
     separator: Separator = "space",
+    overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Fuse runs into one.
@@ -98,7 +107,7 @@ def command(
             check_alpha_count(runs, "runs")
             numbers = shares_of(alpha)
         check_missing_given(missing)
-    refuse_overwriting([output], [*runs, weights, queries, *(index or [])])
+    refuse_overwriting([output], [*runs, weights, queries, *(index or [])], overwrite=overwrite)
     columns = column_separator(separator)
     loaded = read_runs(runs)
     check_common_queries(loaded)

@@ -20,7 +20,7 @@ from termwise.cli.fusion_options import (
     query_scales,
 )
 from termwise.cli.judged import load_queries, read_runs
-from termwise.cli.options import JsonFlag, argument, option, refuse_options
+from termwise.cli.options import JsonFlag, Overwrite, argument, option, refuse_options
 from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
 from termwise.errors import MissingFileError, UsageError
 from termwise.storage.model_folder import MIXTURE
@@ -81,6 +81,7 @@ def command(
     output: Annotated[
         Path | None, option("--output FILE", "Weights file to write, for fuse and fuse-indexes.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Learn the weights of a fusion on judged queries.
@@ -102,7 +103,7 @@ def command(
         refuse_options(given, "to a mixture, which scores all its candidates with z-scores")
         if queries is None:
             raise UsageError("the weights of a mixture need the queries", fixes=["add --queries FILE"])
-        refuse_overwriting([output], [*runs, qrels, queries])
+        refuse_overwriting([output], [*runs, qrels, queries], overwrite=overwrite)
         present = MixtureSearcher.open(runs[0])
         with progress_bar() as progress:
             loaded = present.part_runs(load_queries(queries), progress=progress)
@@ -112,7 +113,7 @@ def command(
             _refuse_single(runs[0])
         check_count(runs, "runs")
         check_missing_given(missing)
-        refuse_overwriting([output], [*runs, qrels, queries, *(index or [])])
+        refuse_overwriting([output], [*runs, qrels, queries, *(index or [])], overwrite=overwrite)
         loaded = read_runs(runs)
         check_common_queries(loaded)
     method = method or ("sweep" if len(loaded) == 2 else "ascent")

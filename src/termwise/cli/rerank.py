@@ -11,6 +11,7 @@ from termwise.cli.judged import load_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
+    Overwrite,
     Separator,
     Threads,
     available_processors,
@@ -57,6 +58,7 @@ def command(
     tag: Annotated[str, option("--tag NAME", "Name of the run, its last column.")] = "termwise",
     separator: Separator = "space",
     threads: Threads = None,
+    overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Re-rank the candidates of a run.
@@ -66,7 +68,8 @@ def command(
     from termwise.collection import read_run, write_run
 
     scorer_path = [Path(scorer)] if scorer is not None and path_exists(Path(scorer)) else []
-    refuse_overwriting([output], [run, queries, folder, tuned, *scorer_path, *table_places(table)])
+    inputs = [run, queries, folder, tuned, *scorer_path, *table_places(table)]
+    refuse_overwriting([output], inputs, overwrite=overwrite)
     column = column_separator(separator)
     if scorer is None:
         rank_many = _index_ranker(folder, table, settings, tuned, threads)

@@ -19,6 +19,7 @@ from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
+    Overwrite,
     Separator,
     Threads,
     argument,
@@ -124,6 +125,7 @@ def command(
     ] = None,
     separator: Separator = "space",
     threads: Threads = None,
+    overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Search an index or a mixture.
@@ -147,8 +149,10 @@ def command(
         )
     settings = query_settings(weigh)
     if queries is None:
-        if output is not None or measure_time or tag is not None or threads is not None:
-            raise UsageError("--output, --tag, --threads and --measure-time apply with --queries only")
+        if output is not None or overwrite or measure_time or tag is not None or threads is not None:
+            raise UsageError(
+                "--output, --overwrite, --tag, --threads and --measure-time apply with --queries only"
+            )
         if exclude_seed is not None:
             raise UsageError(
                 "--exclude-seed applies with --queries only; --like excludes its document itself"
@@ -179,7 +183,7 @@ def command(
                 fixes=[f"termwise search {quote(str(folder))} --queries {quote(queries)} --output run.trec"],
             )
         seeds = None if exclude_seed in (None, "id") else exclude_seed
-        refuse_overwriting([output], [queries, folder, seeds])
+        refuse_overwriting([output], [queries, folder, seeds], overwrite=overwrite)
         _answer_file(
             _opened(folder, settings, approximate),
             queries,

@@ -179,14 +179,25 @@ _BEIR_FILES = ("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.json
 """Input files of a folder in BEIR layout."""
 
 
-def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | str | None]) -> None:
+def refuse_overwriting(
+    outputs: Sequence[Path | None], inputs: Sequence[Path | str | None], *, overwrite: bool = True
+) -> None:
     """Refuse outputs that would overwrite an input or another output, or lie inside an index or a model.
+
+    Parameters
+    ----------
+    outputs : sequence of Path or None
+        Files to write. A device or a pipe is never refused.
+    inputs : sequence of Path, str or None
+        Files and folders to read.
+    overwrite : bool, optional
+        Whether any other file may be replaced.
 
     Raises
     ------
     UsageError
         If two paths name one file, an output is a file of an input folder, or an output would lie in the folder of an
-        index or a model.
+        index or a model; or if an output exists and `overwrite` is False.
     StorageError
         If an output is a link that leads back to itself.
     """
@@ -221,6 +232,12 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | s
         if path in written:
             raise UsageError(
                 "two outputs have one name", facts=[("output", output)], fixes=["choose a name for each"]
+            )
+        if not overwrite and os.path.exists(path):
+            raise UsageError(
+                "the output file exists",
+                facts=[("file", output)],
+                fixes=["replace it with --overwrite", "choose another name"],
             )
         written.append(path)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -19,7 +18,7 @@ from termwise.cli.options import (
 )
 from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
 from termwise.cli.translation_options import opened_scorer, table_places
-from termwise.errors import ParameterError, UsageError
+from termwise.errors import ParameterError
 from termwise.progress import Progress
 from termwise.storage.safe_read import is_folder
 
@@ -74,11 +73,7 @@ def command(
     from termwise.fusion.translation_tuning import LAMBDAS, SELF_TRANSLATIONS
     from termwise.translation.table_folder import read_manifest
 
-    refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels])
-    if output is not None and os.path.exists(output) and not overwrite:
-        raise UsageError(
-            "the file exists", facts=[("file", output)], fixes=["--overwrite", "choose another name"]
-        )
+    refuse_overwriting([output], [folder, *table_places(table), first, queries, qrels], overwrite=overwrite)
     self_translations = _numbers("--self-translation", self_translation, SELF_TRANSLATIONS)
     tried = _numbers("--lambda", lambdas, LAMBDAS)
     scorer = opened_scorer(folder, table, model_settings(settings or ()), _TUNED)

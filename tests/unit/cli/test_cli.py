@@ -467,7 +467,7 @@ def test_measure_time_prints_latencies(index, capsys):
     arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "r.trec", "--measure-time"]
     assert run(arguments) == 0
     assert "p99" in capsys.readouterr().out
-    assert run([*arguments, "--json"]) == 0
+    assert run([*arguments, "--overwrite", "--json"]) == 0
     (record,) = lines(capsys)
     assert record["queries"] == 2
     assert record["scoring_p50_ms"] > 0
@@ -528,7 +528,7 @@ def test_seeds_are_left_out_of_a_run(index, capsys):
     assert [line.split()[2] for line in left if line.startswith("q2")] == ["b"]
     assert run([*arguments[:-1], "seeds.tsv", "--exclude-seed", "seeds.tsv"]) == 2
     capsys.readouterr()
-    assert run([*arguments, "--exclude-seed", "id"]) == 0
+    assert run([*arguments, "--overwrite", "--exclude-seed", "id"]) == 0
     assert "excluded: 0 documents, in 0 of 2 queries" in capsys.readouterr().err
 
 
@@ -725,9 +725,31 @@ def test_an_output_may_be_in_a_folder_without_an_index(index, capsys):
     searched = ["search", "i.tw", "--queries", "beir", "--output"]
     assert run([*searched, "beir/queries.jsonl"]) == 2
     assert "written over an input" in capsys.readouterr().err
-    for _ in range(2):
-        assert run([*searched, "beir/o.trec"]) == 0
+    assert run([*searched, "beir/o.trec"]) == 0
     assert queries.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "i.tw", "--queries", "queries.jsonl"],
+        ["rerank", "i.tw", "--run", "r.trec", "--queries", "queries.jsonl"],
+        ["fuse", "r.trec", "s.trec", "--rrf"],
+        ["learn-weights", "r.trec", "s.trec", "--qrels", "qrels.tsv", "--missing", "zero"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_an_existing_output_is_replaced_with_overwrite_only(index, capsys, arguments):
+    for name in ("r.trec", "s.trec"):
+        (index.parent / name).write_text("q1 Q0 a 1 2.0 x\n")
+    output = index.parent / "o"
+    output.write_text("mine")
+    assert run([*arguments, "--output", "o"]) == 2
+    assert "replace it with --overwrite" in capsys.readouterr().err
+    assert output.read_text() == "mine"
+    assert run([*arguments, "--output", "o", "--overwrite"]) == 0
+    assert output.read_text() != "mine"
+    assert run([*arguments, "--output", "/dev/null"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ def test_indexes_become_one(folders, capsys, monkeypatch):
 def test_learned_weights_go_into_an_index(folders, capsys):
     for name in ("bm25", "jm"):
         run(["search", f"{name}.tw", "--queries", "queries.tsv", "--output", f"{name}.run"])
-    learning = ["--qrels", "qrels.txt", "--missing", "zero", "--output", "w.json"]
+    learning = ["--qrels", "qrels.txt", "--missing", "zero", "--output", "w.json", "--overwrite"]
     for scaling in ("raw", "global"):
         assert run(["learn-weights", "bm25.run", "jm.run", *learning, "--normalise", scaling]) == 0
         capsys.readouterr()
@@ -364,7 +364,7 @@ def test_indexes_of_other_documents(folders, capsys):
 
 
 def test_documents_of_later_runs_only_are_left_out_and_noted(place, capsys):
-    mixed = ["--alpha", "0.5", "--missing", "minimum", "--output", "out.trec"]
+    mixed = ["--alpha", "0.5", "--missing", "minimum", "--output", "out.trec", "--overwrite"]
     assert run(["fuse", "third.trec", "bm25.trec", *mixed]) == 0
     said = "left out: 1 document that third does not rank for their query; --documents union fuses them too"
     assert said in capsys.readouterr().err

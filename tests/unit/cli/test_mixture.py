@@ -151,7 +151,7 @@ def test_learned_weights_of_a_mixture(place, capsys):
     assert "ranks the candidates of all parts by the scores of one" in streams.out
     assert run(["fuse-indexes", "m", "--weights", "weights.json", "--out", "n"]) == 0
     capsys.readouterr()
-    assert run([*learn, "--queries", "queries.tsv", "--json"]) == 0
+    assert run([*learn, "--queries", "queries.tsv", "--overwrite", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["present"]["weights"] == [0.25, 0.75]
     gain = report["fusion"]["learned"]["value"] - report["present"]["value"]

@@ -158,7 +158,7 @@ def test_reranking_by_a_table_takes_settings(place):
 def test_files_are_replaced_with_overwrite_only(place, capsys):
     (place / "t.json").write_text("mine")
     assert run([*TUNE, *GRID, "--output", "t.json"]) == 2
-    assert "the file exists" in capsys.readouterr().err
+    assert "the output file exists" in capsys.readouterr().err
     assert (place / "t.json").read_text() == "mine"
     assert run([*TUNE, *GRID, "--output", "t.json", "--overwrite"]) == 0
     assert Fusion.open("t.json").runs == ("bm25", "model1")
@@ -266,7 +266,9 @@ def test_settings_tuned_for_another_table_are_refused(place, capsys):
                 assert "give the table that the settings were tuned for: table" in error
                 assert not (place / "words.tw").exists()
     kept = (place / "table").rename(place / "moved")
-    assert run(["rerank", "said.tw", *again, "--table", str(kept), "--settings", "t.json"]) == 0
+    assert (
+        run(["rerank", "said.tw", *again, "--table", str(kept), "--settings", "t.json", "--overwrite"]) == 0
+    )
 
 
 def test_settings_without_a_table_apply_to_any_table(place):

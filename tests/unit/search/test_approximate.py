@@ -324,7 +324,13 @@ def test_results_say_from_how_many_windows_they_are(
     build_graph(shallow)
     raised = "from 100 windows, because as many results are needed (--approximate 50): some of the best can be missing"
     (tmp_path / "queries.tsv").write_text("q1\tt1 t2\n")
-    files = ["--queries", str(tmp_path / "queries.tsv"), "--output", str(tmp_path / "run.trec")]
+    files = [
+        "--queries",
+        str(tmp_path / "queries.tsv"),
+        "--output",
+        str(tmp_path / "run.trec"),
+        "--overwrite",
+    ]
     for index, given, windows, said in (
         (folder, "50", 50, "approximate, from 50 windows: some of the best can be missing"),
         (folder, "5000", None, "exact: all vectors were read"),
