@@ -76,7 +76,7 @@ def command(
         contrast_table,
         to_csv,
     )
-    from termwise.evaluate.tables import too_few_resamples
+    from termwise.evaluate.tables import power_note
 
     if queries is not None and html is None:
         raise UsageError("--queries applies with --html only", fixes=["add --html FILE"])
@@ -108,8 +108,8 @@ def command(
     if as_json:
         for line in comparison.to_json_lines(per_query=per_query, criterion=criterion):
             print_json_text(line)
-        if (too_few := too_few_resamples(comparison, criterion)) is not None:
-            note(too_few)
+        if (power := power_note(comparison, criterion)) is not None:
+            note(power)
     else:
         print_text(comparison_text(comparison, criterion=criterion))
     for path in (html, latex, csv):

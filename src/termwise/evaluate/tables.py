@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import count
 from typing import NamedTuple, final
 
 from rich.cells import cell_len
@@ -305,7 +306,7 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
     few = len(comparison.query_ids) < 100
     baseline = legible_line(comparison.baseline)
     against = "for every pair of runs" if comparison.pairs == "all" else f"with {baseline} as the baseline"
-    too_few = too_few_resamples(comparison, criterion)
+    power = power_note(comparison, criterion)
     return (
         f"Differences are per query, {against}.",
         f"Intervals: {100 * comparison.confidence:g}% percentile bootstrap over queries, "
@@ -316,25 +317,37 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
         "separately for each test.",
         f"Verdict better or worse: {criterion.how}, p < {criterion.level:g}; otherwise not significant.",
-        *([] if too_few is None else [too_few]),
+        *([] if power is None else [power]),
     )
 
 
-def too_few_resamples(comparison: Comparison, criterion: Criterion) -> str | None:
-    """Return a note if the resamples are too few for any difference to be shown, else None.
+def power_note(comparison: Comparison, criterion: Criterion) -> str | None:
+    """Return a note if queries or resamples are too few for a significant difference, else None.
 
-    A two-sided p of the permutation test is at least 2 / (resamples + 1). Both corrections multiply the smallest p of a
-    family by the size of the family.
+    With n queries, the permutation test has 2^n sign patterns, so that a two-sided p is at least 2 / 2^n; with sampled
+    patterns it is at least 2 / (resamples + 1). Both corrections multiply the smallest p of a family by the size of the
+    family. The p of a t-test has no such bound.
     """
-    factor = 1 if criterion.correction == "none" else comparison.family
-    least = min(1.0, factor * 2 / (comparison.resamples + 1))
-    if criterion.test == "t" or least < criterion.level:
+    queries, resamples = len(comparison.query_ids), comparison.resamples
+    if queries < 2:
+        return "No difference can be significant: a test needs at least 2 queries."
+    if criterion.test == "t":
         return None
-    needed = 2 * factor / criterion.level
+    factor, kind = (2, "p") if criterion.correction == "none" else (2 * comparison.family, "corrected p")
+    least = min(1.0, factor * 0.5**queries)
+    if least >= criterion.level:
+        needed = next(n for n in count(queries) if factor * 0.5**n < criterion.level)
+        given, fix = f"{queries} queries", f"at least {needed} queries"
+    else:
+        least = min(1.0, factor / (resamples + 1))
+        if least < criterion.level:
+            return None
+        most = factor / criterion.level
+        given = f"{resamples} resamples"
+        fix = f"at least {math.floor(most)}" if most <= MAX_RESAMPLES else "another test or level"
     return (
-        f"No difference can be shown: with {comparison.resamples} resamples no corrected p is below {least:.2g}. "
-        f"p < {criterion.level:g} needs "
-        + (f"at least {math.floor(needed)}." if needed <= MAX_RESAMPLES else "another test or level.")
+        f"No difference can be significant: with {given}, the smallest possible {kind} of the permutation test is "
+        f"{least:.2g}. p < {criterion.level:g} needs {fix}."
     )
 
 

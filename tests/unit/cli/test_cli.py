@@ -402,9 +402,9 @@ def test_options_of_the_paired_test(place, capsys):
         assert decided in text
     few = [*usual, "--resamples", "100", "--level", "0.01"]
     assert run(few) == 0
-    assert "needs at least 200" in capsys.readouterr().out
+    assert "needs at least 8 queries" in capsys.readouterr().out
     assert run([*few, "--json"]) == 0
-    assert "needs at least 200" in capsys.readouterr().err
+    assert "needs at least 8 queries" in capsys.readouterr().err
     assert run([*usual, "--resamples", "100000000000"]) == 2
     assert "10000000" in capsys.readouterr().err
     for option, known in (("--test", "permutation, t"), ("--correction", "bonferroni, holm, none")):

@@ -10,7 +10,8 @@ from tests.unit.evaluate.test_tables import QREL, comparison, run_at
 
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.evaluate import Criterion, compare, comparison_html, comparison_text, methods
-from termwise.evaluate.tables import too_few_resamples
+from termwise.evaluate.tables import power_note
+from termwise.records import Qrel
 
 
 def test_verdicts_are_better_worse_or_not_shown():
@@ -58,12 +59,48 @@ def test_too_few_resamples_for_any_difference_are_reported():
     strict = Criterion(level=0.01)
     text = comparison_text(few, criterion=strict)
     assert text.endswith(
-        "No difference can be shown: with 100 resamples no corrected p is below 0.04. p < 0.01 needs at least 400."
+        "No difference can be significant: with 100 resamples, the smallest possible corrected p of the permutation "
+        "test is 0.04. p < 0.01 needs at least 400."
     )
     assert methods(few, criterion=strict)[-1] in comparison_html(few, criterion=strict).replace("&lt;", "<")
     for criterion in (Criterion(), Criterion(test="t", level=0.01), Criterion(correction="none", level=0.02)):
-        assert "No difference can be shown" not in comparison_text(few, criterion=criterion)
-    assert methods(few, criterion=Criterion(level=5e-324))[-1].endswith("needs another test or level.")
+        assert "No difference can be significant" not in comparison_text(few, criterion=criterion)
+    many = [Qrel(f"q{number}", "yes", 1) for number in range(40)]
+    result = compare([run_at("a", [1] * 40), run_at("b", [2] * 40)], many, ["RR"])
+    assert methods(result, criterion=Criterion(level=1e-8))[-1].endswith("needs another test or level.")
+
+
+@pytest.mark.parametrize(
+    ("count", "runs", "criterion", "least", "needed"),
+    [
+        (5, 2, Criterion(), "p of the permutation test is 0.062", 6),
+        (6, 3, Criterion(), "corrected p of the permutation test is 0.062", 7),
+        (6, 3, Criterion(correction="none"), None, None),
+        (6, 2, Criterion(), None, None),
+        (2, 2, Criterion(level=0.5), "p of the permutation test is 0.5", 3),
+        (2, 2, Criterion(test="t"), None, None),
+        (3, 2, Criterion(level=1e-9), "p of the permutation test is 0.25", 31),
+    ],
+)
+def test_too_few_queries_for_any_difference_are_reported(count, runs, criterion, least, needed):
+    found = [run_at(name, [rank] * count) for rank, name in enumerate("abc"[:runs], 1)]
+    result = compare(found, QREL[:count], ["RR"])
+    best = min(contrast.p_permutation_holm for contrast in result.contrasts)
+    note = power_note(result, criterion)
+    if least is None:
+        assert note is None
+    else:
+        assert note.startswith(
+            f"No difference can be significant: with {count} queries, the smallest possible "
+        )
+        assert note.endswith(f"{least}. p < {criterion.level:g} needs at least {needed} queries.")
+        assert f"{least}.".endswith(f"{best:.2g}."), "the largest possible difference has this p"
+
+
+def test_a_single_query_cannot_be_tested():
+    result = compare([run_at("a", [1]), run_at("b", [2])], QREL[:1], ["RR"])
+    for test in ("t", "permutation"):
+        assert power_note(result, Criterion(test=test)).endswith("a test needs at least 2 queries.")
 
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 0.001, 0.3])
@@ -71,8 +108,8 @@ def test_too_few_resamples_for_any_difference_are_reported():
 def test_the_stated_number_of_resamples_is_the_smallest_sufficient_one(level, correction):
     criterion, few = Criterion(correction=correction, level=level), comparison()
     needed = int(2 * (1 if correction == "none" else few.family) / level)
-    assert too_few_resamples(replace(few, resamples=needed), criterion) is None
-    assert too_few_resamples(replace(few, resamples=needed - 1), criterion).endswith(f"at least {needed}.")
+    assert power_note(replace(few, resamples=needed), criterion) is None
+    assert power_note(replace(few, resamples=needed - 1), criterion).endswith(f"at least {needed}.")
 
 
 def test_other_tests_and_corrections_are_refused_with_those_that_exist():
