@@ -19,6 +19,7 @@ from termwise.probes.report import Assertion, differences, failed_assertions, ta
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
 from termwise.scorers import ScoreCache
+from termwise.storage.safe_read import is_file
 
 _FACTS_OF_SCORES = ("judged", "statistics", "language", "stop words", "seed", "limit", "candidates")
 """Facts of a report that samples and scores depend on."""
@@ -271,7 +272,7 @@ def note_interrupted(out: Path | None) -> None:
         note("interrupted; with --out DIR scores are stored, and the same command resumes from them")
         return
     stored = 0
-    if (out / SCORES).is_file():
+    if is_file(out / SCORES):
         with ScoreCache(out / SCORES) as cache:
             stored = len(cache)
     resume = ": the same command resumes from them" if stored else ""

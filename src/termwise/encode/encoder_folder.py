@@ -57,6 +57,7 @@ from termwise.errors import ModelFormatError
 from termwise.models.tildev2 import Counting
 from termwise.storage.file_record import json_fingerprint
 from termwise.storage.model_folder import ModelFolders
+from termwise.storage.safe_read import folder_entries, is_file, is_folder
 from termwise.text import CleanedAnalyzer, Vocabulary, WordPieceAnalyzer
 from termwise.text.analyzer_files import read_analyzer
 from termwise.text.cleaned_analyzer import clean_vocabulary
@@ -382,9 +383,9 @@ def is_valid_vector(name: str, vector: npt.NDArray[np.float32]) -> bool:
 def shipped_encoders() -> tuple[str, ...]:
     """Return the names of the encoders that ship with the package, sorted."""
     root = _shipped_root()
-    if not root.is_dir():
+    if not is_folder(root):
         return ()
-    return tuple(sorted(path.name for path in root.iterdir() if (path / NAME).is_file()))
+    return tuple(sorted(path.name for path in folder_entries(root) if is_file(path / NAME)))
 
 
 def require_kind(folder: EncoderFolder, kind: EncoderKind) -> None:
@@ -405,7 +406,7 @@ def _manifest_bytes(name: str, folder: Path) -> bytes:
     shipped = ("ship with the package", ", ".join(shipped_encoders()) or "none")
 
     def checkpoint() -> ModelFormatError | None:
-        if not any((folder / file).is_file() for file in _CHECKPOINT_FILES):
+        if not any(is_file(folder / file) for file in _CHECKPOINT_FILES):
             return None
         return ModelFormatError(
             "this folder is a checkpoint for training, not an encoder folder",

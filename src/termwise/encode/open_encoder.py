@@ -20,6 +20,7 @@ from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
 from termwise.models import Lookup, NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
+from termwise.storage.safe_read import is_file
 
 _NetworkEncoder = (
     TildeDocumentEncoder | TildeV2DocumentEncoder | SpladeDocumentEncoder | LookupDocumentEncoder
@@ -179,7 +180,7 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
     if trained is None:
         return None
     sibling = folder.folder.parent / trained.name
-    candidates = [*shipped_encoders(), *([str(sibling)] if (sibling / MANIFEST).is_file() else [])]
+    candidates = [*shipped_encoders(), *([str(sibling)] if is_file(sibling / MANIFEST) else [])]
     for candidate in candidates:
         if EncoderFolder.open(candidate).id == trained.encoder:
             return candidate

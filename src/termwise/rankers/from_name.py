@@ -37,7 +37,7 @@ from termwise.scorers.token_statistics import Background
 from termwise.search import MixtureSearcher
 from termwise.search.mixture_folder import is_mixture
 from termwise.storage.model_folder import kind_of
-from termwise.storage.safe_read import is_file, path_exists
+from termwise.storage.safe_read import is_file, is_folder, path_exists
 
 _ADDRESS_WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d{2,5}(/.*)?")
 
@@ -357,7 +357,7 @@ def _is_cross_encoder(config: Path) -> bool:
 
 def _open_model(spec: ScorerSpecification, context: ScorerContext) -> TextScorer:
     folder = Path(spec.target)
-    if folder.is_dir() and kind_of(folder) is None:
+    if is_folder(folder) and kind_of(folder) is None:
         raise MissingFileError(
             "this folder does not contain a scorer",
             facts=[("folder", folder), ("looked for", ", ".join(FOLDERS))],
@@ -371,7 +371,7 @@ def _open_model(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
             context.background,
             settings=settings,
             analyzer=analyzer,
-            name=spec.name or (folder.resolve().name if folder.is_dir() else None),
+            name=spec.name or (folder.resolve().name if is_folder(folder) else None),
             threads=context.threads,
         )
     except UnknownNameError as error:

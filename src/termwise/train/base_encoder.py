@@ -9,6 +9,7 @@ from pathlib import Path
 from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
 from termwise.encode.encoder_manifest import NAME as MANIFEST
 from termwise.errors import DataError, ModelFormatError
+from termwise.storage.safe_read import is_file, is_folder, path_exists
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import TOKENIZER, hub_options
 from termwise.train.messages import errors_as
@@ -41,7 +42,7 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     if encoder is not None:
         return encoder.analyzer
     folder = Path(base)
-    if folder.is_dir():
+    if is_folder(folder):
         return _read_tokenizer(folder, base)
     from transformers import AutoTokenizer
 
@@ -60,7 +61,7 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
 def open_base(base: str | Path) -> EncoderFolder | None:
     """Open the base if it is a shipped encoder or an encoder folder; otherwise return None."""
     shipped = isinstance(base, str) and base in shipped_encoders()
-    return EncoderFolder.open(base) if shipped or (Path(base) / MANIFEST).is_file() else None
+    return EncoderFolder.open(base) if shipped or is_file(Path(base) / MANIFEST) else None
 
 
 def base_name(base: str | Path) -> str:
@@ -71,7 +72,7 @@ def base_name(base: str | Path) -> str:
     >>> base_name("sentence-transformers/all-MiniLM-L6-v2")
     'sentence-transformers/all-MiniLM-L6-v2'
     """
-    return Path(base).absolute().name if Path(base).exists() else str(base)  # a link keeps its own name
+    return Path(base).absolute().name if path_exists(Path(base)) else str(base)  # a link keeps its own name
 
 
 def public_settings(settings: TrainSettings) -> TrainSettings:
@@ -89,7 +90,7 @@ def tokenize_alike(first: WordPieceAnalyzer, second: WordPieceAnalyzer) -> bool:
 
 
 def _read_tokenizer(folder: Path, base: str | Path) -> WordPieceAnalyzer:
-    file = next((folder / name for name in TOKENIZER if (folder / name).is_file()), None)
+    file = next((folder / name for name in TOKENIZER if is_file(folder / name)), None)
     if file is None:
         raise ModelFormatError(
             "the base encoder has no tokenizer",

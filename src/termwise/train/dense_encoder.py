@@ -25,7 +25,7 @@ from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.encoder_manifest import SpecialIds
 from termwise.errors import ModelFormatError
 from termwise.storage.model_folder import kind_of
-from termwise.storage.safe_read import read_input
+from termwise.storage.safe_read import is_file, is_folder, read_input
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer import MAX_ANALYZER_FILE
 from termwise.text.tokenizer_json import model_type
@@ -101,7 +101,7 @@ class DenseEncoderFolder:
                 facts=[("folder", folder), ("found", known.manifest)],
                 fixes=[_FIX],
             )
-        if not (folder / MODULES).is_file():
+        if not is_file(folder / MODULES):
             return cls(folder, "mean", _length(folder), stated=False)
         modules = read_modules(folder)
         kinds = [module.kind for module in modules]
@@ -177,7 +177,7 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
         `base_analyzer` and `DocumentTokenizer`.
     """
     folder = Path(encoder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         folder = hub_snapshot(str(encoder), noun="encoder", fixes=(_FIX,))
     read = DenseEncoderFolder.read(folder)
     if not read.stated:
@@ -211,7 +211,7 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
 def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:
     """Read the tokenizer of a transformer."""
     file = transformer / TOKENIZER[0]
-    data = read_input(file, MAX_ANALYZER_FILE, "the tokenizer cannot be read") if file.is_file() else b"{}"
+    data = read_input(file, MAX_ANALYZER_FILE, "the tokenizer cannot be read") if is_file(file) else b"{}"
     try:
         kind = model_type(data)
     except ValueError:
@@ -219,7 +219,7 @@ def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:
     if kind in (None, "WordPiece"):
         return base_analyzer(transformer)
     settings = transformer / TRANSFORMER_SETTINGS
-    if settings.is_file() and read_json(settings, dict).get(_LOWER):
+    if is_file(settings) and read_json(settings, dict).get(_LOWER):
         raise _unsupported(transformer, _LOWER, "a tokenizer.json that makes texts lower-case", str(settings))
     return DocumentTokenizer(data)
 
@@ -245,7 +245,7 @@ def _pooling(folder: Path, module: Module) -> tuple[Pooling, bool]:
 
 def _length(transformer: Path) -> int | None:
     file = transformer / TRANSFORMER_SETTINGS
-    length = read_json(file, dict).get(_LENGTH) if file.is_file() else None
+    length = read_json(file, dict).get(_LENGTH) if is_file(file) else None
     if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 3):
         raise misfit(file, _LENGTH, "a whole number of at least 3", length)
     return length

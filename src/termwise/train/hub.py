@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url, snapshot_download, try_to_load_from_cache
 
 from termwise.errors import ModelFormatError
+from termwise.storage.safe_read import is_folder
 from termwise.train.messages import first_line
 
 CONFIG = ("config.json",)
@@ -52,7 +53,7 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
         If there is no such folder, the model is not in the cache, and the hub does not answer or does not have it.
     """
     options = {"trust_remote_code": False}
-    if Path(base).is_dir():
+    if is_folder(Path(base)):
         return options
     if all(any(_is_cached(str(base), name) for name in names) for names in needed):
         return options | {"local_files_only": True}

@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedModel
 from transformers.utils import logging
 
 from termwise.errors import ModelFormatError
+from termwise.storage.safe_read import is_folder
 from termwise.train.hub import CONFIG, WEIGHTS, hub_options
 from termwise.train.messages import errors_as
 
@@ -59,7 +60,7 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
     ModelFormatError
         If transformers cannot load a model, or weights of the encoder are missing.
     """
-    with _translated(base), quiet(bars=not Path(base).is_dir()):
+    with _translated(base), quiet(bars=not is_folder(Path(base))):
         model, report = factory.from_pretrained(
             base,
             dtype=torch.float32,

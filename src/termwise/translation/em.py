@@ -44,7 +44,7 @@ from termwise.storage.manifest_json import (
     expect_file_name,
     expect_object,
 )
-from termwise.storage.safe_read import read_regular, regular_size
+from termwise.storage.safe_read import folder_entries, is_folder, path_exists, read_regular, regular_size
 from termwise.translation.bitext import Bitext
 
 STATE = "em.json"
@@ -204,7 +204,7 @@ def estimate(
 
 def refuse_unfinished(folder: Path) -> None:
     """Raise an error if the folder holds an interrupted run."""
-    if (folder / STATE).exists():
+    if path_exists(folder / STATE):
         raise ForeignFolderError(
             "the folder holds an unfinished training of Model 1",
             facts=[("folder", folder)],
@@ -214,7 +214,7 @@ def refuse_unfinished(folder: Path) -> None:
 
 def refuse_foreign(folder: Path) -> None:
     """Raise an error if the folder holds files that do not belong to a run."""
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    names = [path.name for path in folder_entries(folder)] if is_folder(folder) else []
     foreign = sorted(name for name in names if not _RUN_FILES.fullmatch(name))
     if foreign:
         raise ForeignFolderError(

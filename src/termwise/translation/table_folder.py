@@ -37,6 +37,7 @@ from termwise.errors import (
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import record_of
 from termwise.storage.model_folder import TRAINING
+from termwise.storage.safe_read import folder_entries, is_file, is_folder
 from termwise.text import Analyzer, Vocabulary, analyzer_from_spec
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
 from termwise.translation.table import TranslationTable
@@ -70,9 +71,9 @@ FOLDER = AtomicFolder(
 def shipped_tables() -> tuple[str, ...]:
     """Return the names of the translation tables that ship with the package, sorted."""
     root = _shipped_root()
-    if not root.is_dir():
+    if not is_folder(root):
         return ()
-    return tuple(sorted(path.name for path in root.iterdir() if (path / NAME).is_file()))
+    return tuple(sorted(path.name for path in folder_entries(root) if is_file(path / NAME)))
 
 
 def table_folder(name_or_path: str | Path) -> Path:

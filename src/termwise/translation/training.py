@@ -16,6 +16,7 @@ from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.model_folder import TRAINING
+from termwise.storage.safe_read import path_exists
 from termwise.text import make_analyzer
 from termwise.translation.bitext import make_bitext
 from termwise.translation.em import STATE, estimate, refuse_foreign, refuse_unfinished
@@ -91,7 +92,7 @@ def train_model1(
     refuse_foreign(work)
     if not resume:
         refuse_unfinished(work)
-    if not (work / STATE).exists():
+    if not path_exists(work / STATE):
         FOLDER.refuse_finished(out)
         if resume:
             say(f"nothing to resume in {work}: starting from the beginning")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from termwise.errors import MissingExtraError, ModelFormatError, ParameterError
 from termwise.storage.file_record import folder_fingerprint, text_fingerprint
+from termwise.storage.safe_read import is_file
 from termwise.yardsticks.compatibility import (
     check_length,
     check_vocabulary,
@@ -99,7 +100,7 @@ class BiEncoderScorer(NetworkScorer):
             raise MissingExtraError.of("sentence-transformers", "cross-encoder", "a bi-encoder") from None
         torch_place = torch_device(device)
         folder = locate_model("bi-encoder", place, (_FIX,))
-        if not (folder / "modules.json").is_file():
+        if not is_file(folder / "modules.json"):
             raise ModelFormatError(
                 "this is not a folder of sentence-transformers",
                 facts=[("folder", folder), ("missing", "modules.json")],

@@ -15,6 +15,7 @@ from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBas
 
 from termwise.errors import ModelFormatError
 from termwise.storage.file_record import digest_of, folder_fingerprint, text_fingerprint
+from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
 from termwise.train.messages import errors_as, first_line
@@ -133,7 +134,7 @@ class Checkpoint:
         DataError
             If it cannot be read.
         """
-        files = [self.folder / name for name in TOKENIZER if (self.folder / name).is_file()]
+        files = [self.folder / name for name in TOKENIZER if is_file(self.folder / name)]
         analyzer = WordPieceAnalyzer.from_file(files[0]) if files else WordPieceAnalyzer.shipped()
         check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size, spare=_SPARE)
         return analyzer
@@ -192,10 +193,10 @@ class Checkpoint:
 
     def fingerprint(self, *options: object) -> str:
         """Return a digest of the weights, the files beside them, and the options."""
-        if self.place.is_dir():
+        if is_folder(self.place):
             return folder_fingerprint(self.place, self.kind, *options)
         others = [self.folder / name for name in (*CONFIG, *TOKENIZER, *_SETTINGS)]
-        files = [self.file, *(path for path in others if path.is_file())]
+        files = [self.file, *(path for path in others if is_file(path))]
         return text_fingerprint(
             repr((self.kind, options, [(path.suffix, digest_of(path)) for path in files]))
         )
@@ -240,8 +241,8 @@ def read_checkpoint(
     """
     name = default_name(place)
     place = file = locate_model(f"checkpoint of {kind}", place, fixes)
-    if place.is_dir():
-        files = [place / name for name in weights if (place / name).is_file()]
+    if is_folder(place):
+        files = [place / name for name in weights if is_file(place / name)]
         if not files:
             raise ModelFormatError(
                 f"this folder does not contain a checkpoint of {kind}",
@@ -306,7 +307,7 @@ def open_tokenizer(
         If there is no tokenizer, or it does not belong to the network.
     """
     # transformers builds an empty tokenizer if there is no file
-    if not any((folder / name).is_file() for name in _TOKENIZERS):
+    if not any(is_file(folder / name) for name in _TOKENIZERS):
         raise ModelFormatError(
             f"there is no tokenizer of {kind}",
             facts=[("folder", folder), ("looked for", ", ".join(_TOKENIZERS))],

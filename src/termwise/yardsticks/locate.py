@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from termwise.errors import MissingFileError
-from termwise.storage.safe_read import path_exists
+from termwise.storage.safe_read import is_folder, path_exists
 from termwise.train.hub import hub_snapshot
 from termwise.validation import check_path
 
@@ -64,4 +64,4 @@ def default_name(place: str | Path) -> str:
     path = Path(place)
     if is_hub_name(place):
         return path.name
-    return path.resolve().name if path.is_dir() else path.stem
+    return path.resolve().name if is_folder(path) else path.stem

@@ -11,9 +11,12 @@ import pytest
 
 from termwise.collection import open_collection, read_qrels, read_queries, read_run
 from termwise.collection.training_pairs import read_sources
+from termwise.encode import EncoderFolder
 from termwise.errors import MissingFileError
 from termwise.indexing import chosen_model
 from termwise.probes.data_set_names import check_folders, data_names
+from termwise.probes.report import read_report
+from termwise.probes.report.folder import prepare_folder
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
@@ -68,7 +71,10 @@ def test_the_entries_of_a_folder(tmp_path: Path) -> None:
         kind_of,
         lambda path: chosen_model(path, {}),
         lambda path: check_folders({data_names()[0]: path / "part"}),
-        lambda path: open_scorer(str(path), ScorerContext(background=None)),  # type: ignore[arg-type],
+        lambda path: open_scorer(str(path), ScorerContext(background=None)),  # type: ignore[arg-type]
+        EncoderFolder.open,
+        lambda path: read_report(path / "report"),
+        lambda path: prepare_folder(path / "report"),
     ],
 )
 def test_the_readers_name_the_path_and_the_reason(closed: Path, read: Callable[[Path], object]) -> None:
@@ -77,4 +83,24 @@ def test_the_readers_name_the_path_and_the_reason(closed: Path, read: Callable[[
             continue
         with pytest.raises(MissingFileError, match="Permission denied") as caught:
             read(path)
+        assert str(closed) in str(caught.value)
+
+
+def test_training_and_checkpoints_name_the_path_and_the_reason(closed: Path) -> None:
+    pytest.importorskip("torch")
+    from termwise.train.base_encoder import base_analyzer, base_name, open_base
+    from termwise.train.dense_encoder import load_dense_encoder
+    from termwise.train.loop.ownership import refuse_taken
+    from termwise.yardsticks.checkpoint import read_checkpoint
+
+    for read in (
+        open_base,
+        base_name,
+        base_analyzer,
+        refuse_taken,
+        lambda path: load_dense_encoder(path, say=print),
+        lambda path: read_checkpoint("epic", path, weights=("model.bin",), fixes=()),
+    ):
+        with pytest.raises(MissingFileError, match="Permission denied") as caught:
+            read(closed / "base")
         assert str(closed) in str(caught.value)

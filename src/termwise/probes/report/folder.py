@@ -38,6 +38,7 @@ from termwise.probes.report.previous_report import (
 )
 from termwise.probes.report.tables import csv_text, latex_text, markdown_text, seeds_csv
 from termwise.storage.atomic_file import write_together
+from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
 
 SCORES = "scores.sqlite"
 SEEDS = "seeds.csv"
@@ -53,18 +54,19 @@ def prepare_folder(out: Path, *, is_score_file: Callable[[Path], bool] | None = 
     `is_score_file` returns whether a file is a score cache, which an interrupted run leaves in a folder without a
     report.
     """
-    if out.exists() and not out.is_dir():
+    if path_exists(out) and not is_folder(out):
         raise ForeignFolderError(
             "the folder of the report is a file", facts=[("given", out)], fixes=["name a new folder"]
         )
-    if out.is_dir() and any(out.iterdir()) and (reason := _why_foreign(out, is_score_file)) is not None:
+    used = is_folder(out) and folder_entries(out)
+    if used and (reason := _why_foreign(out, is_score_file)) is not None:
         raise ForeignFolderError(
             "the folder has contents that are not a report of probes",
             facts=[("folder", out), ("reason", reason)],
             fixes=["name an empty or a new folder"],
         )
     for part in (SAMPLES, RESULTS):
-        if (out / part).exists() and not (out / part).is_dir():
+        if path_exists(out / part) and not is_folder(out / part):
             raise StorageError(
                 "a file has the name of a subfolder of the report",
                 facts=[("file", out / part)],
@@ -75,14 +77,14 @@ def prepare_folder(out: Path, *, is_score_file: Callable[[Path], bool] | None = 
 
 def _why_foreign(out: Path, is_score_file: Callable[[Path], bool] | None) -> str | None:
     """Return the reason if a folder has neither a report nor the score cache of an interrupted run, else None."""
-    if (out / REPORT).exists():
+    if path_exists(out / REPORT):
         try:
             report = parse_report(out / REPORT)
         except InvalidReport as error:
             return f"{REPORT} cannot be read: {error}"
         check_version(out / REPORT, report)
         return None if report.get("format") == FORMAT else f"{REPORT} is not a report of probes"
-    if not (out / SCORES).is_file():
+    if not is_file(out / SCORES):
         return f"it has neither {REPORT} nor {SCORES}"
     return (
         None

@@ -13,7 +13,7 @@ from termwise.errors import ModelFormatError
 from termwise.probes.core.probe import EXPECTATIONS
 from termwise.probes.report.contents import FORMAT, VERSION
 from termwise.storage.manifest_json import Misfit
-from termwise.storage.safe_read import read_regular
+from termwise.storage.safe_read import is_folder, read_regular
 from termwise.validation import is_finite_number, is_integer
 
 REPORT = "report.json"
@@ -115,7 +115,7 @@ def read_report(path: str | Path) -> dict[str, Any]:
     ModelFormatError
         If the file is not a report, or has another version.
     """
-    file = Path(path) / REPORT if Path(path).is_dir() else Path(path)
+    file = Path(path) / REPORT if is_folder(Path(path)) else Path(path)
     try:
         report = parse_report(file)
         check_version(file, report)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptModelError
+from termwise.storage.safe_read import path_exists
 from termwise.train.messages import Say, first_line
 
 _UNREADABLE = (
@@ -71,7 +72,7 @@ def load_or_compute(
 
     The value depends on data and settings only, so a second computation gives the same value.
     """
-    if not file.exists():
+    if not path_exists(file):
         return compute()
     try:
         return load()

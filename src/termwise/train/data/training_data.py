@@ -12,6 +12,7 @@ import numpy as np
 
 from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
+from termwise.storage.safe_read import is_file
 from termwise.train.base_encoder import base_name
 from termwise.train.loop.validation import HeldOut
 
@@ -102,7 +103,7 @@ def read_training_data(
 
 def _has_split(spec: str | Path, split: str) -> bool:
     folder = Path(spec) / "qrels"
-    return any((folder / f"{split}.tsv{ending}").is_file() for ending in ("", ".gz"))
+    return any(is_file(folder / f"{split}.tsv{ending}") for ending in ("", ".gz"))
 
 
 def _split_queries(source: PairSource, seed: int) -> tuple[PairSource, PairSource]:

@@ -9,6 +9,7 @@ from typing import Any
 from termwise.encode.encoder_folder import EncoderFolder
 from termwise.encode.encoder_manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.storage.safe_read import folder_entries, is_file
 from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
 from termwise.train.settings import TrainSettings
 
@@ -236,8 +237,8 @@ def common_facts(
         "usage": given.get("usage", [f"termwise index COLLECTION --model {out.resolve().name} --out INDEX"]),
         "files": {
             path.name: path.stat().st_size
-            for path in sorted(out.iterdir())
-            if path.is_file() and path.name != "README.md"
+            for path in folder_entries(out)
+            if is_file(path) and path.name != "README.md"
         },
     }
 

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from termwise.errors import MissingFileError, ModelFormatError
+from termwise.storage.safe_read import is_file
 from termwise.train.messages import errors_as, first_line
 
 Arrays = dict[str, npt.NDArray[np.float32]]
@@ -72,7 +73,7 @@ def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
     ModelFormatError
         If the file cannot be read, would run code, or does not contain named tensors.
     """
-    path = next((folder / name for name in _WEIGHTS if (folder / name).is_file()), None)
+    path = next((folder / name for name in _WEIGHTS if is_file(folder / name)), None)
     if path is None:
         raise MissingFileError(
             "the checkpoint has no weights",

@@ -39,6 +39,7 @@ from termwise.errors import (
     VocabularyMismatchError,
 )
 from termwise.progress import Progress, no_progress
+from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.base_encoder import base_analyzer
@@ -232,9 +233,9 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
     folder = Path(folder)
     if kind is not None and kind not in NETWORKS:
         raise UnknownNameError.of("kind of network", kind, NETWORKS)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise MissingFileError("there is no such checkpoint", facts=[("path", folder)])
-    sparse = SparseEncoderFolder.read(folder) if (folder / MODULES).is_file() else None
+    sparse = SparseEncoderFolder.read(folder) if is_file(folder / MODULES) else None
     if sparse is not None:
         if kind not in (None, SpladeDocNetwork.kind):
             raise ModelFormatError(

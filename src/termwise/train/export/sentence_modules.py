@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from termwise.storage.safe_read import is_file
 from termwise.train.export.checkpoint_files import misfit, read_json
 
 MODULES = "modules.json"
@@ -62,7 +63,7 @@ def read_modules(folder: Path) -> list[Module]:
 def folder_settings(folder: Path) -> dict[str, Any]:
     """Read the settings of the whole folder; empty without their file."""
     file = folder / _SETTINGS
-    return read_json(file, dict) if file.is_file() else {}
+    return read_json(file, dict) if is_file(file) else {}
 
 
 def read_prompts(folder: Path) -> dict[str, str]:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ModelFormatError, VocabularyMismatchError
+from termwise.storage.safe_read import is_file
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, tokenize_alike
 from termwise.train.export.checkpoint_files import check_finite, misfit, read_json, read_tensors
@@ -193,7 +194,7 @@ def _task(module: Module) -> str | None:
     if module.kind not in _TASKS:
         return None
     file = module.folder / TRANSFORMER_SETTINGS
-    settings = read_json(file, dict) if file.is_file() else {}
+    settings = read_json(file, dict) if is_file(file) else {}
     return str(settings.get("transformer_task", _TASKS[module.kind]))
 
 

@@ -16,6 +16,7 @@ from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
 from termwise.storage.file_record import folder_fingerprint
+from termwise.storage.safe_read import path_exists
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.base_encoder import base_name
@@ -108,7 +109,7 @@ def train_lookup(
     begin = time.monotonic()
     out = Path(out)
     work = check_folder(FOLDER, out, resume=resume, base=teacher)
-    if resume and not (work / SETTINGS).exists():
+    if resume and not path_exists(work / SETTINGS):
         say(resumption(0, 0, work))
     read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
     encoder = load_dense_encoder(teacher, say=say)

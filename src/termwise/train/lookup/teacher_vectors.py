@@ -32,6 +32,7 @@ from termwise.encode.network_inputs import framed, padded
 from termwise.errors import CorruptModelError, ForeignFolderError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.safe_read import path_exists
 from termwise.train.data.cached_arrays import corrupt_cache
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
@@ -91,7 +92,7 @@ class VectorsManifest:
         """
         file = folder / MANIFEST
         folder.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
+        if not path_exists(file):
             write_bytes_whole(file, (json.dumps(asdict(self), indent=1) + "\n").encode())
             return
         found = read_json(file, dict)
@@ -203,7 +204,7 @@ def _encoding(
 
 def _stored(file: Path, shape: tuple[int, int], say: Say) -> npt.NDArray[np.float16] | None:
     """Load a file; None if there is none or it is damaged."""
-    if not file.exists():
+    if not path_exists(file):
         return None
     try:
         return _load(file, shape)

@@ -18,6 +18,7 @@ from transformers import TrainerState
 from transformers.trainer_pt_utils import safe_globals
 
 from termwise.errors import CorruptModelError
+from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
 from termwise.train.loop.run_log import TIME, read_seconds
 from termwise.train.messages import Say, errors_as, first_line, silent
 
@@ -92,13 +93,13 @@ def damage(checkpoint: Path) -> str | None:
     random = sorted(path.name for path in checkpoint.glob(RANDOM)) or [RANDOM.replace("*", "")]
     archives = (OPTIMIZER, SCHEDULER, *random)
     for name in (STATE, WEIGHTS, *archives):
-        if not (checkpoint / name).is_file():
+        if not is_file(checkpoint / name):
             return f"{name} is missing"
     try:
         name = STATE
         _check_state(checkpoint)
         name = TIME
-        if (checkpoint / name).exists():
+        if path_exists(checkpoint / name):
             read_seconds(checkpoint / name)
         name = WEIGHTS
         _check_weights(checkpoint / name)
@@ -128,8 +129,8 @@ def loading(file: Path, fix: str) -> AbstractContextManager[None]:
 def _newest_first(folder: Path) -> list[Path]:
     checkpoints = [
         path
-        for path in (folder.iterdir() if folder.is_dir() else ())
-        if path.is_dir() and path.name.startswith(PREFIX) and path.name.removeprefix(PREFIX).isdecimal()
+        for path in (folder_entries(folder) if is_folder(folder) else ())
+        if is_folder(path) and path.name.startswith(PREFIX) and path.name.removeprefix(PREFIX).isdecimal()
     ]
     return sorted(checkpoints, key=step_of, reverse=True)
 

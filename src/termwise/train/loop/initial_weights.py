@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from termwise.encode.encoder_folder import EncoderFolder
+from termwise.storage.safe_read import is_file
 from termwise.train.base_encoder import open_base
 from termwise.train.export.folder_writer import CONFIG, WEIGHTS, save_weights
 from termwise.train.export.published_checkpoints import dequantised_network, load_checkpoint
@@ -38,7 +39,7 @@ def initial_network(kind: str, base: str | Path) -> TermNetwork:
     if encoder is None:
         return network_on_base(kind, base)
     same = encoder.manifest.kind == kind
-    if (encoder.folder / CONFIG).is_file() and (encoder.folder / WEIGHTS).is_file():
+    if is_file(encoder.folder / CONFIG) and is_file(encoder.folder / WEIGHTS):
         return (
             load_checkpoint(encoder.folder, kind=kind).network
             if same

@@ -14,6 +14,7 @@ from termwise.storage.atomic_file import remove
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.ownership import claim as claim_folder
 from termwise.storage.ownership import missing_folders, read_record, remove_empty
+from termwise.storage.safe_read import folder_entries, is_folder, path_exists
 
 SETTINGS = "settings.json"
 """Record of a run in its folder."""
@@ -62,13 +63,13 @@ def claim(folder: Path, run: Mapping[str, Any], *, resume: bool, may_change: Seq
 def expansion_precision_of(folder: Path) -> NetworkPrecision | None:
     """Return the precision of the expansion in the run of a folder; None if there is no run or no expansion."""
     file = folder / SETTINGS
-    expansion = _checked(read_record(file), file).get("expansion") if file.exists() else None
+    expansion = _checked(read_record(file), file).get("expansion") if path_exists(file) else None
     return expansion.get("precision") if isinstance(expansion, dict) else None
 
 
 def refuse_taken(folder: Path) -> None:
     """Raise `ForeignFolderError` if a folder holds a run."""
-    if (folder / SETTINGS).exists():
+    if path_exists(folder / SETTINGS):
         raise ForeignFolderError(
             "the folder already holds a training run",
             facts=[("folder", folder)],
@@ -88,7 +89,7 @@ def check_folder(model: AtomicFolder, out: Path, *, resume: bool, base: str | Pa
     work = out / model.kept
     if not resume:
         refuse_taken(work)
-    if not (work / SETTINGS).exists():
+    if not path_exists(work / SETTINGS):
         model.refuse_finished(out)
     return work
 
@@ -96,15 +97,15 @@ def check_folder(model: AtomicFolder, out: Path, *, resume: bool, base: str | Pa
 @contextmanager
 def unclaimed_if_refused(folder: Path) -> Iterator[None]:
     """Remove the files of a run that is refused before its first step; files of an earlier run are kept."""
-    if (folder / SETTINGS).exists():
+    if path_exists(folder / SETTINGS):
         yield
         return
-    before = set(folder.iterdir()) if folder.is_dir() else set()
+    before = set(folder_entries(folder)) if is_folder(folder) else set()
     missing = missing_folders(folder)
     try:
         yield
     except TermwiseError:
-        for path in set(folder.iterdir()) - before if folder.is_dir() else ():
+        for path in set(folder_entries(folder)) - before if is_folder(folder) else ():
             remove(path)
         remove_empty(missing)
         raise

@@ -10,6 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from termwise.storage.safe_read import is_file, path_exists
+
 LOG = "log.jsonl"
 """Log in the folder of a run."""
 
@@ -37,7 +39,7 @@ class ElapsedTime:
     def start(self, checkpoint: Path | None) -> None:
         """Start at 0, or at the time of a checkpoint; a checkpoint without a time counts as 0."""
         file = None if checkpoint is None else checkpoint / TIME
-        self.resume(read_seconds(file) if file is not None and file.is_file() else 0.0)
+        self.resume(read_seconds(file) if file is not None and is_file(file) else 0.0)
 
     def resume(self, seconds: float) -> None:
         """Continue from a number of seconds."""
@@ -59,7 +61,7 @@ class RunLog:
     def begin(self, step: int) -> None:
         """Keep the lines up to the first step of this session; drop later and damaged lines."""
         kept = b""
-        if step and self._path.exists():
+        if step and path_exists(self._path):
             lines = self._path.read_bytes().splitlines(keepends=True)
             kept = b"".join(line for line in lines if _step_of_line(line) <= step)
         self._path.write_bytes(kept)

@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from termwise.errors import DivergedError
 from termwise.progress import Progress, no_progress
+from termwise.storage.safe_read import path_exists
 from termwise.train.data.sampling import EpochSample
 from termwise.train.loop.checkpoints import loading
 from termwise.train.loop.run_log import LOG, ElapsedTime, RunLog, format_seconds
@@ -190,7 +191,7 @@ def _save(file: Path, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -
 def _load(folder: Path, network: TranslationNetwork, optimiser: Optimiser, elapsed: ElapsedTime) -> int:
     """Load the checkpoint, if there is one; return its step."""
     file = folder / CHECKPOINT
-    if not file.exists():
+    if not path_exists(file):
         return 0
     with _checked(file):
         state = _state(file)
@@ -208,7 +209,7 @@ def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _best(folder: Path) -> dict[str, Any]:
     """Return step and measures of the best weights so far."""
-    if not (folder / BEST).exists():
+    if not path_exists(folder / BEST):
         return {}
     with _checked(folder / BEST):
         return _state(folder / BEST)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from termwise.errors import MissingFileError
+from termwise.storage.safe_read import is_file, path_exists
 
 Layouts = Mapping[str, Mapping[str, Sequence[str]]]
 """Layouts by name, in order of preference. A layout has parts by name, and a part has file names."""
@@ -17,9 +18,9 @@ def find_file(folder: Path, name: str) -> Path | None:
     A path that is itself a file with this name is returned.
     """
     names = (name, f"{name}.gz")
-    if folder.is_file():
+    if is_file(folder):
         return folder if folder.name in names else None
-    paths = [path for each in names for path in folder.rglob(each) if path.is_file()]
+    paths = [path for each in names for path in folder.rglob(each) if is_file(path)]
     return min(paths, key=lambda path: (len(path.parts), str(path)), default=None)
 
 
@@ -51,7 +52,7 @@ def find_layout(folder: Path, title: str, layouts: Layouts) -> tuple[str, dict[s
 
 def find_files(folder: Path, title: str, patterns: Sequence[str]) -> list[Path]:
     """Return the files that match the first pattern with a match, sorted; a path that is a file is returned itself."""
-    if folder.is_file():
+    if is_file(folder):
         return [folder]
     for pattern in patterns:
         paths = sorted({path for each in (pattern, f"{pattern}.gz") for path in folder.rglob(each)})
@@ -61,7 +62,7 @@ def find_files(folder: Path, title: str, patterns: Sequence[str]) -> list[Path]:
 
 
 def _missing(folder: Path, title: str, expected: Sequence[tuple[str, Sequence[str]]]) -> MissingFileError:
-    reason = [] if folder.exists() else [("reason", "no such folder")]
+    reason = [] if path_exists(folder) else [("reason", "no such folder")]
     looked_for = [(f"looked for {part}", ", ".join(names)) for part, names in expected]
     return MissingFileError(
         f"the files of {title} were not found",
