@@ -93,7 +93,7 @@ def main(given: Sequence[str] | None = None) -> None:
         if folder.is_dir()
     ]
     index, report["build"] = built(searchers, arguments)
-    report["about"]["processor number"] = pinned()
+    report["about"]["pinned to"] = pinned()
     queries = dev_queries(index, searchers[0], arguments)
     report["queries"], report["documents"] = len(queries), len(index)
     report["contestants"] = measure(index, queries, arguments)

@@ -100,7 +100,7 @@ def benchmark(
     command.add_argument("--out", type=Path, default=RESULTS)
     arguments = command.parse_args(given)
     report: dict[str, Any] = {
-        "about": about(("numpy", "numba", "faiss-cpu", "usearch")) | {"processor": pinned()},
+        "about": about(("numpy", "numba", "faiss-cpu", "usearch")) | {"pinned to": pinned()},
         "rounds": arguments.rounds,
         "queries": arguments.queries,
         "documents": {},

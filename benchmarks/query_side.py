@@ -116,7 +116,7 @@ def main(given: Sequence[str] | None = None) -> None:
     named = named_folders(arguments.index)
     searchers = {kind: made(kind, named.get(kind), arguments) for kind in KINDS}
     report: dict[str, Any] = {
-        "about": about() | {"processor": pinned()},
+        "about": about() | {"pinned to": pinned()},
         "rounds": arguments.rounds,
         "wanted, ms": LIMITS,
         "kinds": {},
