@@ -94,7 +94,7 @@ def main() -> None:
     given = parser.parse_args()
     report = joined([read_report(path) for path in given.reports])
     if given.add_to is not None:
-        report = extended(published(given.add_to), report)
+        report = with_later_rankers(published_report(given.add_to), report)
     first = headline(report, tomllib.loads((HERE / "headline.toml").read_text(encoding="utf-8")))
     everything = [
         (title, [Line(row.title, row.data, row) for row in rows]) for title, rows in sections(report)
@@ -130,7 +130,7 @@ def joined(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**first, "probes": [probes[best[name][1]][name] for name in order], "cells": cells}
 
 
-def published(path: Path) -> dict[str, Any]:
+def published_report(path: Path) -> dict[str, Any]:
     """Read ``probes_finding.csv``, and the metadata on the page beside it, as a report without example pairs."""
     probes: dict[str, dict[str, Any]] = {}
     cells = []
@@ -165,7 +165,7 @@ def _number(text: str) -> int | float | None:
     return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
-def extended(report: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+def with_later_rankers(report: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Return a report with the rankers of a later report added.
 
     Published numbers do not change. The p-values of the added rankers are corrected for all cells of a section, old and

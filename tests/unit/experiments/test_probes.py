@@ -326,14 +326,14 @@ def test_later_rankers_are_added_to_published_scores(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text(behaviour.csv_text(earlier))
     path.with_suffix(".md").write_text(behaviour.page(earlier, []))
-    known = behaviour.published(path)
+    known = behaviour.published_report(path)
     assert behaviour.csv_text(known) == path.read_text()
     assert behaviour.page(known, []) == path.with_suffix(".md").read_text()
 
     later["scorers"].append({"name": "new", "reading": {"kind": "constant", "delta": 0.25}})
     later["cells"] += [{**cell, "scorer": "new"} for cell in later["cells"]]
     later["cells"][3].update(score=0.5, p_clustered=0.02, p_holm=0.02)
-    found = behaviour.extended(known, later)
+    found = behaviour.with_later_rankers(known, later)
     assert [one["name"] for one in found["scorers"]] == ["bm25", "new"]
     assert found["cells"][:3] == known["cells"], "published numbers are kept"
     # the section has six cells: Holm multiplies the second smallest p-value by five, and Bonferroni each by six
@@ -344,4 +344,4 @@ def test_later_rankers_are_added_to_published_scores(tmp_path):
     assert r"| Typos | toy | −0.50 | +0.50\* | 1 |" in text
     later["cells"][0]["neutral"] = 2
     with pytest.raises(SystemExit, match="typos@toy: the scores of bm25 are not the published ones"):
-        behaviour.extended(known, later)
+        behaviour.with_later_rankers(known, later)
