@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import ParameterError
+from termwise.display.safe_text import short_digest
+from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.storage.file_record import text_fingerprint
 from termwise.text import Analyzer, Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -115,6 +117,56 @@ def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:
 def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
     """Return the record of an encoder in the manifest of an index: its description, and its power of the idf if any."""
     return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
+
+
+def check_network(
+    built: Mapping[str, Any], encoder: DocumentEncoder, *, index: Path, fixes: Sequence[str]
+) -> None:
+    """Compare an encoder with the one that an index was built with.
+
+    Parameters
+    ----------
+    built : mapping
+        Record of the network in the manifest of the index, see `network_record`; empty without one.
+    encoder : DocumentEncoder
+    index : Path
+        Folder of the index, for the error.
+    fixes : sequence of str
+        Fixes of the error.
+
+    Raises
+    ------
+    VocabularyMismatchError
+        If the network or its settings differ; the error names both.
+    """
+    given = network_record(encoder)
+    differing = [name for name, value in _identity(built).items() if _identity(given)[name] != value]
+    if differing:
+        raise VocabularyMismatchError(
+            "the network is not the one that the index was built with",
+            facts=[
+                ("index", f"{index}  {_shown(built)}"),
+                ("network", _shown(given)),
+                ("differ in", ", ".join(differing)),
+            ],
+            fixes=fixes,
+        )
+
+
+def _shown(network: Mapping[str, Any]) -> str:
+    if not network:
+        return "built without a network"
+    return f"{network.get('name')}, {short_digest(str(network.get('id')))}"
+
+
+def _identity(network: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what weights depend on, from the record of a network."""
+    expansion = network.get("expansion") or {}
+    return {
+        **{name: network.get(name) for name in ("kind", "id", "settings", "idf_power")},
+        "expansion": expansion.get("id"),
+        "settings of the expansion": expansion.get("settings"),
+    }
 
 
 def settings_fingerprint(settings: Mapping[str, Any]) -> str:

@@ -8,19 +8,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from termwise.collection import CollectionStatistics
-from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder
-from termwise.encode.document_encoder import network_record
+from termwise.encode.document_encoder import check_network
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.engine.query_encoder import FUSION, analyzer_of
-from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.errors import ParameterError
 from termwise.index import Index, Manifest
+from termwise.index.container import REBUILD
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
@@ -277,7 +276,12 @@ def open_writer(
     make_rows: Callable[[IndexUpdater], _Rows]
     if isinstance(model, NetworkModel):
         opened = opened_encoder(model, encoder, threads=threads, precision=precision, providers=providers)
-        _check_network(index, opened)
+        check_network(
+            index.manifest.encoder.get("network") or {},
+            opened,
+            index=index.path,
+            fixes=["pass the encoder of the index: `encoder=open_document_encoder(model)`", REBUILD],
+        )
         idf = _idf_of(index, opened.idf_power)
         make_rows = partial(_NetworkRows, encoder=opened, idf=idf)
     else:
@@ -469,32 +473,3 @@ def _idf_of(index: Index, power: float) -> IdfRecord | None:
     if "documents" not in record or DOCUMENT_FREQUENCIES not in index.manifest.attachments:
         raise missing_statistics(index)
     return IdfRecord(float(power), record["documents"])
-
-
-def _check_network(index: Index, encoder: DocumentEncoder) -> None:
-    """Refuse another network, or other settings, than those of the index."""
-    built, given = index.manifest.encoder.get("network") or {}, network_record(encoder)
-    differing = [name for name, value in _identity(built).items() if _identity(given)[name] != value]
-    if differing:
-        raise VocabularyMismatchError(
-            "the network is not the one that the index was built with",
-            facts=[
-                ("index", f"{index.path}  {built.get('name')}, {short_digest(str(built.get('id')))}"),
-                ("network", f"{given.get('name')}, {short_digest(str(given.get('id')))}"),
-                ("differ in", ", ".join(differing)),
-            ],
-            fixes=[
-                "pass the encoder of the index: `encoder=open_document_encoder(model)`",
-                "build the index again",
-            ],
-        )
-
-
-def _identity(network: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what weights depend on, from the record of a network."""
-    expansion = network.get("expansion") or {}
-    return {
-        **{name: network.get(name) for name in ("kind", "id", "settings", "idf_power")},
-        "expansion": expansion.get("id"),
-        "settings of the expansion": expansion.get("settings"),
-    }

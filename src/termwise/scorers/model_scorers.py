@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from termwise.encode import open_document_encoder
+from termwise.encode.document_encoder import check_network
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError, UsageError
 from termwise.index import Index
+from termwise.index.container import REBUILD
 from termwise.indexing.model_choice import chosen_model
 from termwise.models import CountModel, Lookup, Model, Model1, NetworkModel, model_from_parameters
 from termwise.records import Document
@@ -117,6 +119,8 @@ def index_scorer(
     ------
     UsageError
         If the model cannot weigh other texts, or there are no texts to count.
+    VocabularyMismatchError
+        If the encoder is not the one that the index was built with.
     TermwiseError
         If the model cannot be loaded.
     """
@@ -131,8 +135,15 @@ def index_scorer(
         )
     model = model_from_parameters(kind, description.get("parameters", {}))
     if isinstance(model, NetworkModel):
-        precision = (index.manifest.encoder.get("network") or {}).get("precision")
+        built = index.manifest.encoder.get("network") or {}
+        precision = (built.get("network") or {}).get("precision")
         encoder = open_document_encoder(model, threads=threads, precision=precision)
+        check_network(
+            built,
+            encoder,
+            index=index.path,
+            fixes=["put the encoder of the index back into its folder", REBUILD],
+        )
         if isinstance(model, Lookup):
             return LookupScorer(model, encoder, name=name)
         frequencies = RowFrequencies(np.asarray(index.document_frequencies), len(index))

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 from tests.unit.encode import tiny
 
+from termwise import Document, build_index
+from termwise.display.safe_text import short_digest
 from termwise.encode import open_document_encoder
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.index import Index
 from termwise.models import Lookup
 from termwise.rankers import ScorerContext, open_scorer
-from termwise.scorers import Background, EncoderWeigher, LookupScorer, model_scorer
+from termwise.scorers import (
+    Background,
+    EncoderWeigher,
+    LookupScorer,
+    index_scorer,
+    model_scorer,
+    model_scorers,
+)
 from termwise.scorers.protocol import AdditiveScorer, PairScorer, fingerprint_of
 
 BACKGROUND = Background(list, length=0)
@@ -90,3 +102,39 @@ def test_scorers_of_other_encoders_are_refused(folder, tmp_path):
 
     with pytest.raises(ParameterError, match="no query table"):
         LookupScorer(model, open_document_encoder(SpladeDoc(encoder=str(splade))))
+
+
+@pytest.fixture
+def index(folder, tmp_path):
+    build_index([Document("a", "merge list")], tmp_path / "index", model=Lookup(encoder=str(folder)))
+    return Index.open(tmp_path / "index")
+
+
+def test_an_index_is_scored_with_its_own_encoder_only(index, folder):
+    before = index.manifest.encoder["network"]["id"]
+    assert index_scorer(index).score("list", ["merge"])[0] > 0
+    shutil.rmtree(folder)
+    tiny.lookup_folder(folder, query=np.eye(16, 2) + 1)
+    with pytest.raises(VocabularyMismatchError, match="not the one that the index was built with") as raised:
+        index_scorer(index)
+    now = open_document_encoder(Lookup(encoder=str(folder))).description["id"]
+    assert short_digest(before) in str(raised.value)
+    assert short_digest(now) in str(raised.value)
+
+
+def test_an_index_without_a_record_of_its_encoder_is_refused(index, monkeypatch):
+    monkeypatch.delitem(index.manifest.encoder, "network")
+    with pytest.raises(VocabularyMismatchError, match="built without a network"):
+        index_scorer(index)
+
+
+def test_an_index_is_scored_in_the_precision_of_its_build(index, monkeypatch):
+    asked = []
+
+    def opened(model, **options):
+        asked.append(options["precision"])
+        return open_document_encoder(model, **options)
+
+    monkeypatch.setattr(model_scorers, "open_document_encoder", opened)
+    index_scorer(index)
+    assert asked == ["float32"]
