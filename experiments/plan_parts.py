@@ -7,7 +7,8 @@ import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from termwise.errors import MalformedRecordError, MissingFileError, ParameterError
 
@@ -38,16 +39,51 @@ def part(kind: type[_Part], entry: Mapping[str, Any], **more: Any) -> _Part:
     Raises
     ------
     ParameterError
-        If the table has an unknown key or lacks one.
+        If it is not a table, has an unknown key, lacks one, or a value has another type than the field of `kind`.
     """
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
     try:
-        return kind(**more, **values)
-    except TypeError as error:
+        values = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+        made = kind(**more, **values)
+        check_types(made)
+    except (TypeError, AttributeError) as error:
         raise ParameterError(
             "a part of the plan is not valid",
-            facts=[("part", kind.__name__), ("given", dict(entry)), ("reason", error)],
+            facts=[("part", kind.__name__), *more.items(), ("given", f"{entry!r:.200}"), ("reason", error)],
         ) from error
+    return made
+
+
+def check_types(instance: Any) -> None:
+    """Raise `TypeError` if a field of a dataclass instance has another type than its annotation."""
+    for name, hint in get_type_hints(type(instance)).items():
+        value = getattr(instance, name)
+        if not fits(value, hint):
+            expected = getattr(hint, "__name__", hint) if get_origin(hint) is None else hint
+            raise TypeError(f"{name} = {value!r:.80}, expected {expected}")
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Return whether a value has the type of an annotation.
+
+    Examples
+    --------
+    >>> fits(("a", "b"), tuple[str, ...]), fits(1, float), fits(True, int), fits(None, float | None)
+    (True, True, False, True)
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin is Literal:
+        return value in arguments
+    if origin in (UnionType, Union):
+        return any(fits(value, one) for one in arguments)
+    if origin in (tuple, list):
+        return isinstance(value, origin) and all(fits(one, arguments[0]) for one in value)
+    if origin is not None:  # a mapping
+        return isinstance(value, Mapping) and all(
+            fits(key, arguments[0]) and fits(one, arguments[1]) for key, one in value.items()
+        )
+    return type(value) in ((int, float) if hint is float else (hint,))
 
 
 def named_parts(kind: type[_Part], tables: Mapping[str, Mapping[str, Any]]) -> dict[str, _Part]:

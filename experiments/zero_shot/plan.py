@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import record
-from plan_parts import digest_of, named_parts, part, read_toml, without
+from plan_parts import check_types, digest_of, fits, named_parts, part, read_toml, without
 
 from termwise.encode import EncoderFolder
 from termwise.encode.encoder_folder import FLOORS, QUERY_ROWS, QUERY_SHIFTS
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, MissingFileError, ParameterError, UnknownNameError
+from termwise.models import make_model
 
 BASELINE = "bm25"
 ALPHA = "alpha"
@@ -141,6 +142,31 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Tables:
+    """The file of a plan."""
+
+    measures: tuple[str, ...]
+    depth: int
+    collections: Mapping[str, Any]
+    systems: Mapping[str, Any]
+    choose: Mapping[str, Any]
+    macro_without: tuple[str, ...] = ()
+    contrasts: tuple[Mapping[str, Any], ...] = ()
+    exposures: tuple[Mapping[str, Any], ...] = ()
+    targets: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Choose:
+    """The table ``choose`` of a plan."""
+
+    measure: str
+    alpha: tuple[float, ...]
+    weights_step: float
+    settings: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Plan of the experiment."""
 
@@ -165,31 +191,50 @@ class Plan:
         Raises
         ------
         ParameterError
-            If a collection makes choices on its reported split, or a part of the file is not valid.
+            If a collection makes choices on its reported split, a system is a part of itself, or a part of the file is
+            not valid.
         UnknownNameError
-            If a part names an unknown system.
+            If a part names an unknown system or model.
         """
         body = read_toml(path)
-        choose = body["choose"]
+        tables = part(_Tables, body)
+        choose = part(_Choose, tables.choose)
         plan = cls(
-            measures=tuple(body["measures"]),
-            depth=body["depth"],
-            collections=named_parts(Entry, body["collections"]),
-            without=tuple(body.get("macro_without", ())),
-            systems={name: _system(name, entry) for name, entry in body["systems"].items()},
-            measure=choose["measure"],
-            alpha=tuple(choose["alpha"]),
-            weights_step=choose["weights_step"],
-            settings=tuple(part(SettingChoice, entry) for entry in choose.get("settings", ())),
-            contrasts=tuple(part(Pairing, entry) for entry in body.get("contrasts", ())),
-            exposures=tuple(part(Exposure, entry) for entry in body.get("exposures", ())),
-            targets=tuple(part(Target, entry) for entry in body.get("targets", ())),
+            measures=tables.measures,
+            depth=tables.depth,
+            collections=named_parts(Entry, tables.collections),
+            without=tables.macro_without,
+            systems={name: _system(name, entry) for name, entry in tables.systems.items()},
+            measure=choose.measure,
+            alpha=choose.alpha,
+            weights_step=choose.weights_step,
+            settings=tuple(part(SettingChoice, entry) for entry in choose.settings),
+            contrasts=tuple(part(Pairing, entry) for entry in tables.contrasts),
+            exposures=tuple(part(Exposure, entry) for entry in tables.exposures),
+            targets=tuple(part(Target, entry) for entry in tables.targets),
             source=body,
         )
         plan._check(path)
         return plan
 
     def _check(self, path: Path) -> None:
+        most = max([2, *(len(system.mix) for system in self.systems.values())])
+        shares = bool(self.alpha) and all(0 <= one <= 1 for one in self.alpha)
+        for name, value, holds, expected in (
+            ("depth", self.depth, self.depth >= 1, "1 or more"),
+            ("alpha", self.alpha, shares, "shares from 0 to 1"),
+            (
+                "weights_step",
+                self.weights_step,
+                0 < self.weights_step <= 1 / most,
+                f"above 0, at most 1/{most}",
+            ),
+        ):
+            if not holds:
+                raise ParameterError(
+                    "a value of the plan is out of range",
+                    facts=[("file", path), (name, value), ("expected", expected)],
+                )
         same = [entry.name for entry in self.collections.values() if entry.dev == entry.test]
         if same:
             raise ParameterError(
@@ -212,6 +257,10 @@ class Plan:
         named += [name for contrast in self.contrasts for name in (contrast.system, contrast.against)]
         record.check_names("system", [BASELINE, *named], self.systems)
         for system in self.systems.values():
+            if system.name in self._closure(system.parts):
+                raise ParameterError(
+                    "a system is a part of itself", facts=[("file", path), ("system", system.name)]
+                )
             if system.like and getattr(self.systems.get(system.like), "model", None) != system.model:
                 raise ParameterError(
                     "like names a system of another model",
@@ -256,15 +305,21 @@ class Plan:
 
     def with_parts(self, names: Sequence[str]) -> list[str]:
         """Return systems with their parts and the baseline, in the order of the plan."""
-        wanted = {BASELINE}
+        wanted = {BASELINE, *self._closure(names)}
+        return [name for name in self.systems if name in wanted]
+
+    def _closure(self, names: Sequence[str]) -> set[str]:
+        """Return systems with their parts, and the parts of these."""
+        found: set[str] = set()
         waiting = list(names)
         while waiting:
             name = waiting.pop()
             if name not in self.systems:
                 raise UnknownNameError.of("system", name, self.systems)
-            wanted.add(name)
-            waiting += self.systems[name].parts
-        return [name for name in self.systems if name in wanted]
+            if name not in found:
+                found.add(name)
+                waiting += self.systems[name].parts
+        return found
 
     def networks(self, names: Sequence[str]) -> list[str]:
         """Return the networks of systems: those of models first, then others in the order of the plan."""
@@ -291,6 +346,8 @@ def _system(name: str, entry: Mapping[str, Any]) -> System:
         raise ParameterError(
             "a system is a model, the dense encoder, or other systems mixed", facts=[("system", name)]
         )
+    if system.model:
+        make_model(system.model, system.settings)
     return system
 
 
@@ -303,7 +360,7 @@ class Chosen:
     system, setting : str
         System and setting: a parameter, `ALPHA` or `WEIGHTS`.
     value : str, float or list of float
-        Chosen value.
+        Chosen value: a share for `ALPHA`, a list for `WEIGHTS`.
     by : str
         System whose mean was maximised.
     tried : list of dict
@@ -318,6 +375,15 @@ class Chosen:
     by: str
     tried: list[dict[str, Any]]
     plan: str
+
+    def check(self) -> None:
+        """Raise `TypeError` if the value or those that were tried have another type."""
+        for one in ({"value": self.value, "macro": 0.0, "collections": {}}, *self.tried):
+            kinds = {"value": _VALUES.get(self.setting, str), "macro": float, "collections": dict[str, float]}
+            if one.keys() != kinds.keys() or not all(fits(one[name], kind) for name, kind in kinds.items()):
+                raise TypeError(f"{self.setting} of {self.system}: {one!r:.80}")
+        if not self.tried:
+            raise TypeError(f"{self.setting} of {self.system}: nothing was tried")
 
     @property
     def collections(self) -> tuple[str, ...]:
@@ -355,10 +421,15 @@ class Choices:
             raise MissingFileError(
                 "the file of choices does not exist", facts=[("file", path)], fixes=[_AGAIN]
             )
-        body = json.loads(path.read_text(encoding="utf-8"))
         try:
-            return cls(**{**body, "made": tuple(Chosen(**entry) for entry in body["made"])})
-        except (TypeError, KeyError) as error:
+            body = json.loads(path.read_text(encoding="utf-8"))
+            choices = cls(**{**body, "made": tuple(Chosen(**entry) for entry in body["made"])})
+            for one in (choices, *choices.made):
+                check_types(one)
+            for one in choices.made:
+                one.check()
+            return choices
+        except (TypeError, KeyError, ValueError, RecursionError) as error:
             raise CheckFailedError(
                 "the layout of the file of choices is not valid",
                 facts=[("file", path), ("reason", error)],
@@ -471,11 +542,14 @@ class Choices:
                 )
 
 
+_VALUES: dict[str, Any] = {ALPHA: float, WEIGHTS: list[float]}
 _AGAIN = "choose again, on the dev splits: zero_shot.py choose ..."
 
 
 def _shown(identity: Mapping[str, str] | None) -> str:
-    return "none" if identity is None else f"{identity['precision']} {identity['id'][:19]}…"
+    if identity is None:
+        return "none"
+    return f"{identity.get('precision')} {identity.get('id', 'unknown')[:19]}…"
 
 
 def identities(encoders: Mapping[str, str], precision: Precision | None) -> dict[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from termwise.errors import CheckFailedError, ParameterError
+from termwise.errors import CheckFailedError, ParameterError, UnknownNameError
 from termwise.records import Ranking, Run
 
 PLAN = """
@@ -408,6 +409,68 @@ def test_unknown_keys_of_the_plan_are_refused(tmp_path):
     path.write_text(PLAN.replace("tolerance = 0.5", "patience = 0.5"))
     with pytest.raises(ParameterError, match="not valid"):
         Plan.read(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (PLAN, "", "measures"),
+        ('measures = ["nDCG@10", "R@100"]', "", "measures"),
+        ("[choose]", "[chosen]", "chosen"),
+        ("alpha = [0.0, 0.5, 1.0]", "alpha = 5", "alpha = 5"),
+        ("alpha = [0.0, 0.5, 1.0]", 'alpha = "x"', "alpha = 'x'"),
+        ("alpha = [0.0, 0.5, 1.0]", "alpha = []", "shares from 0 to 1"),
+        ("weights_step = 0.25", "weights_step = 1", "at most 1/2"),
+        ("depth = 20", 'depth = "x"', "depth = 'x'"),
+        ("depth = 20", "depth = -1", "1 or more"),
+        ("[systems.bm25]", "[systems]\nzz = 5\n[systems.bm25]", "zz"),
+        ('model = "bm25"', 'model = "bm52"', "bm52"),
+        ('analyzer = "english"', 'settings = "x"', "settings = 'x'"),
+        ('analyzer = "english"', 'settings = { k2 = "1" }', "k2"),
+        ('fuse = ["dense", "bm25"]', 'fuse = ["dense", "dense+bm25"]', "a part of itself"),
+        (
+            "[choose]",
+            '[systems.one]\nfuse=["two","bm25"]\n[systems.two]\nfuse=["one","bm25"]\n[choose]',
+            "itself",
+        ),
+    ],
+)
+def test_plans_that_are_not_valid_are_refused(tmp_path, before, after, said):
+    from plan import Plan
+
+    assert before in PLAN
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN.replace(before, after, 1))
+    with pytest.raises((ParameterError, UnknownNameError)) as raised:
+        Plan.read(path)
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: "{",
+        lambda content: "[]",
+        lambda content: "\udcff",
+        lambda content: content.replace('"tried": [', '"tried": [], "more": ['),
+        lambda content: content.replace('"encoders": {', '"encoders": 5, "more": {'),
+        lambda content: re.sub('"value": [^,]*,', '"value": null,', content),
+        lambda content: re.sub('"tried": .*?}\n   \\]', '"tried": []', content, flags=re.DOTALL),
+        lambda content: json.dumps({**json.loads(content), "encoders": 5}),
+        lambda content: json.dumps({**json.loads(content), "made": None}),
+    ],
+)
+def test_a_damaged_file_of_choices_is_refused(plan, encoders, tmp_path, damage):
+    from plan import Choices
+
+    path = tmp_path / "choices.json"
+    chosen(plan, encoders).write(path)
+    content = path.read_text()
+    assert Choices.read(path).made
+    path.write_bytes(damage(content).encode("utf-8", "surrogateescape"))
+    with pytest.raises(CheckFailedError, match="layout of") as raised:
+        Choices.read(path)
+    assert "choose again" in raised.value.fixes[0]
 
 
 def test_choices_are_inherited_by_like(tmp_path):
