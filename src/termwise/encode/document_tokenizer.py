@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from termwise.errors import ModelFormatError
 from termwise.text.characters import without_surrogates
 from termwise.text.tokenizer_json import load_tokenizer
 
 _SAMPLE = "a"
+_UNKNOWN = "\ue000 \u0378"
+"""Characters that no vocabulary has: one for private use, and one that is not assigned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,8 @@ class DocumentTokenizer:
     ----------
     data : bytes
         Content of a ``tokenizer.json``.
+    source : Path, optional
+        File of the content, for errors.
 
     Attributes
     ----------
@@ -38,11 +43,12 @@ class DocumentTokenizer:
     Raises
     ------
     ModelFormatError
-        If the library cannot read the file, or an input does not have exactly two special tokens: one before the pieces
-        and one after them.
+        If the library cannot read the file or tokenise a text, or an input does not have exactly two special tokens:
+        one before the pieces and one after them.
     """
 
     data: bytes = field(repr=False)
+    source: Path | None = field(default=None)
     first: int = field(init=False)
     last: int = field(init=False)
     terms: int = field(init=False)
@@ -54,14 +60,21 @@ class DocumentTokenizer:
         except ValueError as error:
             raise ModelFormatError(
                 "the tokenizer of the network cannot be read",
-                facts=[("expected", "a tokenizer.json of the tokenizers library"), ("reason", error)],
+                facts=[
+                    *self._file,
+                    ("expected", "a tokenizer.json of the tokenizers library"),
+                    ("reason", error),
+                ],
                 fixes=["save the tokenizer of the network again"],
             ) from error
-        plain, whole = (tokenizer.encode(_SAMPLE, add_special_tokens=special) for special in (False, True))
+        object.__setattr__(self, "_tokenizer", tokenizer)
+        self._encode(_UNKNOWN)
+        plain, whole = (self._encode(_SAMPLE, special=special) for special in (False, True))
         if len(whole.ids) < 2 or whole.ids[1:-1] != plain.ids:
             raise ModelFormatError(
                 "the tokenizer of the network does not put a text between two special tokens",
                 facts=[
+                    *self._file,
                     ("expected", "one special token before the pieces of a text, and one after them"),
                     ("seen", f"{_SAMPLE!r} is read as {' '.join(whole.tokens)}"),
                 ],
@@ -71,17 +84,29 @@ class DocumentTokenizer:
             "first": whole.ids[0],
             "last": whole.ids[-1],
             "terms": max(tokenizer.get_vocab(with_added_tokens=True).values()) + 1,
-            "_tokenizer": tokenizer,
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (DocumentTokenizer, (self.data,))
+        return (DocumentTokenizer, (self.data, self.source))
+
+    @property
+    def _file(self) -> list[tuple[str, object]]:
+        return [] if self.source is None else [("file", self.source)]
+
+    def _encode(self, text: str, *, special: bool = False) -> Encoding:
+        try:
+            return self._tokenizer.encode(text, add_special_tokens=special)
+        except Exception as error:  # the library raises nothing more specific
+            raise ModelFormatError(
+                "the tokenizer of the network cannot tokenise a text",
+                facts=[*self._file, ("text", f"{text!a:.80}"), ("reason", error)],
+                fixes=["save the tokenizer of the network again, with its unknown token in the vocabulary"],
+            ) from error
 
     def numbers(self, text: str) -> npt.NDArray[np.int32]:
         """Return the numbers of the pieces of a text, without special tokens: shape (pieces,)."""
         if not text.strip():
             return np.empty(0, dtype=np.int32)
-        encoding = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False)
-        return np.array(encoding.ids, dtype=np.int32)
+        return np.array(self._encode(without_surrogates(text)).ids, dtype=np.int32)

@@ -160,7 +160,7 @@ class EncoderFolder:
         if record is None:
             return self.analyzer
         path = self.path(DOCUMENT_TOKENIZER)
-        tokenizer = DocumentTokenizer(path.read_bytes())
+        tokenizer = DocumentTokenizer(path.read_bytes(), source=path)
         seen = (tokenizer.first, tokenizer.last)
         if seen != (record.special.cls, record.special.sep) or tokenizer.terms > record.terms:
             raise ModelFormatError(

@@ -41,10 +41,22 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
         super().__init__(model, session)
         before = len(prompt_pieces(self.folder.document_tokenizer, self.folder.manifest.document_prompt))
         if self._overlap >= self._size - before:
+            positions = self.folder.manifest.positions
+            longer = min(self._length + before, positions)
+            fixes = {
+                "set `overlap=0`": before < self._size,
+                f"set `length={longer}`": before + self._overlap < longer - 2,
+            }
             raise ParameterError(
                 "the windows have no room for a text between prompt and overlap",
-                facts=[("pieces of a window", self._size), ("prompt", before), ("overlap", self._overlap)],
-                fixes=["set `overlap=0`", f"set `length={self._length + before}`"],
+                facts=[
+                    ("pieces of a window", self._size),
+                    ("prompt", before),
+                    ("overlap", self._overlap),
+                    ("encoder", f"{positions:,} positions"),
+                ],
+                fixes=[fix for fix, helps in fixes.items() if helps]
+                or ["use an encoder with a shorter prompt"],
             )
 
     @property

@@ -31,7 +31,7 @@ from termwise.text.analyzer import MAX_ANALYZER_FILE
 from termwise.text.tokenizer_json import model_type
 from termwise.train.base_encoder import base_analyzer
 from termwise.train.data.inputs import special_ids
-from termwise.train.export.checkpoint_files import misfit, read_json
+from termwise.train.export.checkpoint_files import check_finite, misfit, read_json
 from termwise.train.export.folder_writer import document_special
 from termwise.train.export.sentence_modules import (
     DOCUMENT_PROMPTS,
@@ -173,8 +173,8 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
     Raises
     ------
     ModelFormatError
-        If there is no such encoder, or it cannot be used; see also `DenseEncoderFolder.read`, `load_encoder`,
-        `base_analyzer` and `DocumentTokenizer`.
+        If there is no such encoder, it cannot be used, or a weight is not finite; see also `DenseEncoderFolder.read`,
+        `load_encoder`, `base_analyzer` and `DocumentTokenizer`.
     """
     folder = Path(encoder)
     if not is_folder(folder):
@@ -185,6 +185,7 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
     tokenizer = _tokenizer(read.transformer)
     network = LookupNetwork(load_encoder(read.transformer), read.pooling)
     network.eval()
+    check_finite(read.transformer, {name: one.detach().numpy() for name, one in network.named_parameters()})
     if isinstance(tokenizer, DocumentTokenizer):
         analyzer, special = WordPieceAnalyzer.shipped(), document_special(tokenizer, network)
         terms, fits = tokenizer.terms, tokenizer.terms <= network.config.vocab_size
@@ -221,7 +222,7 @@ def _tokenizer(transformer: Path) -> WordPieceAnalyzer | DocumentTokenizer:
     settings = transformer / TRANSFORMER_SETTINGS
     if is_file(settings) and read_json(settings, dict).get(_LOWER):
         raise _unsupported(transformer, _LOWER, "a tokenizer.json that makes texts lower-case", str(settings))
-    return DocumentTokenizer(data)
+    return DocumentTokenizer(data, source=file)
 
 
 def _pooling(folder: Path, module: Module) -> tuple[Pooling, bool]:

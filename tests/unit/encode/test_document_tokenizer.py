@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, processors
 
 from termwise.encode import EncoderFolder
 from termwise.encode.document_tokenizer import DocumentTokenizer
@@ -120,6 +120,35 @@ def test_the_fingerprint_covers_the_tokenizer(folder: Path, tiny: ModuleType, tm
 def test_tokenizers_that_cannot_be_used(tiny: ModuleType, data: bytes | None, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         DocumentTokenizer(tiny.byte_pairs(special=False) if data is None else data)
+
+
+def word_level(unknown: str) -> bytes:
+    tokenizer = Tokenizer(models.WordLevel({"<s>": 0, "</s>": 1, "a": 2, "[UNK]": 3}, unk_token=unknown))
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
+    return tokenizer.to_str().encode()
+
+
+def test_a_tokenizer_without_its_unknown_token(tiny: ModuleType, tmp_path: Path) -> None:
+    assert DocumentTokenizer(word_level("[UNK]")).numbers("b").tolist() == [3]
+    folder = tiny.byte_lookup_folder(tmp_path / "a", data=word_level("[NOPE]"))
+    with pytest.raises(ModelFormatError, match="cannot tokenise a text") as raised:
+        _ = EncoderFolder.open(folder).document_tokenizer
+    assert dict(raised.value.facts)["file"] == folder / "document_tokenizer.json"
+
+
+def test_the_fix_of_a_long_prompt_fits_the_encoder(tiny: ModuleType, tmp_path: Path) -> None:
+    folder = tiny.byte_lookup_folder(tmp_path / "a", document_prompt="c" * 20, positions=32)
+    for settings, fixes in (
+        ({"length": 20}, ("set `length=32`",)),
+        ({"length": 24, "overlap": 2}, ("set `overlap=0`", "set `length=32`")),
+    ):
+        with pytest.raises(ParameterError, match="no room for a text") as raised:
+            LookupDocumentEncoder(Lookup(**settings), OnnxSession(EncoderFolder.open(folder)))
+        assert raised.value.fixes == fixes
+    folder = tiny.byte_lookup_folder(tmp_path / "b", document_prompt="c" * 40, positions=32)
+    with pytest.raises(ParameterError, match="no room for a text") as raised:
+        encoder(folder, length=20)
+    assert raised.value.fixes == ("use an encoder with a shorter prompt",)
 
 
 @pytest.mark.parametrize(

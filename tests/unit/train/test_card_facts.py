@@ -158,3 +158,18 @@ def test_the_table_of_the_author_is_complete():
     )
     assert "evaluation.columns" in wrong(evaluation={"rows": [[1]], "note": "Test split."})
     assert "evaluation.note" in wrong(evaluation={})
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"summary": "a \ud800"},
+        {"base": {"\udfff": "toy"}},
+        {"limits": ["one", "\ud800"]},
+        {"evaluation": {"columns": ["a"], "rows": [["\ud800"]], "note": "n"}},
+    ],
+)
+def test_facts_with_a_lone_surrogate_are_refused(facts):
+    with pytest.raises(ParameterError, match="facts for the model card are wrong") as raised:
+        check_card_facts(facts)
+    assert "lone surrogate" in str(raised.value)

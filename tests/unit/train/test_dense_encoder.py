@@ -15,7 +15,7 @@ pytest.importorskip("onnx")
 from tokenizers import Tokenizer  # noqa: E402
 
 from termwise.encode import SpecialIds  # noqa: E402
-from termwise.errors import ModelFormatError  # noqa: E402
+from termwise.errors import MissingFileError, ModelFormatError  # noqa: E402
 from termwise.text import Vocabulary, WordPieceAnalyzer  # noqa: E402
 from termwise.train.data.inputs import special_ids  # noqa: E402
 from termwise.train.dense_encoder import DenseEncoderFolder, load_dense_encoder  # noqa: E402
@@ -218,3 +218,33 @@ def _shipped():
     from termwise.encode import EncoderFolder
 
     return EncoderFolder.open("tildev2").folder
+
+
+def test_weights_that_are_not_finite_are_refused(base, tmp_path):
+    network = transformers.BertModel.from_pretrained(base)
+    with torch.no_grad():
+        network.encoder.layer[1].output.dense.bias[3] = torch.nan
+    save(network, tmp_path / "nan")
+    with pytest.raises(ModelFormatError, match="not a finite number") as raised:
+        load_dense_encoder(tmp_path / "nan", say=silent)
+    assert dict(raised.value.facts)["folder"] == tmp_path / "nan"
+
+
+def test_a_prompt_with_a_lone_surrogate_is_refused(base, tmp_path):
+    made = folder_of(base, tmp_path / "made", "Pooling")
+    (made / "config_sentence_transformers.json").write_text('{"prompts": {"query": "q\\ud800"}}')
+    with pytest.raises(ModelFormatError, match="unexpected value") as raised:
+        DenseEncoderFolder.read(made)
+    assert dict(raised.value.facts)["key"] == "prompts.query"
+
+
+def test_errors_of_damaged_files_name_a_fix(base, tmp_path):
+    made = folder_of(base, tmp_path / "made", "Pooling")
+    (made / "1_Pooling" / "config.json").unlink()
+    with pytest.raises(MissingFileError) as raised:
+        DenseEncoderFolder.read(made)
+    assert raised.value.fixes == ("download the complete checkpoint",)
+    (made / "modules.json").write_text("[")
+    with pytest.raises(ModelFormatError, match="not JSON") as raised:
+        DenseEncoderFolder.read(made)
+    assert raised.value.fixes == ("download the checkpoint again",)

@@ -10,6 +10,7 @@ from termwise.encode.encoder_folder import EncoderFolder
 from termwise.encode.encoder_manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.storage.safe_read import folder_entries, is_file
+from termwise.text.characters import without_surrogates
 from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
 from termwise.train.settings import TrainSettings
 
@@ -85,7 +86,7 @@ def check_card_facts(given: Mapping[str, Any]) -> None:
     UnknownNameError
         If a fact does not belong to a card.
     ParameterError
-        If facts are empty, placeholders, or of another type; the error lists all of them.
+        If facts are empty, placeholders, of another type, or no characters; the error lists all of them.
     """
     problems = []
     for name, value in given.items():
@@ -102,6 +103,9 @@ def check_card_facts(given: Mapping[str, Any]) -> None:
 
 def _problems(name: str, value: Any) -> list[tuple[str, str]]:
     kind, meaning = GIVEN[name]
+    for path, leaf in _leaves(name, value):
+        if without_surrogates(text := f"{path} {leaf}") != text:
+            return [(name, f"has a lone surrogate: {text!r:.80}")]
     entries = list(value.values()) if name == "data" and isinstance(value, dict) else []
     if not isinstance(value, kind) or not all(isinstance(entry, dict) for entry in entries):
         return [(name, f"is {value!r:.80}, expected {meaning}")]

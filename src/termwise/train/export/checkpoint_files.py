@@ -37,10 +37,16 @@ def read_json(path: Path, kind: type) -> Any:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise MissingFileError("a file of the checkpoint is missing", facts=[("file", path)]) from error
+        raise MissingFileError(
+            "a file of the checkpoint is missing",
+            facts=[("file", path)],
+            fixes=["download the complete checkpoint"],
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(
-            "a file of the checkpoint is not JSON", facts=[("file", path), ("reason", first_line(error))]
+            "a file of the checkpoint is not JSON",
+            facts=[("file", path), ("reason", first_line(error))],
+            fixes=["download the checkpoint again"],
         ) from error
     if not isinstance(content, kind):
         raise misfit(path, "the whole file", "an object" if kind is dict else "a list", content)

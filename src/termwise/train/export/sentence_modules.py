@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from termwise.storage.safe_read import is_file
+from termwise.text.characters import without_surrogates
 from termwise.train.export.checkpoint_files import misfit, read_json
 
 MODULES = "modules.json"
@@ -72,6 +73,9 @@ def read_prompts(folder: Path) -> dict[str, str]:
     texts = isinstance(prompts, dict) and all(isinstance(text, str | None) for text in prompts.values())
     if not texts:
         raise misfit(folder / _SETTINGS, "prompts", "an object of texts", prompts)
+    for name, text in prompts.items():
+        if text and without_surrogates(text) != text:
+            raise misfit(folder / _SETTINGS, f"prompts.{name}", "a text without lone surrogates", text)
     return {name: text for name, text in prompts.items() if text}
 
 

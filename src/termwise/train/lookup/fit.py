@@ -12,6 +12,7 @@ import numpy as np
 
 from termwise._version import __version__
 from termwise.encode.document_tokenizer import DocumentTokenizer
+from termwise.encode.network_inputs import prompt_pieces
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
@@ -26,7 +27,12 @@ from termwise.train.export.card_facts import check_card_facts
 from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
 from termwise.train.export.model_card import model_card
 from termwise.train.lookup.card import lookup_card_facts
-from termwise.train.lookup.query_table import fit_query_table, refuse_no_tokens
+from termwise.train.lookup.query_table import (
+    fit_query_table,
+    refuse_equal,
+    refuse_few_texts,
+    refuse_no_tokens,
+)
 from termwise.train.lookup.settings import LookupSettings
 from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS
 from termwise.train.lookup.teacher_vectors import Shards, VectorsManifest, teacher_vectors
@@ -89,7 +95,8 @@ def train_lookup(
     Raises
     ------
     ParameterError
-        If an argument has another type, or texts are longer than the input of the encoder.
+        If an argument has another type, texts are longer than the input of the encoder, a prompt leaves no room for a
+        text, there are too few different texts, or their vectors are equal.
     ForeignFolderError
         If the folder holds something else, a run although `resume` is false, or another run.
     EmptyCollectionError
@@ -112,6 +119,7 @@ def train_lookup(
     if resume and not path_exists(work / SETTINGS):
         say(resumption(0, 0, work))
     read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
+    refuse_few_texts(len(read.texts), settings)
     encoder = load_dense_encoder(teacher, say=say)
     _check_length(encoder, settings)
     vocabulary = encoder.analyzer.vocabulary
@@ -148,6 +156,7 @@ def train_lookup(
             progress=progress,
             say=say,
         )
+    refuse_equal(vectors)
     fit_start = time.monotonic()
     table = fit_query_table(counts, vectors, settings=settings, progress=progress)
     term_vectors = TermVectors.of(table.rows, vocabulary.id)
@@ -207,3 +216,18 @@ def _check_length(encoder: DenseEncoder, settings: LookupSettings) -> None:
             facts=[("length", settings.length), ("encoder", f"{most:,} positions")],
             fixes=[f"`length={most}`"],
         )
+    for kind, prompt, length in (
+        ("query", encoder.query_prompt, settings.length),
+        ("document", encoder.document_prompt, encoder.length),
+    ):
+        pieces = len(prompt_pieces(encoder.tokenizer, prompt))
+        if pieces >= length - 2:
+            longer = min(most, pieces + LookupSettings.length)
+            raise ParameterError(
+                f"the {kind} prompt of the encoder leaves no room for a text",
+                facts=[("prompt", f"{pieces} pieces"), ("length", f"{length}, 2 special pieces included")],
+                fixes=[
+                    *([f"`length={longer}`"] if kind == "query" and pieces < longer - 2 else []),
+                    "use an encoder with a shorter prompt",
+                ],
+            )

@@ -28,11 +28,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from termwise.errors import EmptyCollectionError
+from termwise.errors import EmptyCollectionError, ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.train.lookup.settings import LookupSettings
 
 Matrix = npt.NDArray[np.float32]
+
+_ROUNDING = 2.0**-10
+"""Unit of float16 below 1."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,29 @@ def refuse_no_tokens(tokens: int, *, texts: int) -> None:
             "no text has a token of the query vocabulary",
             facts=[("texts", texts)],
             fixes=["give texts in the language of the encoder"],
+        )
+
+
+def refuse_few_texts(texts: int, settings: LookupSettings) -> None:
+    """Raise `ParameterError` if a table is fitted to fewer than two texts."""
+    fitted = texts - round(settings.held_out * texts)
+    if fitted < 2:
+        raise ParameterError(
+            "there are too few different texts",
+            facts=[("texts", texts), ("expected", "at least 2 besides those held out")],
+            fixes=["give more texts", *(["`held_out=0`"] if texts > 1 else [])],
+        )
+
+
+def refuse_equal(vectors: Sequence[npt.NDArray[np.floating[Any]]]) -> None:
+    """Raise `ParameterError` if the vectors of all texts are equal up to rounding."""
+    largest = np.max([part.max(axis=0) for part in vectors], axis=0)
+    smallest = np.min([part.min(axis=0) for part in vectors], axis=0)
+    if (largest.astype(np.float64) - smallest <= _ROUNDING).all():
+        raise ParameterError(
+            "the encoder gives the same vector for all texts",
+            facts=[("texts", sum(map(len, vectors)))],
+            fixes=["give texts that differ in their words", "use an encoder that was trained for retrieval"],
         )
 
 

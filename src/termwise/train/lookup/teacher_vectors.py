@@ -10,7 +10,8 @@ The folder ``vectors`` holds
     0001.npy           the next ones, and so on; the last file may have fewer rows
 
 A killed run continues after its last file. Files that were computed elsewhere can be put into the folder before a run;
-``vectors.json`` may be missing. Some texts of every file that a run finds are encoded again and compared.
+``vectors.json`` may be missing. The lengths of all vectors of a file that a run finds are checked, and some of its
+texts, from the first to the last, are encoded again and compared.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ import numpy.typing as npt
 import torch
 
 from termwise.encode.network_inputs import framed, padded
-from termwise.errors import CorruptModelError, ForeignFolderError
+from termwise.errors import CorruptModelError, ForeignFolderError, ModelFormatError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_bytes_whole
-from termwise.storage.safe_read import path_exists
+from termwise.storage.safe_read import is_folder, path_exists
 from termwise.train.data.cached_arrays import corrupt_cache
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
@@ -48,7 +49,10 @@ Shards = list[npt.NDArray[np.float16]]
 """Memory-mapped arrays of vectors in the order of the texts."""
 
 _FORMAT = "termwise-teacher-vectors"
-_COMPARED = 4
+_COMPARED = 16
+"""Texts of a file that are encoded again."""
+_LENGTHS = 0.02
+"""Largest difference of the length of a vector from 1: the precision of bfloat16."""
 _ALIKE = 0.99
 """Smallest cosine of a stored vector and the same vector computed again, perhaps in another precision."""
 
@@ -87,15 +91,22 @@ class VectorsManifest:
         ------
         ForeignFolderError
             If the folder belongs to another encoder or other texts.
-        ModelFormatError
+        CorruptModelError
             If the manifest that is there is damaged.
         """
         file = folder / MANIFEST
+        if path_exists(folder) and not is_folder(folder):
+            raise ForeignFolderError(
+                "the folder of the vectors is a file", facts=[("file", folder)], fixes=[f"remove {folder}"]
+            )
         folder.mkdir(parents=True, exist_ok=True)
         if not path_exists(file):
             write_bytes_whole(file, (json.dumps(asdict(self), indent=1) + "\n").encode())
             return
-        found = read_json(file, dict)
+        try:
+            found = read_json(file, dict)
+        except ModelFormatError as error:
+            raise corrupt_cache(file, error.message) from error
         differing = [name for name, value in asdict(self).items() if found.get(name) != value]
         if differing:
             raise ForeignFolderError(
@@ -141,6 +152,8 @@ def teacher_vectors(
     ------
     CorruptModelError
         If a file holds vectors of other texts or of another encoder.
+    ModelFormatError
+        If the encoder gives a vector without a direction.
     TermwiseError
         See `VectorsManifest.claim`.
     """
@@ -159,13 +172,24 @@ def teacher_vectors(
             def report(done: int, before: int = start) -> None:
                 progress("encode texts", before + done, len(texts))
 
+            vectors = encode(rows, report)
+            if (wrong := _wrong_vector(vectors)) is not None:
+                raise ModelFormatError(
+                    "the encoder gives a vector without a direction",
+                    facts=[("encoder", encoder.folder), ("text", start + wrong[0] + 1), ("seen", wrong[1])],
+                    fixes=[
+                        *(["`settings.precision='float32'`"] if bfloat16 else []),
+                        "download the encoder again",
+                    ],
+                )
             buffer = io.BytesIO()
-            np.save(buffer, encode(rows, report))
+            np.save(buffer, vectors)
             write_bytes_whole(file, buffer.getvalue())
             computed += len(rows)
             shard = _load(file, shape)
         else:
-            _compare(file, shard, encode(rows[:_COMPARED], lambda done: None))
+            compared = np.unique(np.linspace(0, len(rows) - 1, _COMPARED).astype(np.int64))
+            _compare(file, shard, compared, encode([rows[row] for row in compared], lambda done: None))
             progress("encode texts", stop, len(texts))
         shards.append(shard)
     seconds = time.monotonic() - begin
@@ -222,16 +246,28 @@ def _load(file: Path, shape: tuple[int, int]) -> npt.NDArray[np.float16]:
         raise corrupt_cache(
             file, f"it holds {shard.dtype} of shape {shard.shape}, expected float16 of {shape}"
         )
-    if not np.isfinite(shard).all():
-        raise corrupt_cache(file, "a number is not finite")
+    if (wrong := _wrong_vector(shard)) is not None:
+        raise corrupt_cache(file, f"vector {wrong[0] + 1} of the file is {wrong[1]}")
     return shard
 
 
-def _compare(file: Path, stored: npt.NDArray[np.float16], again: npt.NDArray[np.float16]) -> None:
-    cosines = np.einsum("ij,ij->i", stored[: len(again)].astype(np.float64), again.astype(np.float64))
+def _wrong_vector(vectors: npt.NDArray[np.float16]) -> tuple[int, str] | None:
+    """Return the position of the first vector that has not the length 1, and its description; None for none."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
+    wrong = np.flatnonzero(~(np.abs(lengths - 1) <= _LENGTHS))
+    return (int(wrong[0]), f"a vector of length {lengths[wrong[0]]:g}") if len(wrong) else None
+
+
+def _compare(
+    file: Path,
+    stored: npt.NDArray[np.float16],
+    rows: npt.NDArray[np.int64],
+    again: npt.NDArray[np.float16],
+) -> None:
+    cosines = np.einsum("ij,ij->i", stored[rows], again, dtype=np.float64)
     if not cosines.min() >= _ALIKE:
         raise corrupt_cache(
             file,
-            f"text {int(cosines.argmin()) + 1} of the file has another vector: the cosine of both is "
+            f"text {int(rows[cosines.argmin()]) + 1} of the file has another vector: the cosine of both is "
             f"{cosines.min():.3f}",
         )

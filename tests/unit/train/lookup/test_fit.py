@@ -155,7 +155,7 @@ def test_a_finished_run_fits_the_table_again(copied, made, teacher, texts, one_g
 
 def test_other_texts_or_lengths_do_not_resume(copied, teacher, texts, tmp_path):
     other = tmp_path / "other.txt"
-    other.write_text("wing lift\n")
+    other.write_text("wing lift\nheat flow\n")
     for given, changes in ((other, {}), (texts, {"length": 10})):
         settings = LookupSettings(**{"length": 20, "held_out": 0.1, "batch": 16} | changes)
         with pytest.raises(ForeignFolderError, match="another training run"):
@@ -165,7 +165,7 @@ def test_other_texts_or_lengths_do_not_resume(copied, teacher, texts, tmp_path):
 def test_bad_input_leaves_no_folder(teacher, texts, tmp_path):
     out = tmp_path / "out"
     unknown = tmp_path / "unknown.txt"
-    unknown.write_text("zzz\n")
+    unknown.write_text("zzz\nyyy\n")
     for given, settings, kind, said in (
         ([texts], LookupSettings(length=65), ParameterError, "longer than the input"),
         ([], SETTINGS, ParameterError, "texts cannot have this value"),
@@ -187,6 +187,38 @@ def test_bad_input_leaves_no_folder(teacher, texts, tmp_path):
     with pytest.raises(ForeignFolderError):
         train_lookup([texts], foreign, teacher=teacher, settings=SETTINGS)
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("prompts", "said", "fix"),
+    [
+        ({"query": "wing " * 18}, "the query prompt of the encoder leaves no room", "`length=64`"),
+        ({"query": "wing " * 62}, "the query prompt of the encoder leaves no room", "a shorter prompt"),
+        ({"document": "wing " * 18}, "the document prompt of the encoder leaves no room", "a shorter prompt"),
+    ],
+)
+def test_a_prompt_that_fills_the_input_is_refused(teacher, texts, tmp_path, prompts, said, fix):
+    prompted = shutil.copytree(teacher, tmp_path / "prompted")
+    (prompted / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+    with pytest.raises(ParameterError, match=said) as raised:
+        train_lookup([texts], tmp_path / "out", teacher=prompted, settings=SETTINGS)
+    assert fix in raised.value.fixes[0]
+    assert not (tmp_path / "out").exists()
+
+
+def test_texts_that_do_not_differ_are_refused(teacher, tmp_path):
+    file = tmp_path / "few.txt"
+    for content, said, fix in (
+        ("wing\nwing\n", "too few different texts", "give more texts"),
+        ("wing\nlift\nheat\n", "too few different texts", "`held_out=0`"),
+        ("wing zzz\nwing yyy\nwing xxx\nwing www\n", "same vector for all texts", "give texts that differ"),
+    ):
+        file.write_text(content)
+        with pytest.raises(ParameterError, match=said) as raised:
+            train_lookup(
+                [file], tmp_path / said, teacher=teacher, settings=LookupSettings(length=20, held_out=0.5)
+            )
+        assert any(fix in one for one in raised.value.fixes)
 
 
 @pytest.mark.parametrize(

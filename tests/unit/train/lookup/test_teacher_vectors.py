@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 
@@ -118,6 +119,8 @@ def test_files_computed_elsewhere_are_used(compute, tmp_path):
         lambda file: np.save(file, np.load(file)[:9]),
         lambda file: np.save(file, np.load(file).astype(np.float32)),
         lambda file: np.save(file, np.load(file) * np.float16(np.nan)),
+        lambda file: np.save(file, np.load(file) * np.float16(100)),
+        lambda file: np.save(file, np.load(file) * (np.arange(10) != 5).astype(np.float16)[:, None]),
     ],
 )
 def test_a_damaged_file_is_computed_again(compute, tmp_path, damage):
@@ -135,10 +138,12 @@ def test_a_damaged_file_is_computed_again(compute, tmp_path, damage):
 def test_vectors_of_other_texts_are_refused(compute, tmp_path):
     shards, _ = compute()
     file = tmp_path / "vectors" / "0001.npy"
-    np.save(file, np.array(shards[1])[::-1])
-    with pytest.raises(CorruptModelError, match="belongs to another run") as raised:
-        compute()
-    assert "another vector" in str(raised.value)
+    vectors = np.array(shards[1])
+    for order in (np.arange(10)[::-1], [0, 1, 2, 3, *range(9, 3, -1)]):
+        np.save(file, vectors[order])
+        with pytest.raises(CorruptModelError, match="belongs to another run") as raised:
+            compute()
+        assert "another vector" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +158,26 @@ def test_a_folder_of_another_run_is_refused(compute, change):
 
 def test_a_damaged_manifest_is_refused(compute, tmp_path):
     compute()
-    (tmp_path / "vectors" / "vectors.json").write_text("{")
-    with pytest.raises(ModelFormatError, match="not JSON"):
+    for content in ("{", "[]"):
+        (tmp_path / "vectors" / "vectors.json").write_text(content)
+        with pytest.raises(CorruptModelError, match="a cache file of the training run is damaged") as raised:
+            compute()
+        assert "resume=True" in raised.value.fixes[0]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(compute, tmp_path):
+    (tmp_path / "vectors").write_text("")
+    with pytest.raises(ForeignFolderError, match="is a file") as raised:
         compute()
+    assert raised.value.fixes == (f"remove {tmp_path / 'vectors'}",)
+
+
+def test_vectors_without_a_direction_are_not_stored(encoder, tokenised, tmp_path):
+    network = copy.deepcopy(encoder.network)
+    with torch.no_grad():
+        next(network.parameters()).fill_(torch.nan)
+    damaged = replace(encoder, network=network)
+    with pytest.raises(ModelFormatError, match="a vector without a direction") as raised:
+        teacher_vectors(damaged, tokenised, tmp_path / "vectors", MANIFEST, batch=4)
+    assert dict(raised.value.facts)["encoder"] == encoder.folder
+    assert not list((tmp_path / "vectors").glob("*.npy"))
