@@ -110,3 +110,9 @@ class DocumentTokenizer:
         if not text.strip():
             return np.empty(0, dtype=np.int32)
         return np.array(self._encode(without_surrogates(text)).ids, dtype=np.int32)
+
+    def spans(self, text: str) -> npt.NDArray[np.int32]:
+        """Return the character ranges of these pieces: shape (pieces, 2)."""
+        if not text.strip():
+            return np.empty((0, 2), dtype=np.int32)
+        return np.array(self._encode(without_surrogates(text)).offsets, dtype=np.int32).reshape(-1, 2)

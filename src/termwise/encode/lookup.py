@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from termwise.encode.batches import run_windows
 from termwise.encode.document_encoder import Advance
+from termwise.encode.encoder_manifest import DOCUMENT_TOKENIZER
 from termwise.encode.network_encoder import NetworkDocumentEncoder
 from termwise.encode.network_inputs import prompt_pieces
 from termwise.encode.onnx_session import OnnxSession
@@ -63,6 +64,17 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
     def term_vectors(self) -> TermVectors:
         """Query table of the encoder."""
         return self.folder.term_vectors
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """As in `NetworkEncoder`, with what else the windows of a text depend on."""
+        manifest = self.folder.manifest
+        described = super().description
+        if manifest.document_tokenizer is not None:
+            described["document_tokenizer"] = manifest.files[DOCUMENT_TOKENIZER].sha256
+        if manifest.document_prompt:
+            described["document_prompt"] = manifest.document_prompt
+        return described
 
     @property
     def _settings(self) -> dict[str, Any]:

@@ -22,6 +22,9 @@ class PieceTokenizer(Protocol):
     def numbers(self, text: str) -> PieceIds:
         """Return the numbers of the pieces of a text, without special tokens: shape (pieces,)."""
 
+    def spans(self, text: str) -> npt.NDArray[np.int32]:
+        """Return the character ranges of these pieces: shape (pieces, 2)."""
+
 
 @dataclass(frozen=True)
 class TextWindows:
@@ -128,13 +131,41 @@ def windows_of(
     pieces: list[PieceIds] = []
     for position, text in enumerate(texts):
         numbers = tokenizer.numbers(prompt + text if text.strip() else "")
-        same = numbers[: len(before)] == before[: len(numbers)]
-        shared = int(np.argmin(np.append(same, False)))  # leading pieces that are those of the prompt
+        shared = _shared_pieces(numbers, before)
         first, rest = numbers[:shared], numbers[shared:]
         for start, stop in cut_windows(len(rest), size=size - len(before), overlap=overlap):
             documents.append(position)
             pieces.append(np.concatenate([first, rest[start:stop]]))
     return TextWindows(np.array(documents, dtype=np.int64), pieces)
+
+
+def window_spans(
+    tokenizer: PieceTokenizer, text: str, *, size: int, overlap: int, prompt: str = ""
+) -> list[tuple[int, int]]:
+    """Return the character ranges of the windows into which `windows_of` cuts a text.
+
+    A range begins with the first piece of its window and ends with the last one.
+
+    Examples
+    --------
+    >>> from termwise.text import WordPieceAnalyzer
+    >>> text = "Merge two  sorted lists."
+    >>> [text[slice(*span)] for span in window_spans(WordPieceAnalyzer.shipped(), text, size=3, overlap=1)]
+    ['Merge two  sorted', 'sorted lists.']
+    """
+    if not text.strip():
+        return []
+    before, spans = prompt_pieces(tokenizer, prompt), tokenizer.spans(prompt + text)
+    shared = _shared_pieces(tokenizer.numbers(prompt + text), before)
+    places = np.maximum(0, spans[shared:] - len(prompt)).tolist()
+    windows = cut_windows(len(places), size=size - len(before), overlap=overlap)
+    return [(places[start][0], places[stop - 1][1]) for start, stop in windows]
+
+
+def _shared_pieces(numbers: PieceIds, before: PieceIds) -> int:
+    """Return the number of leading pieces that are those of the prompt."""
+    same = numbers[: len(before)] == before[: len(numbers)]
+    return int(np.argmin(np.append(same, False)))
 
 
 def prompt_pieces(tokenizer: PieceTokenizer, prompt: str) -> PieceIds:

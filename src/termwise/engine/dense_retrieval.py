@@ -183,8 +183,30 @@ def results_of(scores: Scores) -> tuple[Scores, npt.NDArray[np.bool_]]:
     return np.where(matched, scores, 0.0), matched
 
 
-def term_products(index: Index, query: QueryVector, ordinal: int) -> tuple[npt.NDArray[np.int64], float]:
-    """Return the product of the vector of each query term and the best window of a document, and its scale.
+@dataclass(frozen=True, eq=False)
+class BestWindow:
+    """Window of a document with the largest score.
+
+    Attributes
+    ----------
+    number : int
+        Position among the windows of the document, from 0.
+    count : int
+        Number of these windows.
+    products : ndarray of shape (terms,), int64
+        Product of the vectors of each query term and of the window, in units of the scales of terms and window.
+    scale : float
+        Unit of the window.
+    """
+
+    number: int
+    count: int
+    products: npt.NDArray[np.int64]
+    scale: float
+
+
+def best_window(index: Index, query: QueryVector, ordinal: int) -> BestWindow | None:
+    """Return the best window of a document.
 
     Parameters
     ----------
@@ -196,19 +218,20 @@ def term_products(index: Index, query: QueryVector, ordinal: int) -> tuple[npt.N
 
     Returns
     -------
-    products : ndarray of shape (terms,), int64
-        In units of the scales of terms and window; 0 for a document without windows.
-    scale : float
-        Unit of the window.
+    BestWindow or None
+        None for an index without vectors, a document without windows, and a query without a known term.
     """
     table = index.term_vectors
+    if table is None or not len(query.terms):
+        return None
     windows = index.document_vectors(np.array([ordinal]))
-    if table is None or not len(query.terms) or not len(windows.rows):
-        return np.zeros(len(query.terms), dtype=np.int64), 1.0
+    if not len(windows.rows):
+        return None
     rows, scales = windows.rows.astype(np.int64), windows.scales.astype(np.float64)
     best = int(np.argmax((rows @ _vector_of(query)) * scales))
     products = table.rows[query.terms].astype(np.int64) @ rows[best]
-    return products << table.shifts[query.terms].astype(np.int64), float(scales[best])
+    products <<= table.shifts[query.terms].astype(np.int64)
+    return BestWindow(best, len(rows), products, float(scales[best]))
 
 
 def top_k(scores: Scores, k: int) -> Rows:

@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from termwise.engine.allowed_documents import AllowedDocuments
-from termwise.engine.dense_retrieval import term_products
+from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, first_stage_and_others, score_documents
 from termwise.explain.attribution import Span, TranslationShares
+from termwise.explain.best_windows import located
 from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
@@ -50,6 +51,7 @@ def explain(
     explanations = []
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
         text = index.text(ordinal) if texts is None else texts[position]
+        best = best_window(index, vector, ordinal)
         count = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
             (None, (), None) if ranked is None else _rank_and_neighbours(index, ranked, ordinal, count)
@@ -60,12 +62,13 @@ def explain(
                 doc_id=doc_id,
                 score=float(score_documents(index, vector, np.array([ordinal]))[0][0]),
                 constant=vector.constant,
-                contributions=_contributions(index, encoder, vector, ordinal, query, query_spans, text),
+                contributions=_contributions(index, encoder, vector, ordinal, best, query, query_spans, text),
                 unknown=tuple(sorted(unknown)),
                 text=text,
                 rank=rank,
                 competitors=neighbours,
                 results=results,
+                windows=() if best is None else (located(best, index, encoder.analyzer, text),),
             )
         )
     return explanations
@@ -82,15 +85,14 @@ def _contributions(
     encoder: QueryEncoder,
     vector: QueryVector,
     ordinal: int,
+    best: BestWindow | None,
     query: str,
     query_spans: Mapping[str, tuple[Span, ...]],
     text: str | None,
 ) -> tuple[Contribution, ...]:
     spans = {} if text is None else _token_spans(encoder.analyzer.analyze(text))
     if index.term_vectors is not None:
-        by_vectors = _vector_contributions(
-            index, vector, ordinal, query_spans, None if text is None else spans
-        )
+        by_vectors = _vector_contributions(index, vector, best, query_spans, None if text is None else spans)
         return _largest_first(_with_pieces(by_vectors, query, text))
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
@@ -137,12 +139,13 @@ def _contributions(
 def _vector_contributions(
     index: Index,
     vector: QueryVector,
-    ordinal: int,
+    best: BestWindow | None,
     query_spans: Mapping[str, tuple[Span, ...]],
     spans: Mapping[str, tuple[Span, ...]] | None,
 ) -> list[Contribution]:
     """Return the contributions to a score by vectors; `spans` is None without a stored text."""
-    products, scale = term_products(index, vector, ordinal)
+    products = np.zeros(len(vector.terms), dtype=np.int64) if best is None else best.products
+    scale = 1.0 if best is None else best.scale
     contributions = []
     for term, units, product in zip(
         vector.terms.tolist(), vector.weights.tolist(), products.tolist(), strict=True

@@ -55,6 +55,27 @@ class Contribution:
 
 
 @dataclass(frozen=True)
+class Window:
+    """Window of a long text that an index of vectors compared with the query: the one with the largest score.
+
+    Attributes
+    ----------
+    number, count : int
+        Number of the window, from 1, and number of all windows of the text.
+    start, end : int or None
+        Its range of characters; None if the text or the tokenizer of the encoder is not there.
+    part : str
+        Name of its part in a mixture; empty otherwise.
+    """
+
+    number: int
+    count: int
+    start: int | None
+    end: int | None
+    part: str = ""
+
+
+@dataclass(frozen=True)
 class MixturePart:
     """One index of a mixture, with its scale for one query.
 
@@ -138,6 +159,8 @@ class Explanation:
         Identifier of the document that is the query, in a query by example.
     parts : tuple of MixturePart
         Parts of a mixture; empty for one index.
+    windows : tuple of Window
+        The best window of the document in an index of vectors, or in each part with vectors.
     """
 
     query: str
@@ -152,6 +175,7 @@ class Explanation:
     results: int | None = None
     example: str | None = None
     parts: tuple[MixturePart, ...] = ()
+    windows: tuple[Window, ...] = ()
 
     def to_html(self) -> str:
         """Return the explanation as one self-contained HTML page."""

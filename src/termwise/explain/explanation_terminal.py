@@ -14,6 +14,7 @@ from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
+from termwise.explain.attribution import Span
 from termwise.explain.explanation import Explanation
 from termwise.explain.snippets import Mark, cut, passages, snippet
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, joined, marked_text, trimmed_lines
@@ -203,12 +204,22 @@ class _ExplanationView:
         width = max(8, (columns - 4) // 2 if side_by_side else columns - 2)
         lines = 2 * TEXT_LINES if side_by_side else TEXT_LINES
         heading = Text("text", "bold")
+        window = wording.scored_window(explanation)
+        name = "" if window is None else window[0]
+        if name and explanation.example is None:
+            heading.append(f" · {name}", "not bold")
         if explanation.text is None:
             missing = Text("not stored in this index; build with --store-text (Python: store_text=True)")
             document: list[Text] = [missing]
         else:
             document = self._passages(
-                console, explanation.text, wording.marks(explanation), width, lines, plain
+                console,
+                explanation.text,
+                wording.marks(explanation),
+                width,
+                lines,
+                plain,
+                within=None if window is None else window[1],
             )
         if explanation.example is None:
             return [heading, *map(indented, document)]
@@ -227,6 +238,8 @@ class _ExplanationView:
             table.add_row(*(Text(name, "bold", overflow="fold") for name in names))
             table.add_row(*(Text("\n").join(texts) for texts in (example, document)))
             shown = [indented(table)]
+        if name:
+            shown.append(Text(f"{legible_line(explanation.doc_id)}: {name}", "dim"))
         if added:
             sign = "‹+word›" if plain else "in italics"
             shown.append(Text(f"{sign}: the word is not in the document; the model gives it a weight", "dim"))
@@ -241,8 +254,12 @@ class _ExplanationView:
         lines: int,
         plain: bool,
         added: Container[int] = (),
+        within: Span | None = None,
     ) -> list[Text]:
-        """Return a text, or the most important passages of a long one, in about this number of lines."""
+        """Return a text, or the most important passages of a long one, in about this number of lines.
+
+        With a range to choose from, a last passage has the marks of terms that are not marked there.
+        """
         text = legible(source)
         if not text.strip():
             return [Text("empty", "dim")]
@@ -252,8 +269,14 @@ class _ExplanationView:
             if self.full or len(whole.wrap(console, width)) <= lines:
                 return [whole]
         parts: list[Text] = []
+        low, high = (0, len(text)) if within is None else within
+        inside = {mark.term for mark in text_marks if mark.start < high and mark.end > low}
+        outside = [mark for mark in text_marks if mark.term not in inside]
         for share in _SHARES:
-            chosen = passages(text, text_marks, width=int(share * width * lines / _PARTS), count=_PARTS)
+            size, count = int(share * width * lines / _PARTS), _PARTS - bool(outside)
+            chosen = passages(text, text_marks, width=size, count=count, within=within)
+            if outside:
+                chosen += passages(text, outside, width=size, count=1)
             parts = [marked_text(part, colours, plain=plain, added=added) for part in chosen]
             if sum(len(part.wrap(console, width)) for part in parts) <= lines:
                 break

@@ -401,6 +401,30 @@ def has_pieces(explanation: Explanation, positions: Iterable[int]) -> bool:
     return any(part.term.startswith("##") and _is_piece(part, explanation.query) for part in parts)
 
 
+def scored_window(explanation: Explanation) -> tuple[str, Span] | None:
+    """Return the name and the range of the window of a long text that was compared with the query.
+
+    Returns
+    -------
+    (str, (int, int)) or None
+        A name such as ``"window 3 of 5"``, with the part of a mixture, and a range of characters that begins and ends
+        with whole words. None if the text is a single window, or its range is not known.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import Explanation, Window
+    >>> window = Window(2, 3, 6, 11, "lookup")
+    >>> scored_window(Explanation("q", "d1", 1.0, 0.0, (), (), "merge sorted lists", windows=(window,)))
+    ('window 2 of 3 (lookup)', (6, 12))
+    """
+    for window in explanation.windows:
+        if window.count > 1 and window.start is not None and window.end is not None:
+            part = f" ({legible_line(window.part)})" if window.part else ""
+            name = f"window {window.number:,} of {window.count:,}{part}"
+            return name, word_around(explanation.text or "", window.start, window.end)
+    return None
+
+
 def marks(explanation: Explanation) -> list[Mark]:
     """Return the marks of the text, with positions of contributions as terms.
 

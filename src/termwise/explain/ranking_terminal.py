@@ -20,10 +20,11 @@ from termwise.explain.explanation_text import (
     marks,
     number,
     rounding,
+    scored_window,
     smallest,
     sums_of_words,
 )
-from termwise.explain.snippets import Mark, snippet
+from termwise.explain.snippets import snippet
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, marked_text, trimmed_lines
 from termwise.records import Ranking
 
@@ -165,8 +166,7 @@ class _RankingView:
 
     def _below(self, explanation: Explanation, columns: int, plain: bool) -> Iterable[Text]:
         if explanation.text is not None and explanation.text.strip():
-            text_marks = marks(explanation)
-            yield _one_line(legible(explanation.text), text_marks, colours_of(explanation), columns, plain)
+            yield _one_line(explanation, columns, plain, named=self.explain)
         if self.explain:
             yield _flow(sum_parts(explanation), columns)
 
@@ -182,14 +182,22 @@ def _flow(parts: Iterable[Text], columns: int) -> Text:
     return Text("\n").join(lines)
 
 
-def _one_line(text: str, text_marks: list[Mark], colours: Sequence[str], columns: int, plain: bool) -> Text:
-    pieces = snippet(text, text_marks, columns)
+def _one_line(explanation: Explanation, columns: int, plain: bool, *, named: bool) -> Text:
+    """Return a line of the text, of a long one from the window that was scored, whose name can be put before it."""
+    text, text_marks, colours = legible(explanation.text or ""), marks(explanation), colours_of(explanation)
+    window = scored_window(explanation)
+    name, within = ("", None) if window is None else window
+    before = Text(f"{name}: " if named and name else "", "dim")
+    if 2 * before.cell_len > columns:
+        before = Text()
+    room = columns - before.cell_len
+    pieces = snippet(text, text_marks, room, within=within)
     line = marked_text(pieces, colours, plain=plain)
     for _ in range(_TRIES):
-        if line.cell_len <= columns:
+        if line.cell_len <= room:
             break
         marked = sum(piece.term is not None for piece in pieces)
-        pieces = snippet(text, text_marks, columns - 2 * marked)
+        pieces = snippet(text, text_marks, room - 2 * marked, within=within)
         line = marked_text(pieces, colours, plain=plain)
-    line.truncate(columns, overflow="ellipsis")
-    return line
+    line.truncate(room, overflow="ellipsis")
+    return before.append_text(line)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from rich.cells import get_character_cell_size
 
 ELLIPSIS = "…"
+_BEFORE, _AFTER = f"{ELLIPSIS} ", f" {ELLIPSIS}"
 
 _JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _LONGEST_CLUSTER = 32
@@ -84,7 +85,9 @@ def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
     return _pieces(text, valid, 0, len(text), _heaviest(valid))
 
 
-def snippet(text: str, marks: Iterable[Mark], width: int) -> list[Piece]:
+def snippet(
+    text: str, marks: Iterable[Mark], width: int, *, within: tuple[int, int] | None = None
+) -> list[Piece]:
     """Return the window of a text with the heaviest marks, on one line.
 
     White space is collapsed to single spaces. The window is the one with the largest sum of weights of distinct terms;
@@ -99,6 +102,8 @@ def snippet(text: str, marks: Iterable[Mark], width: int) -> list[Piece]:
         Marks of the text; without marks the window is its start.
     width : int
         Width of the line in cells, with ellipses; at least 8.
+    within : (int, int), optional
+        Range of characters to choose from; by default the whole text.
 
     Returns
     -------
@@ -111,11 +116,18 @@ def snippet(text: str, marks: Iterable[Mark], width: int) -> list[Piece]:
     >>> "".join(piece.text for piece in snippet(text, [Mark(15, 21, 1.0)], 30))
     'Merge multiple sorted inputs …'
     """
-    windows = passages(text, marks, width=width, count=1)
+    windows = passages(text, marks, width=width, count=1, within=within)
     return windows[0] if windows else []
 
 
-def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> list[list[Piece]]:
+def passages(
+    text: str,
+    marks: Iterable[Mark],
+    *,
+    width: int,
+    count: int,
+    within: tuple[int, int] | None = None,
+) -> list[list[Piece]]:
     """Return the windows of a text with the heaviest marks, in the order of the text.
 
     Parameters
@@ -126,12 +138,16 @@ def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> lis
         Width of a passage in cells, at least 8. Adjacent passages are joined, so a passage can be longer.
     count : int
         Largest number of passages. A text that fits into all of them together is one passage.
+    within : (int, int), optional
+        As in `snippet`. Adjacent passages and the text around the range are not joined.
 
     Returns
     -------
     list of list of Piece
         Empty for an empty text.
     """
+    if within is not None:
+        return _passages_within(text, marks, width, count, *within)
     line, moved = _one_line(text, _valid_marks(text, marks))
     if not line:
         return []
@@ -148,9 +164,21 @@ def passages(text: str, marks: Iterable[Mark], *, width: int, count: int) -> lis
     for low, high in _joined(sorted(chosen)):
         inside = slice(bisect_right(reached, low), bisect_left(moved, high, key=attrgetter("start")))
         part = _pieces(line, moved[inside], low, high, heaviest)
-        before = [Piece(f"{ELLIPSIS} ")] if low > 0 else []
-        after = [Piece(f" {ELLIPSIS}")] if high < len(line) else []
+        before = [Piece(_BEFORE)] if low > 0 else []
+        after = [Piece(_AFTER)] if high < len(line) else []
         shown.append(before + part + after)
+    return shown
+
+
+def _passages_within(
+    text: str, marks: Iterable[Mark], width: int, count: int, low: int, high: int
+) -> list[list[Piece]]:
+    moved = [mark._replace(start=mark.start - low, end=mark.end - low) for mark in marks]
+    shown = passages(text[low:high], moved, width=width - 4, count=count)
+    if shown and text[:low].strip() and shown[0][0].text != _BEFORE:
+        shown[0].insert(0, Piece(_BEFORE))
+    if shown and text[high:].strip() and shown[-1][-1].text != _AFTER:
+        shown[-1].append(Piece(_AFTER))
     return shown
 
 

@@ -667,6 +667,11 @@ class MixtureSearcher:
             competitors=competitors,
             results=results,
             parts=parts,
+            windows=tuple(
+                replace(window, part=part.name)
+                for part, explained in zip(parts, explanations, strict=True)
+                for window in explained.windows
+            ),
         )
 
     def _neighbours(

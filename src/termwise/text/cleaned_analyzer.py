@@ -139,6 +139,11 @@ class CleanedAnalyzer:
     def __reduce__(self) -> tuple[object, ...]:
         return (CleanedAnalyzer, (self.spec,))
 
+    @property
+    def uncleaned(self) -> WordPieceAnalyzer:
+        """Analyzer that keeps all pieces."""
+        return self._pieces
+
     @classmethod
     def of(cls, pieces: WordPieceAnalyzer, *, cleaning: CleanMode = "repo") -> CleanedAnalyzer:
         """Clean the pieces of an analyzer.

@@ -167,6 +167,10 @@ class WordPieceAnalyzer:
         tokens: list[str] = self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).tokens
         return tokens
 
+    def spans(self, text: str) -> npt.NDArray[np.int32]:
+        """Return the character ranges of ``tokens(text)``: shape (tokens, 2)."""
+        return self.analyze(text).spans
+
     def numbers(self, text: str) -> npt.NDArray[np.int32]:
         """Return the number of each of ``tokens(text)`` in the vocabulary: shape (tokens,)."""
         if self._numbers is not None and self._numbers.apply_to(text):

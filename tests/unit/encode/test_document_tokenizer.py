@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, processors
 from termwise.encode import EncoderFolder
 from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.lookup import LookupDocumentEncoder
-from termwise.encode.network_inputs import windows_of
+from termwise.encode.network_inputs import window_spans, windows_of
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
 from termwise.models import Lookup
@@ -73,7 +73,11 @@ def test_a_prompt_is_in_every_window(tiny: ModuleType, tmp_path: Path) -> None:
     windows = windows_of(tokenizer, ["ab c", "", " "], size=3, overlap=0, prompt="c ")
     assert [pieces.tolist() for pieces in windows.pieces] == [[6, 8, 3], [6, 3, 6]]  # c Ġab Ġ | c Ġ c
     assert windows.documents.tolist() == [0, 0]
+    spans = window_spans(tokenizer, "ab c", size=3, overlap=0, prompt="c ")
+    assert spans == [(0, 3), (3, 4)]
+    assert window_spans(tokenizer, " ", size=3, overlap=0, prompt="c ") == []
     (joined,) = windows_of(tokenizer, ["b"], size=4, overlap=0, prompt="a").pieces
+    assert window_spans(tokenizer, "b", size=4, overlap=0, prompt="a") == [(0, 1)]
     assert joined.tolist() == [7]  # prompt and text share a piece
     folder = tiny.byte_lookup_folder(tmp_path / "a", document_prompt="c ")
     plain = tiny.byte_lookup_folder(tmp_path / "b")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.encode.network_inputs import chunks, cut_windows, framed, window_sizes, windows_of
+from termwise.encode.network_inputs import chunks, cut_windows, framed, window_sizes, window_spans, windows_of
 from termwise.errors import ParameterError
 from termwise.text import WordPieceAnalyzer
 
@@ -65,3 +65,28 @@ def test_chunks() -> None:
     assert list(chunks(0, 3)) == []
     assert list(chunks(3, 3)) == [(0, 3)]
     assert list(chunks(4, 3)) == [(0, 3), (3, 4)]
+
+
+@given(
+    st.lists(st.sampled_from(["merge", "Lists!", "naïve", "of", "  ", "unlinking", "☃"])),
+    st.integers(1, 9),
+    st.data(),
+)
+def test_spans_of_windows_hold_their_pieces(words: list[str], size: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    analyzer, text = WordPieceAnalyzer.shipped(), " ".join(words)
+    spans = window_spans(analyzer, text, size=size, overlap=overlap)
+    windows = windows_of(analyzer, [text], size=size, overlap=overlap)
+    pieces = analyzer.analyze(text)
+    assert len(spans) == len(windows.pieces)
+    for (start, end), numbers in zip(spans, windows.pieces, strict=True):
+        inside = [
+            token
+            for token, (first, last) in zip(pieces.tokens, pieces.spans.tolist(), strict=True)
+            if start <= first and last <= end
+        ]
+        assert inside == [analyzer.vocabulary.token(number) for number in numbers]
+
+
+def test_an_empty_text_has_no_spans() -> None:
+    assert window_spans(WordPieceAnalyzer.shipped(), " \n", size=3, overlap=1) == []

@@ -237,3 +237,17 @@ def test_marks_that_touch_are_made_one_piece_at_once(monkeypatch):
     shown = cut("東" * 1000, [Mark(place, place + 1, 1.0) for place in range(1, 1000)])
     assert shown == [Piece("東"), Piece("東" * 999, 1.0, 0)]
     assert len(made) == 2
+
+
+def test_a_snippet_within_a_range():
+    text = "merge lists of cards, then sort them and shuffle the other cards"
+    start, end = text.index("then"), text.index("the other")
+    marks = [Mark(0, 5, 9.0), Mark(text.index("sort"), text.index("sort") + 4, 1.0)]
+    shown = snippet(text, marks, 60, within=(start, end))
+    assert "".join(piece.text for piece in shown) == "… then sort them and shuffle …"
+    assert [piece.text for piece in shown if piece.term is not None] == ["sort"]
+    narrow = snippet(text, marks, 16, within=(start, end))
+    assert sum(len(piece.text) for piece in narrow) <= 16
+    assert "sort" in [piece.text for piece in narrow]
+    whole = snippet(text, [], 100, within=(0, len(text)))
+    assert "".join(piece.text for piece in whole) == text
