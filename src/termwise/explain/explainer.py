@@ -69,6 +69,7 @@ def explain(
                 competitors=neighbours,
                 results=results,
                 windows=() if best is None else (located(best, index, encoder.analyzer, text),),
+                index=index.path.resolve().name,
             )
         )
     return explanations

@@ -161,6 +161,8 @@ class Explanation:
         Parts of a mixture; empty for one index.
     windows : tuple of Window
         The best window of the document in an index of vectors, or in each part with vectors.
+    index : str
+        Name of the folder of the index or mixture; for a mixture without a folder, its parts.
     """
 
     query: str
@@ -176,6 +178,7 @@ class Explanation:
     example: str | None = None
     parts: tuple[MixturePart, ...] = ()
     windows: tuple[Window, ...] = ()
+    index: str = ""
 
     def to_html(self) -> str:
         """Return the explanation as one self-contained HTML page."""

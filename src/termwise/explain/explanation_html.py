@@ -8,17 +8,21 @@ equal bytes.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from termwise._version import __version__
 from termwise.display.html import css_number, render_page
 from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
+from termwise.explain.attribution import Span
 from termwise.explain.snippets import ELLIPSIS, Mark, Piece, cut, passages
 
 if TYPE_CHECKING:
-    from termwise.explain.explanation import Explanation
+    from termwise.explain.explanation import Contribution, Explanation
 
 WHOLE_TEXT = 200_000
 """Length in characters of the longest text on a page; longer texts are cut to passages."""
@@ -35,6 +39,9 @@ _TERMS_OF_EXAMPLE = 12
 _FORMULA_TERMS = 8
 _CHIPS = 12
 _SMALLEST_SEGMENT = 0.01
+_LABELLED = 0.08
+_LABELLED_REST = 0.15
+_AMOUNTS = 8
 _LEVELS = 5
 _SCROLLED_TEXT = 6_000
 _SMALLER_QUERY = 120
@@ -46,11 +53,14 @@ _TITLE = 80
 class _Term:
     """One contribution, formatted; `position` counts from 1, `hue` 0 is the neutral colour.
 
+    Contributions that share a word of the query have the same `key`, by which the page links them.
     `left` and `width` are those of its bar; `left` is empty if no contribution is negative.
     """
 
     position: int
+    key: int
     hue: int
+    negative: bool
     name: str
     stem: str
     full_name: str
@@ -69,39 +79,44 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Segment:
-    """Segment of the stacked bar; `position` is 0 for the sum of small segments."""
+    """Segment of the bar; `position` is 0 for the sum of small segments, and `part` is empty outside of a mixture."""
 
     position: int
+    key: int
     hue: int
     name: str
+    part: str
     score: str
     share: str
     grow: str
     labelled: bool
+    negative: bool
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Summand of the formula; `position` is 0 if it belongs to no term, `part` is empty outside of a mixture."""
+    """Summand of the formula; `key` is 0 if it belongs to no term, `part` is empty outside of a mixture."""
 
     sign: str
     number: str
     name: str
     part: str = ""
-    position: int = 0
+    key: int = 0
     hue: int = 0
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Piece of the text or of the query."""
+    """Piece of the text or of the query, or the start or end of the window that was scored."""
 
     text: str
     kind: str = "plain"
-    position: int = 0
+    key: int = 0
     hue: int = 0
     level: int = 0
     first: bool = False
+    negative: bool = False
+    title: str = ""
 
 
 def explanation_html(explanation: Explanation) -> str:
@@ -133,15 +148,18 @@ def explanation_html(explanation: Explanation) -> str:
     positions = wording.contributing(explanation)
     coloured = wording.hues(explanation, positions)
     colours = [coloured.get(position, -1) + 1 for position in range(len(explanation.contributions))]
-    parts = [] if text is None else _text(text, wording.marks(explanation))
+    keys = [group + 1 for group in wording.word_groups(explanation)]
+    window = wording.scored_window(explanation)
+    within = None if window is None else window[1]
+    parts = [] if text is None else _text(text, wording.marks(explanation), within)
     example = explanation.example
     example_parts = [] if example is None else _text(explanation.query, wording.example_marks(explanation))
-    marked = {piece.term for part in parts for piece in part}
+    marked = {keys[piece.term] for part in parts for piece in part if piece.term is not None}
     listed = set(wording.largest(explanation, positions, _TERMS if example is None else _TERMS_OF_EXAMPLE))
     chips = set(
-        wording.largest(explanation, [position for position in positions if position in marked], _CHIPS)
+        wording.largest(explanation, [position for position in positions if keys[position] in marked], _CHIPS)
     )
-    terms = dict(zip(positions, _terms(explanation, positions, colours, marked), strict=True))
+    terms = dict(zip(positions, _terms(explanation, positions, colours, keys, marked), strict=True))
     further = [position for position in positions if position not in listed]
     query = legible(explanation.query, directions=True)
     return render_page(
@@ -150,8 +168,8 @@ def explanation_html(explanation: Explanation) -> str:
         title=f"{_short(legible_line(explanation.doc_id))} · {_short(legible_line(example or explanation.query))}",
         doc_id=legible_line(explanation.doc_id),
         example=None if example is None else legible_line(example),
-        example_texts=_pieces(example_parts, colours, wording.added_by_model(explanation)),
-        query=[] if example is not None else _query(explanation, query, colours),
+        example_texts=_pieces(example_parts, colours, keys, added=wording.added_by_model(explanation)),
+        query=[] if example is not None else _query(explanation, query, colours, keys),
         query_size="long"
         if len(query) > _SCROLLED_QUERY
         else "medium"
@@ -162,14 +180,22 @@ def explanation_html(explanation: Explanation) -> str:
         total=_total(explanation, terms, further),
         shown_terms=[term for position, term in terms.items() if position in listed],
         further_terms=[terms[position] for position in further],
-        chips=[term for position, term in terms.items() if position in chips],
+        chips=list(
+            {term.key: term for position, term in reversed(terms.items()) if position in chips}.values()
+        )[::-1],
         stored=text is not None,
         empty=text is not None and not text.strip(),
-        parts=_pieces(parts, colours),
+        parts=_pieces(parts, colours, keys, window=within if len(text or "") <= WHOLE_TEXT else None),
+        window=None
+        if window is None
+        else {"name": window[0], "start": f"{window[1][0] + 1:,}", "end": f"{window[1][1]:,}"},
+        index=legible_line(explanation.index),
+        version=__version__,
         characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
         scrolled=max(_characters(parts), _characters(example_parts)) > _SCROLLED_TEXT,
         example_characters=f"{len(explanation.query):,}" if len(explanation.query) > WHOLE_TEXT else None,
         neighbours=_neighbours(explanation),
+        from_lowest=_start_of_bars(explanation) != explanation.constant or bool(explanation.parts),
         pieces=wording.has_pieces(explanation, positions),
         exact=all(
             part.origin in ("exact", "piece", "absent", "vector") or part.origin in wording.NOT_TERMS
@@ -184,7 +210,11 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def _terms(
-    explanation: Explanation, positions: Sequence[int], colours: Sequence[int], marked: Container[int | None]
+    explanation: Explanation,
+    positions: Sequence[int],
+    colours: Sequence[int],
+    keys: Sequence[int],
+    marked: Container[int],
 ) -> list[_Term]:
     contributions, query = explanation.contributions, explanation.query
     decimals = wording.decimals_of(explanation)
@@ -200,7 +230,9 @@ def _terms(
         terms.append(
             _Term(
                 position=position + 1,
+                key=keys[position],
                 hue=colours[position],
+                negative=part.score < 0,
                 name=wording.label(part, query),
                 stem=wording.stem(part, query),
                 full_name=wording.full_name(part, query),
@@ -216,7 +248,7 @@ def _terms(
                 if made is None
                 else tuple((word, wording.percent(share)) for word, share in made.parts),
                 made_more=0 if made is None else made.more,
-                in_page=position in marked,
+                in_page=bool(part.spans or part.sources) and keys[position] in marked,
             )
         )
     return terms
@@ -248,7 +280,8 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
         "constants": any(part.constant != 0 for part in explanation.parts),
         "constant": None if constant == 0 or explanation.parts else _typeset(constant, decimals),
         "rounding": _typeset(lacking, decimals) if lacking else None,
-        "negative": [term.full_name for term, score in zip(terms.values(), scores, strict=True) if score < 0],
+        "constants_sum": _typeset(sum(constants), decimals),
+        "diverging": min(scores, default=0.0) < 0,
         "rest": _typeset(rest, decimals),
         "rest_share": _percent(rest, wording.sum_without_signs(explanation)),
         "decimals": decimals,
@@ -256,20 +289,46 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
 
 
 def _segments(scores: Sequence[float], terms: Sequence[_Term], decimals: int) -> Iterable[_Segment]:
-    whole = sum(max(0.0, score) for score in scores)
-    small = 0.0
-    for term, score in zip(terms, scores, strict=True):
-        share = score / whole if whole else 0.0
+    """Yield the segments of the bar from left to right: negative ones, the largest next to zero, then positive ones.
+
+    All have the same scale: the bar is as long as the sum without signs.
+    """
+    whole = sum(map(abs, scores))
+    sized = [
+        (abs(score) / whole if whole else 0.0, score, term) for term, score in zip(terms, scores, strict=True)
+    ]
+    small = [0.0, 0.0]
+    sides: list[list[_Segment]] = [[], []]
+    for share, score, term in sorted(sized, key=lambda each: -each[0]):
+        side = int(score > 0)
         if share < _SMALLEST_SEGMENT:
-            small += max(0.0, score)
+            small[side] += score
             continue
         grow = css_number(1000 * share)
-        yield _Segment(term.position, term.hue, term.full_name, term.score, term.share, grow, share >= 0.08)
-    if small > 0:
-        share = small / whole
-        written, percentage = _typeset(small, decimals), _percent(small, whole)
-        grow = css_number(1000 * share)
-        yield _Segment(0, 0, "smaller parts", written, percentage, grow, share >= 0.15)
+        sides[side].append(
+            _Segment(
+                term.position,
+                term.key,
+                term.hue,
+                term.full_name,
+                term.part,
+                term.score,
+                term.share,
+                grow,
+                share >= _LABELLED,
+                score < 0,
+            )
+        )
+    for side, rest in enumerate(small):
+        if rest != 0:
+            share = abs(rest) / whole
+            written, percentage = _typeset(rest, decimals), _percent(rest, whole)
+            grow, labelled = css_number(1000 * share), share >= _LABELLED_REST
+            sides[side].append(
+                _Segment(0, 0, 0, "smaller parts", "", written, percentage, grow, labelled, rest < 0)
+            )
+    yield from reversed(sides[0])
+    yield from sides[1]
 
 
 def _formula(explanation: Explanation, terms: Mapping[int, _Term], decimals: int) -> Iterable[_Part]:
@@ -285,20 +344,22 @@ def _formula(explanation: Explanation, terms: Mapping[int, _Term], decimals: int
             yield _Part(sign, size, name)
         else:
             term = terms[position]
-            yield _Part(sign, size, term.full_name, term.part, term.position, term.hue)
+            yield _Part(sign, size, term.full_name, term.part, term.key, term.hue)
 
 
 def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
+    """Return the rows of the ranking; their bars begin at `_start_of_bars`."""
     if not explanation.competitors:
         return []
     rows = wording.neighbourhood(explanation)
     decimals = wording.decimals_for(score for _, _, score in rows)
-    longest = max(score - explanation.constant for _, _, score in rows)
+    start = _start_of_bars(explanation)
+    longest = max(score - start for _, _, score in rows)
     neighbours: list[dict[str, object]] = []
     for rank, name, score in rows:
         explained = rank == explanation.rank
         difference = _typeset(score - explanation.score, decimals, signed=True)
-        above = max(0.0, score - explanation.constant)
+        above = max(0.0, score - start)
         neighbours.append(
             {
                 "rank": f"{rank:,}",
@@ -312,17 +373,27 @@ def _neighbours(explanation: Explanation) -> list[dict[str, object]]:
     return neighbours
 
 
+def _start_of_bars(explanation: Explanation) -> float:
+    """Return the score at which the bars of a ranking begin.
+
+    That is the constant, which a document without a term of the query has; in a mixture, and if scores are below it,
+    the lowest score.
+    """
+    lowest = min((score for _, _, score in wording.neighbourhood(explanation)), default=0.0)
+    return lowest if explanation.parts or lowest < explanation.constant else explanation.constant
+
+
 # --- the text and the query -------------------------------------------------------------------------------------
 
 
-def _text(text: str, text_marks: Sequence[Mark]) -> list[list[Piece]]:
-    """Return a text in one part, or in passages if it is long."""
+def _text(text: str, text_marks: Sequence[Mark], within: Span | None = None) -> list[list[Piece]]:
+    """Return a text in one part, or in passages (of a range) if it is long."""
     written = legible(text, directions=True)
     if not written.strip():
         return []
     if len(written) <= WHOLE_TEXT:
         return [cut(written, text_marks)]
-    parts = passages(written, text_marks, width=_PASSAGE_WIDTH, count=PASSAGES)
+    parts = passages(written, text_marks, width=_PASSAGE_WIDTH, count=PASSAGES, within=within)
     unbreakable = {
         f" {ELLIPSIS}": f"\N{NO-BREAK SPACE}{ELLIPSIS}",
         f"{ELLIPSIS} ": f"{ELLIPSIS}\N{NO-BREAK SPACE}",
@@ -337,34 +408,76 @@ def _characters(parts: Iterable[Iterable[Piece]]) -> int:
 
 
 def _pieces(
-    parts: list[list[Piece]], colours: Sequence[int], added: Container[int] = ()
+    parts: list[list[Piece]],
+    colours: Sequence[int],
+    keys: Sequence[int],
+    *,
+    added: Container[int] = (),
+    window: Span | None = None,
 ) -> list[list[_Piece]]:
     seen: set[int] = set()
+    edges = (
+        {} if window is None else {window[0]: _Piece("", "window"), window[1]: _Piece("", "end of window")}
+    )
     lists = []
     for part in parts:
         pieces = []
-        for text, strength, term in part:
+        place = 0
+        for text, strength, term in _split(part, sorted(edges)):
+            if place in edges:
+                pieces.append(edges[place])
+            place += len(text)
             if term is None:
                 pieces.append(_Piece(text))
                 continue
+            key = keys[term]
             level = max(1, math.ceil(_LEVELS * strength))
             kind = "added" if term in added else "term"
-            pieces.append(_Piece(text, kind, term + 1, colours[term], level, term not in seen))
-            seen.add(term)
+            pieces.append(_Piece(text, kind, key, colours[term], level, key not in seen))
+            seen.add(key)
+        if place in edges:
+            pieces.append(edges[place])
         lists.append(pieces)
     return lists
 
 
-def _query(explanation: Explanation, query: str, colours: Sequence[int]) -> list[_Piece]:
+def _split(pieces: Iterable[Piece], places: Sequence[int]) -> Iterable[Piece]:
+    """Split the pieces of a text at these characters."""
+    start = 0
+    for piece in pieces:
+        cuts = [place - start for place in places if start < place < start + len(piece.text)]
+        for low, high in pairwise([0, *cuts, len(piece.text)]):
+            yield piece._replace(text=piece.text[low:high])
+        start += len(piece.text)
+
+
+def _query(explanation: Explanation, query: str, colours: Sequence[int], keys: Sequence[int]) -> list[_Piece]:
+    small, decimals = wording.small_contributions(explanation), wording.decimals_of(explanation)
+    by_key: defaultdict[int, list[Contribution]] = defaultdict(list)
+    for key, part in zip(keys, explanation.contributions, strict=True):
+        if part.score != 0:
+            by_key[key].append(part)
     pieces = []
-    for text, _, term in cut(query, wording.query_marks(explanation)):
+    for text, _, term in cut(query, wording.query_marks(explanation, small=True)):
         if term is None:
             pieces.append(_Piece(text))
-        elif term == wording.UNKNOWN:
-            pieces.append(_Piece(text, "unknown"))
+            continue
+        if term == wording.UNKNOWN:
+            pieces.append(_Piece(text, "unknown", title="not in the index"))
+            continue
+        key, group = keys[term], by_key[keys[term]]
+        total = sum(part.score for part in group)
+        if explanation.contributions[term].score == 0:
+            pieces.append(_Piece(text, "absent", title="adds nothing to this document"))
+        elif term in small:
+            title = f"adds less than {wording.SMALL_SHARE:.0%}: {_typeset(total, decimals)}"
+            pieces.append(_Piece(text, "small", key, title=title))
         else:
-            kind = "absent" if explanation.contributions[term].score == 0 else "term"
-            pieces.append(_Piece(text, kind, term + 1, colours[term], _LEVELS))
+            amounts = (
+                f"{legible_line(part.part)} {_typeset(part.score, decimals)}".strip() for part in group
+            )
+            title = ", ".join(islice(amounts, _AMOUNTS))
+            pieces.append(_Piece(text, "term", key, colours[term], _LEVELS, negative=total < 0, title=title))
     return pieces
 
 

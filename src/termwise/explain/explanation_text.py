@@ -559,24 +559,54 @@ def percent(share: float) -> str:
     return "<1%" if 0 < abs(share) < 0.005 else f"{share:.0%}"
 
 
-def query_marks(explanation: Explanation) -> list[Mark]:
+def query_marks(explanation: Explanation, *, small: bool = False) -> list[Mark]:
     """Return the marks of the query: its terms, and tokens that are not in the index (term `UNKNOWN`).
 
-    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word.
-    `small_contributions` are not marked.
+    In a word with contributing pieces, only these pieces are marked; their marks cover the whole word. With `small`,
+    words that have `small_contributions` only are marked as well.
     """
     query, unmarked = explanation.query, small_contributions(explanation)
     adding: list[Mark] = []
+    slight: list[Mark] = []
     others = [Mark(start, end, 1.0, UNKNOWN) for start, end in explanation.unknown]
     for position, part in enumerate(explanation.contributions):
-        if position in unmarked:
-            continue
-        target = adding if part.score != 0 else others
+        target = slight if position in unmarked else adding if part.score != 0 else others
         target += [Mark(start, end, 2.0, position) for start, end in part.query_spans]
-    marked = {word_around(query, mark.start, mark.end) for mark in adding}
-    left = [mark for mark in others if word_around(query, mark.start, mark.end) not in marked]
-    marked_words = whole_words(query, adding + left)
+    shown: list[Mark] = []
+    for group in (adding, slight, others):
+        marked = {word_around(query, mark.start, mark.end) for mark in shown}
+        shown += [mark for mark in group if word_around(query, mark.start, mark.end) not in marked]
+    if not small:
+        shown = [mark for mark in shown if mark.term not in unmarked]
+    marked_words = whole_words(query, shown)
     return united(marked_words) if explanation.parts else marked_words
+
+
+def word_groups(explanation: Explanation) -> list[int]:
+    """Return a group for each contribution: those that share a word of the query have the same one.
+
+    Returns
+    -------
+    list of int
+        Position of the first contribution of the group of each contribution.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import Contribution, Explanation
+    >>> stem = Contribution("merg", "exact", 1.0, 2.0, 2.0, ((0, 7),), part="bm25")
+    >>> list_ = Contribution("list", "exact", 1.0, 2.0, 2.0, ((8, 12),), part="bm25")
+    >>> word = Contribution("merging", "vector", 1.0, 1.0, 1.0, ((0, 7),), part="lookup")
+    >>> word_groups(Explanation("merging list", "d1", 5.0, 0.0, (stem, list_, word), (), None))
+    [0, 1, 0]
+    """
+    groups = list(range(len(explanation.contributions)))
+    group_of: dict[str, int] = {}
+    for position, part in enumerate(explanation.contributions):
+        for word in map(str.casefold, _words(part, explanation.query)):
+            one, other = groups[position], groups[group_of.setdefault(word, position)]
+            if one != other:
+                groups = [min(one, other) if group in (one, other) else group for group in groups]
+    return groups
 
 
 def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:

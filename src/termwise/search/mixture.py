@@ -672,6 +672,7 @@ class MixtureSearcher:
                 for part, explained in zip(parts, explanations, strict=True)
                 for window in explained.windows
             ),
+            index=self.formula if self.path is None else self.path.resolve().name,
         )
 
     def _neighbours(

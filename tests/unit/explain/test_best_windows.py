@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.unit.encode import tiny
 from tests.unit.explain.terminal import lines
+from tests.unit.explain.test_explanation_html import written
 
 from termwise import Document, build_index
 from termwise.encode import open_document_encoder
@@ -131,3 +132,16 @@ def test_words_outside_of_the_window_have_a_passage(excerpts):
     (heading,) = [place for place, line in enumerate(shown) if line.startswith("text · window ")]
     assert "‹Merge›" in shown[heading + 1]
     assert shown[heading + 2].startswith("  ‹Dog›. the cat")
+
+
+def test_the_page_has_the_whole_text_with_the_window(excerpts):
+    explanation = excerpts.explain("merge", "long")
+    name, (low, high) = scored_window(explanation)
+    page = written(explanation)
+    (window,) = page.all("span", id="window")
+    assert window["text"] == explanation.text[low:high]
+    assert page.text("div", id="document") == " ".join(explanation.text.split())
+    assert f"Scored by vectors: {name}, characters {low + 1:,} to {high:,}" in page.text(
+        "section", **{"aria-labelledby": "text"}
+    )
+    assert not written(excerpts.explain("cat", "other")).all("span", id="window")

@@ -88,9 +88,9 @@ def test_the_page_shows_the_numbers_of_the_explanation():
     assert [
         " ".join(li["text"].split()) for li in page.within("ul", **{"class": "remarks"}) if li["tag"] == "li"
     ] == [
-        "Not in this document: two",
-        "Not in the index: frobnicate",
-        "Left out of the query: how, to",
+        "not in this document: two",
+        "not in the index: frobnicate",
+        "left out of the query: how, to",
     ]
     rows = [
         [

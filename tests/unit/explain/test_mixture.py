@@ -8,7 +8,8 @@ import pytest
 from tests.unit.explain.terminal import rendered
 from tests.unit.explain.test_explanation_html import written
 
-from termwise.explain import Contribution, Explanation, MixturePart
+from termwise import __version__
+from termwise.explain import Competitor, Contribution, Explanation, MixturePart
 from termwise.explain.explanation_html import explanation_html
 from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.explain.explanation_text import (
@@ -228,7 +229,8 @@ def test_a_part_with_equal_scores_or_a_negative_mean_is_readable():
 
 def test_the_page_says_what_the_bar_and_the_sum_leave_out():
     page = " ".join(explanation_html(EXPLANATION).split())
-    assert "raise the score, without the means. <b><bdi>zebra</bdi></b> lowers it." in page
+    assert "Striped terms, to the left of the line, lower the score. The bar has the terms only; " in page
+    assert "the means add −7.5000." in page
     assert "weight of the term in the document) − mean)." in page
     assert "constant + sum of" not in page
 
@@ -284,3 +286,64 @@ def test_terminal_and_page_have_one_minus_sign_each():
 def test_ranks_are_those_of_candidates():
     assert rank_text(replace(EXPLANATION, rank=2)) == "rank 2 of 12 candidates"
     assert rank_text(replace(EXPLANATION, rank=2, parts=())) == "rank 2 of 12"
+
+
+def test_hovering_lights_a_word_in_all_parts():
+    page = written(EXPLANATION)
+    (marked,) = page.all("div", id="document")[0:1]
+    keys = {
+        element["text"]: element["attributes"]["data-t"]
+        for element in page.elements
+        if element["tag"] == "mark" and page.all("h1")[0] in element["parents"]
+    }
+    assert set(keys) == {"merging", "gravity", "zebra"}
+    assert len(set(keys.values())) == 3
+    (mark,) = [each for each in page.all("mark") if marked in each["parents"]]
+    assert (mark["text"], mark["attributes"]["data-t"]) == ("Merge", keys["merging"])
+    assert mark["attributes"]["id"] == f"at-{keys['merging']}"
+    rows = {
+        row["attributes"]["id"]: row["attributes"]["data-t"]
+        for row in page.all("tr")
+        if "id" in row["attributes"]
+    }
+    assert rows["term-1"] == rows["term-4"] == keys["merging"]
+    assert [
+        item["text"].strip() for item in page.within("ul", **{"class": "chips"}) if item["tag"] == "mark"
+    ] == ["merging"]
+
+
+def test_the_bar_and_the_marks_name_parts_and_tell_signs_apart():
+    page = written(EXPLANATION)
+    segments = [each["attributes"] for each in page.all("a", **{"class": "seg"})]
+    assert [each["title"] for each in segments] == [
+        "zebra (lookup): −0.7500, −9% of the terms",
+        "gravity (lookup): 3.7500, 47% of the terms",
+        "merging (bm25): 2.0000, 25% of the terms",
+        "merging (lookup): 1.5000, 19% of the terms",
+    ]
+    assert ["neg" in each["class"].split() for each in segments] == [True, False, False, False]
+    marks_of_query = [each for each in page.within("h1") if each["tag"] == "mark"]
+    titles = {each["text"]: each["attributes"]["title"] for each in marks_of_query}
+    assert titles["merging"] == "bm25 2.0000, lookup 1.5000"
+    assert {each["text"]: "neg" in each["attributes"]["class"].split() for each in marks_of_query} == {
+        "merging": False, "gravity": False, "zebra": True,
+    }  # fmt: skip
+
+
+def test_bars_of_a_ranking_begin_at_the_lowest_score():
+    others = (Competitor(1, "a", 0.5), Competitor(3, "b", -2.5))
+    page = written(replace(EXPLANATION, rank=2, competitors=others))
+    widths = [
+        each["attributes"]["style"]
+        for each in page.within("ol", **{"class": "near"})
+        if "fill" in each["attributes"].get("class", "")
+    ]
+    assert widths == ["width: 100%", "width: 50%", "width: 0%"]
+    assert "The bars begin at the lowest of these scores." in explanation_html(
+        replace(EXPLANATION, competitors=others)
+    )
+
+
+def test_the_page_names_index_and_version():
+    page = written(replace(EXPLANATION, index="best.tw"))
+    assert page.text("footer").endswith(f"best.tw · termwise {__version__}")

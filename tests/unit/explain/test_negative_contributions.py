@@ -84,7 +84,7 @@ def test_the_page_shows_negative_parts() -> None:
     assert 'style="margin-left: 47.06%; width: 52.94%"' in page
     assert "−4.0000" in page or "−4" in page
     assert "−33%" in page
-    assert "<b><bdi>merge</bdi></b> lowers it." in page
+    assert "Striped terms, to the left of the line, lower the score." in page
     assert "the vector of the word points away from that of the text" in page
     assert "A model can add terms" not in page
 
@@ -92,11 +92,28 @@ def test_the_page_shows_negative_parts() -> None:
 def test_a_page_without_negative_parts_has_no_word_about_them() -> None:
     page = explanation_html(Explanation("cards", "d", 4.5, 0.0, PARTS[:1], (), "merge lists of cards"))
     assert "margin-left" not in page.split("</style>")[1]
-    assert "lowers it" not in page
+    assert "Striped" not in page
+    assert 'class="zero"' not in page
     assert "points away" not in page
 
 
 def test_a_page_with_only_negative_parts() -> None:
     page = explanation_html(NEGATIVE)
     assert 'style="margin-left: 0%; width: 100%"' in page
-    assert '<ul class="bar"' not in page
+    assert page.index("flex-grow: 1000") < page.index('<li class="zero"')
+
+
+def test_the_bar_has_one_scale_for_both_signs() -> None:
+    page = explanation_html(MIXED)
+    # 4, 3.5 and 4.5 of 12
+    grown = [float(part.split('"')[0]) for part in page.split('<li style="flex-grow: ')[1:]]
+    assert grown == pytest.approx([1000 * 4 / 12, 1000 * 4.5 / 12, 1000 * 3.5 / 12], abs=0.01)
+    assert page.index("−4.0000, −33% of the terms") < page.index('class="zero"') < page.index("4.5000, 38%")
+
+
+def test_words_with_a_small_contribution_say_so() -> None:
+    small = (*PARTS, Contribution("of", "exact", 1.0, -0.0577, -0.0577, ((20, 22),), ((12, 14),)))
+    shown = Explanation("merge cards shuffle of", "d", 3.9423, 0.0, small, (), "merge lists of cards")
+    page = explanation_html(shown)
+    assert '<span class="small" data-t="4" title="adds less than 5%: −0.0577">of</span>' in page
+    assert "adds nothing to this document" not in page
