@@ -96,13 +96,15 @@ __all__ = [
 ]
 
 
-def open(path: str | Path) -> Searcher | MixtureSearcher:
+def open(path: str | Path, *, approximate: int | None = None) -> Searcher | MixtureSearcher:
     """Open the folder of an index or of a mixture for searching.
 
     Parameters
     ----------
     path : str or Path
         Folder of the index or mixture.
+    approximate : int, optional
+        Search vectors approximately; see `termwise.search.Searcher`.
 
     Returns
     -------
@@ -112,6 +114,8 @@ def open(path: str | Path) -> Searcher | MixtureSearcher:
     ------
     IndexFormatError
         If the folder is not an index, or is damaged.
+    ParameterError
+        If `approximate` does not apply to it.
 
     Examples
     --------
@@ -123,7 +127,7 @@ def open(path: str | Path) -> Searcher | MixtureSearcher:
     """
     from termwise.search import open_searcher
 
-    return open_searcher(path)
+    return open_searcher(path, approximate=approximate)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
-from termwise.cli.options import IndexFolder, JsonFlag, argument, option
+from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
 
@@ -27,6 +27,15 @@ def command(
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
+    centred: Annotated[
+        bool,
+        typer.Option(
+            "--centred",
+            help="Of a mixture: subtract from each contribution its mean over the candidates, so that the sum says why "
+            "the document ranks above or below them.",
+        ),
+    ] = False,
+    approximate: Approximate = None,
     full: Annotated[bool, typer.Option("--full", help="Show the whole text and every term.")] = False,
     as_json: JsonFlag = False,
     html: Annotated[Path | None, option("--html FILE", "Write one self-contained HTML page.")] = None,
@@ -39,7 +48,7 @@ def command(
 
     termwise explain DIR --like OTHER_ID DOC_ID
     """
-    from termwise.search import open_searcher
+    from termwise.search import MixtureSearcher, open_searcher
 
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
@@ -55,13 +64,21 @@ def command(
                 f"termwise explain {quote(str(folder))} --like OTHER_ID DOC_ID",
             ],
         )
-    searcher = open_searcher(folder, query=query_settings(weigh))
+    searcher = open_searcher(folder, query=query_settings(weigh), approximate=approximate)
+    if centred and not isinstance(searcher, MixtureSearcher):
+        raise UsageError(
+            "--centred applies to a mixture only: the candidates of an index are not scored together"
+        )
     example = example_of(searcher, like, like_file)
     if example is not None:
-        (explanation,) = example.explain(searcher, [query], competitors=competitors)
+        (explanation,) = example.explain(searcher, [query], competitors=competitors, centred=centred)
     elif doc_id is not None:
         _refuse_swapped(searcher, query, doc_id)
-        explanation = searcher.explain(query, doc_id, competitors=competitors)
+        explanation = (
+            searcher.explain(query, doc_id, competitors=competitors, centred=centred)
+            if isinstance(searcher, MixtureSearcher)
+            else searcher.explain(query, doc_id, competitors=competitors)
+        )
     if as_json:
         print_json(explanation.to_dict())
     elif html is not None:

@@ -44,6 +44,15 @@ Threads = Annotated[
     int | None,
     option("--threads N", "Number of threads.  [default: all processors]", min=1, max=MOST_THREADS),
 ]
+Approximate = Annotated[
+    int | None,
+    option(
+        "--approximate N",
+        "Do not read all vectors: score only the N windows of documents that a graph proposes (see build-graph), "
+        "or as many as results are needed. Some of the best documents can be missing.",
+        min=1,
+    ),
+]
 Measures = Annotated[
     list[str] | None,
     option(

@@ -17,6 +17,7 @@ from termwise.cli.attribute_output import attribute_line, attribute_text, check_
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
+    Approximate,
     IndexFolder,
     JsonFlag,
     Overwrite,
@@ -106,15 +107,7 @@ def command(
             help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
         ),
     ] = False,
-    approximate: Annotated[
-        int | None,
-        option(
-            "--approximate N",
-            "Do not read all vectors: score only the N windows of documents that a graph proposes (see build-graph), "
-            "or as many as results are needed. Some of the best documents can be missing.",
-            min=1,
-        ),
-    ] = None,
+    approximate: Approximate = None,
     tag: Annotated[
         str | None,
         option(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from textwrap import shorten
 from typing import Any, Literal
 
+from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import SourceWord, Span
+from termwise.validation import check, is_integer
 
 Origin = Literal[
     "exact", "piece", "expansion", "translation", "vector", "background", "empty", "absent", "unknown"
@@ -31,7 +34,8 @@ class Contribution:
     weight : float
         Weight of the term in the document, 0 if absent; negative if its vector points away from that of the document.
     score : float
-        Their product; in a mixture, times the scale of its part.
+        Their product; in a mixture, times the scale of its part. In a centred explanation, `mean` is subtracted from
+        `weight` first.
     query_spans : tuple of (int, int)
         Positions of the term in the query.
     spans : tuple of (int, int)
@@ -41,6 +45,8 @@ class Contribution:
         first.
     part : str
         Name of its part in a mixture; empty otherwise.
+    mean : float
+        In a centred explanation, the mean weight of the term over the candidates; 0 otherwise.
     """
 
     term: str
@@ -52,6 +58,7 @@ class Contribution:
     spans: tuple[Span, ...] = ()
     sources: tuple[SourceWord, ...] = ()
     part: str = ""
+    mean: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ class Explanation:
     score : float
         Score of the document.
     constant : float
-        Part of the score that all documents have for this query.
+        Part of the score that all documents have for this query; 0 in a centred explanation.
     contributions : tuple of Contribution
         One per query term in the index, and one for a document bias; largest first. In a mixture, those of the first
         part, then those of the second, and so on; a document without a vector has one with the origin ``empty``.
@@ -163,6 +170,8 @@ class Explanation:
         The best window of the document in an index of vectors, or in each part with vectors.
     index : str
         Name of the folder of the index or mixture; for a mixture without a folder, its parts.
+    centred : bool
+        Whether the mean of each term over the candidates is subtracted from its contribution.
     """
 
     query: str
@@ -179,6 +188,48 @@ class Explanation:
     parts: tuple[MixturePart, ...] = ()
     windows: tuple[Window, ...] = ()
     index: str = ""
+    centred: bool = False
+
+    def __repr__(self) -> str:
+        terms = f"{len(self.contributions):,} contributions"
+        return f"Explanation({shorten(self.query, 60)!r}, {self.doc_id!r}, score={self.score:.6g}, {terms})"
+
+    def __str__(self) -> str:
+        """Return the score as a sum on one line, as in `search --explain`."""
+        from termwise.explain.ranking_terminal import sum_parts
+
+        return f"{legible_line(self.doc_id)}: {' '.join(part.plain for part in sum_parts(self))}"
+
+    def to_text(self, *, width: int = 80, full: bool = False) -> str:
+        """Return the explanation as text, as the command ``explain`` prints it.
+
+        Parameters
+        ----------
+        width : int, optional
+            Largest length of a line.
+        full : bool, optional
+            Write the whole text and all terms, not only the most important parts.
+
+        Examples
+        --------
+        >>> part = Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),))
+        >>> explanation = Explanation("merge it", "d1", 4.5, 0.0, (part,), (), "Merge lists.")
+        >>> print(explanation)
+        d1: merge 4.50 = 4.50
+        >>> explanation.to_text().splitlines()[:3]
+        ['d1', 'score 4.5000', 'query ‹merge› it']
+        """
+        from io import StringIO
+
+        from rich.console import Console
+
+        from termwise.explain.explanation_terminal import explanation_renderable
+
+        check("width", width, is_integer(width) and width >= 1, "a whole number, 1 or more")
+        written = StringIO()
+        console = Console(file=written, width=width, color_system=None, force_terminal=False)
+        console.print(explanation_renderable(self, full=full))
+        return written.getvalue()
 
     def to_html(self) -> str:
         """Return the explanation as one self-contained HTML page."""

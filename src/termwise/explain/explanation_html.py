@@ -189,6 +189,7 @@ def explanation_html(explanation: Explanation) -> str:
         window=None
         if window is None
         else {"name": window[0], "start": f"{window[1][0] + 1:,}", "end": f"{window[1][1]:,}"},
+        centred=explanation.centred,
         index=legible_line(explanation.index),
         version=__version__,
         characters=f"{len(text):,}" if text is not None and len(text) > WHOLE_TEXT else None,
@@ -260,7 +261,7 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
     contributions = explanation.contributions
     scores = [contributions[position].score for position in terms]
     rest = sum(contributions[position].score for position in further)
-    constants = [part.shift for part in explanation.parts] or [constant]
+    constants = wording.shifts(explanation)
     lacking = wording.rounding([*constants, *scores], explanation.score, decimals)
     return {
         "parts": [
@@ -269,7 +270,7 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
                 "line": _minus(wording.part_line(part)),
                 "title": wording.shift_name(part),
                 "product": _minus(wording.shift_product(part)),
-                "shift": _typeset(part.shift, decimals) if part.shift else None,
+                "shift": _typeset(part.shift, decimals) if part.shift and not explanation.centred else None,
             }
             for part in explanation.parts
         ],
@@ -336,10 +337,9 @@ def _formula(explanation: Explanation, terms: Mapping[int, _Term], decimals: int
     for number_, (name, value, position) in enumerate(
         wording.summands(explanation, list(terms), most, decimals)
     ):
-        if number_ == 0:
-            yield _Part("", _typeset(value, decimals if value else 0), name)
-            continue
         sign, size = "−" if value < 0 else "+", _typeset(abs(value), decimals)
+        if number_ == 0:
+            sign, size = "", _typeset(value, decimals if value else 0)
         if position is None:
             yield _Part(sign, size, name)
         else:

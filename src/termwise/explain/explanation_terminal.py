@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.table import Table
@@ -15,9 +16,11 @@ from rich.text import Text
 from termwise.display.safe_text import legible, legible_line
 from termwise.explain import explanation_text as wording
 from termwise.explain.attribution import Span
-from termwise.explain.explanation import Explanation
 from termwise.explain.snippets import Mark, cut, passages, snippet
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, joined, marked_text, trimmed_lines
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
 
 TERMS = 20
 """Default number of terms in the table of an explanation."""
@@ -59,7 +62,7 @@ def explanation_renderable(
 
     Examples
     --------
-    >>> from termwise.explain.explanation import Contribution
+    >>> from termwise.explain.explanation import Contribution, Explanation
     >>> part = Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),))
     >>> shown = Explanation("merge it", "d1", 4.5, 0.0, (part,), (), "Merge lists.")
     >>> Console(width=80).print(explanation_renderable(shown))
@@ -91,7 +94,8 @@ class _ExplanationView:
         plain = is_plain(console)
         parts = self._head(columns, plain)
         if self.explanation.constant != 0 or wording.contributing(self.explanation):
-            factors = "query × doc × scale" if self.explanation.parts else "query × doc"
+            weight = "(doc - mean)" if self.explanation.centred else "doc"
+            factors = f"query × {weight} × scale" if self.explanation.parts else f"query × {weight}"
             whole = wording.sum_without_signs(self.explanation)
             parts += [Text(), indented(_table(self._rows(), columns - 2, factors, whole))]
         if notes := list(self._remarks()):

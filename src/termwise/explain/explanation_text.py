@@ -250,7 +250,7 @@ def summands(
     """
     contributions = explanation.contributions
     listed = list(positions) if most is None else largest(explanation, positions, most)
-    values = [explanation.constant] if not explanation.parts else [part.shift for part in explanation.parts]
+    values = shifts(explanation)
     if not explanation.parts:
         yield "constant", explanation.constant, None
         for position in listed:
@@ -260,7 +260,7 @@ def summands(
                 position,
             )
     for part in explanation.parts:
-        if part.shift != 0:
+        if part.shift != 0 and not explanation.centred:
             yield shift_name(part), part.shift, None
         for position in listed:
             if contributions[position].part == part.name:
@@ -273,6 +273,13 @@ def summands(
         yield f"{len(others):,} more terms", values[-1], None
     if lacking := rounding(values, explanation.score, decimals):
         yield "rounding", lacking, None
+
+
+def shifts(explanation: Explanation) -> list[float]:
+    """Return what each part of a mixture adds to the score of every document, or the constant; empty if centred."""
+    if explanation.centred:
+        return []
+    return [part.shift for part in explanation.parts] or [explanation.constant]
 
 
 def largest(explanation: Explanation, positions: Sequence[int], most: int) -> list[int]:
@@ -332,9 +339,16 @@ def shift_product(part: MixturePart) -> str:
 
 
 def product(part: Contribution, explanation: Explanation, decimals: int) -> str:
-    """Write the factors of a contribution: query weight, document weight and, in a mixture, the scale of the part."""
+    """Write the factors of a contribution: query weight, document weight and, in a mixture, the scale of the part.
+
+    In a centred explanation, the document weight is a difference to the mean of the candidates.
+    """
     scale = next((each.scale for each in explanation.parts if each.name == part.part), None)
-    factors = [factor(part.query_weight), number(part.weight, decimals)]
+    weight = number(part.weight, decimals)
+    if explanation.centred:
+        mean = number(part.mean, decimals)
+        weight = f"({weight} - {f'({mean})' if mean[0] == '-' else mean})"
+    factors = [factor(part.query_weight), weight]
     return " × ".join(factors if scale is None else [*factors, factor(scale)])
 
 
@@ -670,7 +684,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     ]
     lowering = [part for position, part in terms if part.score < 0 and position not in small]
     negative = [part for part in lowering if part.weight < 0]
-    without = [part for _, part in terms if part.score == 0]
+    without = [part for _, part in terms if part.weight == 0]
     words_by_reason = {
         ADDED: _named(added, explanation),
         NEGATIVE: _lowering_words(negative, explanation),

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import ParameterError
-from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import (
     decimals_for,
     decimals_of,
@@ -27,6 +27,9 @@ from termwise.explain.explanation_text import (
 from termwise.explain.snippets import snippet
 from termwise.explain.terminal_parts import colours_of, indented, is_plain, marked_text, trimmed_lines
 from termwise.records import Ranking
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
 
 LINE_TERMS = 8
 """Largest number of terms in a sum on one line."""
@@ -64,7 +67,7 @@ def ranking_renderable(
 
     Examples
     --------
-    >>> from termwise.explain.explanation import Contribution
+    >>> from termwise.explain.explanation import Contribution, Explanation
     >>> parts = (
     ...     Contribution("merg", "exact", 1.0, 4.5, 4.5, ((0, 5),), ((0, 5),)),
     ...     Contribution("list", "exact", 1.0, 1.25, 1.25, ((6, 11),), ((10, 14),)),

@@ -7,16 +7,19 @@ example in a pipe, matches are between ‹ and ›.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderResult
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
-from termwise.explain.explanation import Explanation
 from termwise.explain.explanation_text import hues
 from termwise.explain.snippets import Piece
 from termwise.explain.word_boundaries import inside_word
+
+if TYPE_CHECKING:
+    from termwise.explain.explanation import Explanation
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "red", "bright_magenta", "bright_green")
 """Colours of the `termwise.explain.explanation_text.HUES` terms of a query, in its order."""

@@ -75,9 +75,17 @@ class Example:
             depth *= 2
 
     def explain(
-        self, searcher: AnySearcher, doc_ids: Sequence[str], *, competitors: int | None = None
+        self,
+        searcher: AnySearcher,
+        doc_ids: Sequence[str],
+        *,
+        competitors: int | None = None,
+        centred: bool = False,
     ) -> list[Explanation]:
-        """Explain the scores of documents for this example; see `Searcher.explain_many`."""
+        """Explain the scores of documents for this example; see `Searcher.explain_many`.
+
+        `centred` is for mixtures only, see `MixtureSearcher.explain`.
+        """
         exclude: tuple[str, ...] = ()
         if self.doc_id is not None:
             searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)
@@ -87,7 +95,12 @@ class Example:
                 doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in doc_ids
             )
         # Excluded documents do not change the scores of an index, but the scale of the parts of a mixture.
-        explanations = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
+        if isinstance(searcher, MixtureSearcher):
+            explanations = searcher.explain_many(
+                self.text, doc_ids, competitors=competitors, exclude=exclude, centred=centred
+            )
+        else:
+            explanations = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
         return [replace(explanation, example=self.name) for explanation in explanations]
 
     def _duplicates(self, searcher: AnySearcher, doc_ids: Sequence[str]) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from termwise.errors import (
     ParameterError,
     UnknownIdError,
 )
+from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_weights
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
 from termwise.filters import ValueCount
@@ -101,6 +102,8 @@ class _Candidates:
         Input positions, ascending.
     means, deviations : list of float
         Of the scores of each part over the candidates; the deviation is 1 if all are equal.
+    filled : list of float
+        Mean over the candidates of the scores that each part gives to those without a vector.
     least : list of float
         Score in each part of a document without a vector.
     scores : ndarray of shape (n,), float64
@@ -112,6 +115,7 @@ class _Candidates:
     means: list[float]
     deviations: list[float]
     least: list[float]
+    filled: list[float]
     scores: Floats
 
     def best(self, k: int) -> tuple[Ordinals, Floats]:
@@ -429,6 +433,7 @@ class MixtureSearcher:
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        centred: bool = False,
     ) -> Explanation:
         """Explain the score of a document for a query as a sum over the terms of all parts.
 
@@ -444,13 +449,18 @@ class MixtureSearcher:
             Documents to leave out of the candidates; see `rank`.
         filter : str, mapping or Filter, optional
             Filter of that ranking; see `rank`.
+        centred : bool, optional
+            Subtract from each contribution its mean over the candidates. The sum has no constant then, and says why a
+            document ranks above or below the others: a term that it lacks and others have lowers its score.
 
         Raises
         ------
         UnknownIdError
             If there is no such document.
         """
-        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude, filter=filter)[0]
+        return self.explain_many(
+            query, [doc_id], competitors=competitors, exclude=exclude, filter=filter, centred=centred
+        )[0]
 
     def explain_many(
         self,
@@ -460,6 +470,7 @@ class MixtureSearcher:
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        centred: bool = False,
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
         check_explained(doc_ids, competitors)
@@ -475,7 +486,7 @@ class MixtureSearcher:
         part_scores = self._part_scores(found, ordinals)
         scores = self._scores(found, part_scores)
         ranked = None if competitors is None else found.best(max(1, len(found.ordinals)))
-        return [
+        explanations = [
             self._mixed(
                 [of_part[position] for of_part in by_part],
                 [float(of_part[position]) for of_part in part_scores],
@@ -487,6 +498,16 @@ class MixtureSearcher:
             )
             for position in range(len(doc_ids))
         ]
+        return self._centred(explanations, found) if centred else explanations
+
+    def _centred(self, explanations: Sequence[Explanation], found: _Candidates) -> list[Explanation]:
+        """Subtract the mean of each term over the candidates from its contributions."""
+        means = {}
+        for part, vector, filled in zip(self.parts, found.vectors, found.filled, strict=True):
+            if len(found.ordinals):
+                of_terms = mean_weights(part.searcher.index, vector, found.ordinals)
+                means[part.name] = {**of_terms, NO_TEXT: filled}
+        return [centred_explanation(explanation, means) for explanation in explanations]
 
     def _with_parts(self, parts: Sequence[Part]) -> MixtureSearcher:
         """Return a mixture of other searchers over the same indexes, without comparing their documents again."""
@@ -586,7 +607,7 @@ class MixtureSearcher:
         distinct = np.ones(len(union), dtype=np.bool_)
         np.not_equal(union[1:], union[:-1], out=distinct[1:])
         union = union[distinct]
-        found = _Candidates(vectors, union, [], [], [], np.zeros(len(union)))
+        found = _Candidates(vectors, union, [], [], [], [], np.zeros(len(union)))
         for part, vector, (ordinals, own, score_others) in zip(self.parts, vectors, firsts, strict=True):
             places = np.searchsorted(union, ordinals)
             others = np.ones(len(union), dtype=np.bool_)
@@ -601,6 +622,7 @@ class MixtureSearcher:
                 least = float(scores[matched].min())
                 scores[~matched] = least
             found.least.append(least)
+            found.filled.append(least * float((~matched).sum()) / max(1, len(union)) if least else 0.0)
             mean, deviation = _moments(scores)
             found.means.append(mean)
             found.deviations.append(deviation)
@@ -764,7 +786,7 @@ def different_documents(one: Index, other: Index) -> list[tuple[str, object]] | 
 def _empty(part: MixturePart, explained: Explanation) -> tuple[Contribution, ...]:
     """Return the score that a part gives a document without a vector, which has no contributions of terms."""
     given = part.score - explained.score
-    return (Contribution("no text", "empty", 1.0, given, given),) if given else ()
+    return (Contribution(NO_TEXT, "empty", 1.0, given, given),) if given else ()
 
 
 def _moments(scores: Floats) -> tuple[float, float]:

@@ -397,3 +397,17 @@ def test_negative_weights_are_noted(place, capsys):
     assert (
         "lower the score, because the part jm has a negative weight: sorted, lists" in capsys.readouterr().out
     )
+
+
+def test_centred_explanations(place, capsys):
+    assert run(["explain", "m", "sorted lists", "c", "--centred"]) == 0
+    shown = capsys.readouterr().out
+    assert "query × (doc - mean) × scale" in shown
+    assert "mean of" not in shown
+    assert run(["explain", "m", "--like", "a", "c", "--centred", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["centred"], record["constant"]) == (True, 0.0)
+    total = sum(each["score"] for each in record["contributions"])
+    assert total == pytest.approx(record["score"])
+    assert run(["explain", "m/bm25", "sorted lists", "c", "--centred"]) == 2
+    assert "--centred applies to a mixture only" in capsys.readouterr().err

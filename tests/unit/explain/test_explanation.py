@@ -7,6 +7,7 @@ import json
 import pytest
 
 from termwise import Document, build_index
+from termwise.errors import ParameterError
 from termwise.explain import Competitor, Contribution
 
 DOCUMENTS = [
@@ -161,3 +162,31 @@ def test_explanations_are_json(bm25):
     assert written["doc_id"] == "a"
     assert written["contributions"][0]["query_spans"]
     assert set(written["competitors"][0]) == {"rank", "doc_id", "score"}
+
+
+def test_it_is_short_in_a_session_and_whole_as_text(bm25):
+    explanation = bm25.explain("list of sorted lists", "a", competitors=1)
+    assert repr(explanation) == (
+        f"Explanation('list of sorted lists', 'a', score={explanation.score:.6g}, 2 contributions)"
+    )
+    assert str(explanation).startswith("a: ")
+    assert str(explanation).count("\n") == 0
+    assert f"= {explanation.score:.2f}" in str(explanation).replace("≈", "=")
+    text = explanation.to_text(width=70)
+    assert text.startswith("a\nscore ")
+    assert "\nranking\n" in text
+    assert max(map(len, text.splitlines())) <= 70
+    assert "\x1b" not in text
+    assert len(repr(bm25.explain("list " * 100, "a"))) < 160
+    with pytest.raises(ParameterError, match="width"):
+        explanation.to_text(width=0)
+    with pytest.raises(ParameterError, match="width"):
+        explanation.to_text(width="80")
+
+
+def test_long_texts_are_whole_if_they_are_asked_for(tmp_path):
+    text = "merge lists. " + "filler words. " * 500 + "The end."
+    searcher = build_index([Document("a", text)], tmp_path / "i", store_text=True)
+    explanation = searcher.explain("merge", "a")
+    assert "The end." not in explanation.to_text()
+    assert explanation.to_text(full=True).rstrip().endswith("The end.")

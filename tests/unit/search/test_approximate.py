@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tests.unit.search.vector_index import write_vector_index
 
+import termwise
 from termwise.cli.main import run
 from termwise.errors import (
     CorruptIndexError,
@@ -372,3 +373,15 @@ def test_many_queries(folder: Path) -> None:
     assert [timed.run[query.query_id].doc_ids for query in queries] == [
         searcher.rank(query, k=5).doc_ids for query in queries
     ]
+
+
+def test_the_scores_of_an_approximate_search_are_explained(
+    mixture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build_graph(mixture)
+    searcher = termwise.open(mixture, approximate=30)
+    assert searcher.approximate == 30
+    (hit,) = searcher.rank("t1 t2", k=1)
+    assert run(["explain", str(mixture), "t1 t2", hit.doc_id, "--approximate", "30", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["rank"], record["score"]) == (1, pytest.approx(hit.score))
