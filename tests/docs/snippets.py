@@ -7,7 +7,8 @@ Fenced blocks of three kinds are understood:
     run, the latter inside this process; ``>``, ``>>``, ``|``, ``2>&1`` and here-documents do what they do in a
     shell, a line that ends in a backslash goes on in the next, and ``echo $?`` prints the last exit status.
     Errors go to stderr, which is shown only where the command says ``2>&1``. A command that fails must show
-    its error, or be followed by ``echo $?``.
+    its error, or be followed by ``echo $?``. ``python`` runs a program of `EXAMPLES`, which the command names from
+    the root of the repository.
 ``python``
     A session with ``>>>``, compared as doctest does, or a program, which only has to run.
 anything else
@@ -40,6 +41,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = frozenset({"cat", "head", "tail", "ls", "echo", "printf", "mkdir", "mv", "cp", "rm"})
+EXAMPLES = ROOT / "docs" / "examples"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 _FENCE = re.compile(r"( *)(`{3,})\s*([\w+-]*)\s*$")
@@ -277,7 +279,9 @@ class Shell:
         name, *arguments = words
         if name == "termwise":
             return _termwise(arguments, errors=errors)
-        if name not in TOOLS:
+        if name == "python" and arguments and (program := ROOT / arguments[0]).parent == EXAMPLES:
+            name, arguments = sys.executable, [str(program), *arguments[1:]]
+        elif name not in TOOLS:
             raise ValueError(
                 f"documentation does not run {name!r}; it runs termwise, {', '.join(sorted(TOOLS))}"
             )

@@ -12,7 +12,7 @@ from tests.docs.snippets import ROOT, Block, blocks, documents, run_document, st
 SKIPPED = [block for path in documents() for block in blocks(path) if block.skipped is not None]
 
 
-TRIED_IN_THE_CLONE = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+TRIED_IN_THE_CLONE = tuple(ROOT / name for name in ("README.md", "docs/tutorial.md", "docs/tutorial-shop.md"))
 """Pages with commands for a checkout of the repository."""
 
 
@@ -171,7 +171,22 @@ def test_numbers_may_vary_where_the_page_says_so(tmp_path):
     assert problems(document(tmp_path, "<!-- numbers vary: with the machine -->", *lines)) != []
 
 
-@pytest.mark.parametrize("command", ["curl example.org", "cat a && rm a", "cat a; rm a"])
+def test_programs_of_the_documentation_are_run(tmp_path):
+    shop = document(
+        tmp_path,
+        "```console",
+        "$ python docs/examples/make_shop.py",
+        "$ ls",
+        "shop-next-day.jsonl",
+        "shop.jsonl",
+        "```",
+    )
+    assert problems(shop) == []
+
+
+@pytest.mark.parametrize(
+    "command", ["curl example.org", "cat a && rm a", "cat a; rm a", "python -c 1", "python"]
+)
 def test_only_known_commands_are_run(tmp_path, command):
     path = document(tmp_path, "```console", f"$ {command}", "```")
     with pytest.raises(ValueError, match="documentation"):

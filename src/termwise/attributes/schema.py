@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from termwise.attributes.field_types import (
@@ -29,6 +29,7 @@ MOST_FIELDS = 1000
 MOST_BYTES = 1 << 20
 """Largest schema file."""
 
+_CHANGE = "change the value, or the type of the field in the schema"
 _CHOOSE = "leave the field out: name the attributes to keep, `attributes=(NAME, NAME)`"
 
 _NOUNS: dict[FieldType, str] = {
@@ -224,16 +225,21 @@ class Schema(Mapping[str, FieldType]):
                     name,
                     Misfit(f"{misfit.expected} ({kind})", misfit.seen),
                     record,
+                    [_CHANGE],
                 ) from None
         return values
 
 
 def attribute_error(
-    message: str, attributes: Mapping[str, AttributeValue], name: str, misfit: Misfit, record: str = ""
+    message: str,
+    attributes: Mapping[str, AttributeValue],
+    name: str,
+    misfit: Misfit,
+    record: str = "",
+    fixes: Sequence[str] = ("change the value", _CHOOSE),
 ) -> DataError:
     """Build the error for the value of a field; `record` names a record without an origin."""
     facts = [("field", name), ("expected", misfit.expected), ("seen", misfit.seen)]
-    fixes = ["change the value, or the type of the field in the schema", _CHOOSE]
     origin = attributes.origin if isinstance(attributes, Attributes) else None
     if origin is None:
         return DataError(message, facts=[*([("record", record)] if record else []), *facts], fixes=fixes)

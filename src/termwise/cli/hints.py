@@ -33,10 +33,10 @@ _COMMANDS = {
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
-        "alpha analyzer approximate base candidates collection confidence data delta device documents encode encoding "
-        "expand_with expansion_terms fail_if fields float floors_from folds index judged kind level like_file "
-        "measure memory method missing model normalise out output overwrite precision qrels queries resamples "
-        "resume run scorer separator settings store_text table teacher threads validation weights"
+        "alpha analyzer approximate attributes base candidates collection confidence data delta device documents "
+        "encode encoding expand_with expansion_terms fail_if fields float floors_from folds index judged kind level "
+        "like_file measure memory method missing model normalise out output overwrite precision qrels queries "
+        "resamples resume run scorer separator settings store_text table teacher threads validation weights"
     ).split()
 } | {"expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
@@ -45,6 +45,7 @@ _SETTINGS_TOO = {"expansion_terms", "table", "teacher"}
 """Arguments that are also parameters of a model, given with ``--set`` to commands without the option."""
 
 _SPECIAL = {
+    "attributes=(NAME, NAME)": "--attributes NAME,NAME",
     "counts=saturated": "--weigh counts=saturated",
     "expansion=None": "--expand-with none",
     "fields=(NAME, NAME)": "--fields NAME,NAME",

@@ -43,6 +43,8 @@ def test_every_argument_with_an_option_has_the_option():
     assert spell("scaling='z'") == "--normalise z"
     assert spell("queries=QueryScales.of(index, queries)") == "--queries FILE --index DIR"
     assert spell("fields=(NAME, NAME)") == "--fields NAME,NAME"
+    assert spell("attributes=(NAME, NAME)") == "--attributes NAME,NAME"
+    assert spell("attributes='all'") == "--attributes all"
 
 
 def test_every_option_of_a_fix_exists():
