@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
+from termwise.cli.changes import ChangedFolder, refuse_mixture
 from termwise.cli.index_notes import collection_with_header_note
 from termwise.cli.options import (
     Fields,
-    IndexFolder,
     JsonFlag,
     Memory,
     Precision,
@@ -20,11 +20,11 @@ from termwise.cli.options import (
     memory_size,
     network_precision,
 )
-from termwise.cli.terminal import counted, print_json, print_text, progress_bar
+from termwise.cli.terminal import counted, note_line, print_json, print_text, progress_bar
 
 
 def command(
-    folder: IndexFolder,
+    folder: ChangedFolder,
     collection: Annotated[str, argument("COLLECTION", "Documents: see termwise index.")],
     fields: Fields = None,
     threads: Threads = None,
@@ -45,7 +45,9 @@ def command(
     from termwise.collection import open_collection
     from termwise.index import Index
     from termwise.indexing import open_writer
+    from termwise.indexing.live_writer import Added
 
+    refuse_mixture(folder)
     begin = time.perf_counter()
     names = field_names(fields)
     schema = Index.open(folder).schema or None
@@ -67,6 +69,8 @@ def command(
         added = writer.add(documents.documents())
         manifest = writer.commit()
     seconds = time.perf_counter() - begin
+    if added == Added(0, 0, 0):
+        note_line(f"{collection}: no documents")
     if as_json:
         print_json(
             {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from termwise.cli.options import IndexFolder, JsonFlag, argument, option
+from termwise.cli.changes import ChangedFolder, refuse_mixture
+from termwise.cli.options import JsonFlag, argument, option
 from termwise.cli.terminal import counted, note, print_json, print_text
 from termwise.errors import UsageError
 
 
 def command(
-    folder: IndexFolder,
+    folder: ChangedFolder,
     doc_ids: Annotated[
         list[str] | None, argument("DOC_ID...", "Identifiers of documents; or --filter.")
     ] = None,
@@ -31,6 +32,7 @@ def command(
 
     if bool(doc_ids) == (condition is not None):
         raise UsageError("give identifiers of documents, or --filter")
+    refuse_mixture(folder)
     with open_writer(folder) as writer:
         absent = [doc_id for doc_id in doc_ids or () if not writer.has(doc_id)]
         deleted = writer.delete(doc_ids) if doc_ids else writer.delete(filter=condition)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
+from termwise.cli.changes import ChangedFolder, refuse_mixture
 from termwise.cli.options import (
-    IndexFolder,
     JsonFlag,
     Memory,
     Threads,
@@ -14,9 +15,12 @@ from termwise.cli.options import (
 )
 from termwise.cli.terminal import counted, human_bytes, print_json, print_text, progress_bar
 
+if TYPE_CHECKING:
+    from termwise.index import Manifest
+
 
 def command(
-    folder: IndexFolder, threads: Threads = None, memory: Memory = "2GB", as_json: JsonFlag = False
+    folder: ChangedFolder, threads: Threads = None, memory: Memory = "2GB", as_json: JsonFlag = False
 ) -> None:
     """Merge the segments of an index into one.
 
@@ -29,6 +33,7 @@ def command(
     """
     from termwise.index.updater import IndexUpdater
 
+    refuse_mixture(folder)
     begin = time.perf_counter()
     with (
         progress_bar() as progress,
@@ -42,6 +47,7 @@ def command(
         before = updater.index.manifest
         manifest = updater.merge()
     seconds = time.perf_counter() - begin
+    removed = _deleted(before) - _deleted(manifest)
     size = sum(file.length for file in manifest.files())
     if as_json:
         print_json(
@@ -49,6 +55,7 @@ def command(
                 "index": str(folder),
                 "segments_before": len(before.segments),
                 "segments": len(manifest.segments),
+                "removed": removed,
                 "documents": manifest.documents,
                 "bytes": size,
                 "generation": manifest.generation,
@@ -56,7 +63,12 @@ def command(
             }
         )
         return
+    gone = f"{counted(removed, 'deleted document')} removed; " if removed else ""
     print_text(
-        f"{folder}: {counted(len(before.segments), 'segment')} before, {len(manifest.segments)} now; "
+        f"{folder}: {counted(len(before.segments), 'segment')} before, {len(manifest.segments)} now; {gone}"
         f"{counted(manifest.documents, 'document')}, {human_bytes(size)}, {seconds:.1f} s"
     )
+
+
+def _deleted(manifest: Manifest) -> int:
+    return sum(segment.deletions for segment in manifest.segments)

@@ -1,0 +1,185 @@
+"""``termwise add``, ``delete`` and ``merge``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from termwise import Searcher
+from termwise.cli.main import run
+from termwise.index import Index
+from termwise.index.folder import writer_lock
+from termwise.index.manifest import publish
+from termwise.indexing import recipes
+from termwise.indexing.recipes import BEST, Recipe, RecipePart
+
+SHOP = """\
+{"_id": "a", "text": "green tea", "price": 4.5, "stock": 2}
+{"_id": "b", "text": "black tea", "price": 3.0, "stock": 0}
+{"_id": "c", "text": "cast iron teapot", "price": 49.0, "stock": 1}
+"""
+NEXT = """\
+{"_id": "b", "text": "black tea with bergamot", "price": 3.0, "stock": 5}
+{"_id": "c", "text": "cast iron teapot", "price": 49.0, "stock": 1}
+{"_id": "d", "text": "white tea", "price": 9.0, "stock": 0}
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.jsonl").write_text(SHOP)
+    (tmp_path / "next.jsonl").write_text(NEXT)
+    assert run(["index", "shop.jsonl", "--attributes", "all", "--store-text", "--out", "tw"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def failure(capsys, arguments, status):
+    """Return what a failing command prints on stderr, without repeated spaces; the index must not change."""
+    before = Index.open("tw").manifest
+    assert run(arguments) == status
+    assert Index.open("tw").manifest == before
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    return "\n".join(" ".join(line.split()) for line in streams.err.splitlines())
+
+
+def test_add(place, capsys):
+    assert run(["add", "tw", "next.jsonl"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("tw: 1 added, 1 replaced, 1 unchanged; 4 documents now, ")
+    assert streams.err == ""
+    searcher = Searcher.open("tw")
+    assert searcher.rank("bergamot").doc_ids == ("b",)
+    assert searcher.rank("tea", filter="stock = 5").doc_ids == ("b",)
+    assert run(["add", "tw", "next.jsonl"]) == 0
+    assert "tw: 0 added, 0 replaced, 3 unchanged; 4 documents now, " in capsys.readouterr().out
+
+
+def test_add_as_json(place, capsys):
+    assert run(["add", "tw", "next.jsonl", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report.pop("seconds") >= 0
+    assert report == {"index": "tw", "new": 1, "replaced": 1, "unchanged": 1, "documents": 4, "generation": 1}
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_collection_without_documents_is_noted(place, capsys, options):
+    (place / "empty.jsonl").write_text("")
+    before = Index.open("tw").manifest
+    assert run(["add", "tw", "empty.jsonl", *options]) == 0
+    assert capsys.readouterr().err == "empty.jsonl: no documents\n"
+    assert Index.open("tw").manifest == before
+
+
+def test_text_of_a_csv_file_gets_the_types_of_the_index(place, capsys):
+    (place / "more.csv").write_text("id,text,price,stock\ne,oolong,7.25,\n")
+    assert run(["add", "tw", "more.csv"]) == 0
+    assert Searcher.open("tw").attributes(["e"]) == [{"price": 7.25}]
+
+
+def test_a_value_of_the_wrong_type_names_line_and_field(place, capsys):
+    (place / "bad.jsonl").write_text(NEXT + '{"_id": "e", "text": "oolong", "price": "cheap"}\n')
+    error = failure(capsys, ["add", "tw", "bad.jsonl"], 3)
+    for fact in ("file bad.jsonl", "line 4", "field price", "seen 'cheap'"):
+        assert f"\n{fact}\n" in error
+    assert "--" not in error  # the command has no option for it
+
+
+def test_delete(place, capsys):
+    assert run(["delete", "tw", "a", "nobody"]) == 0
+    streams = capsys.readouterr()
+    assert (streams.out, streams.err) == ("tw: 1 deleted; 2 documents now\n", "not in the index: nobody\n")
+    assert run(["delete", "tw", "a", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == {"index": "tw", "deleted": 0, "absent": ["a"], "documents": 2, "generation": 1}
+
+
+def test_delete_by_a_filter(place, capsys):
+    assert run(["delete", "tw", "--filter", "stock = 0 or price > 40"]) == 0
+    assert capsys.readouterr().out == "tw: 2 deleted; 1 document now\n"
+    assert Searcher.open("tw").rank("tea").doc_ids == ("a",)
+    assert run(["delete", "tw", "--filter", "stock = 0"]) == 0
+    assert capsys.readouterr().out == "tw: 0 deleted; 1 document now\n"
+    assert "did you mean stock?" in failure(capsys, ["delete", "tw", "--filter", "stok = 0"], 2)
+
+
+def test_delete_takes_identifiers_or_a_filter(place, capsys):
+    for arguments in ([], ["a", "--filter", "stock = 0"]):
+        assert "give identifiers of documents, or --filter" in failure(
+            capsys, ["delete", "tw", *arguments], 2
+        )
+
+
+def test_a_filter_needs_attributes(place, capsys):
+    assert run(["index", "shop.jsonl", "--out", "plain"]) == 0
+    capsys.readouterr()
+    assert "build the index with --attributes all" in failure(
+        capsys, ["delete", "plain", "--filter", "stock = 0"], 2
+    )
+
+
+def test_merge(place, capsys):
+    assert run(["add", "tw", "next.jsonl"]) == 0
+    capsys.readouterr()
+    assert run(["merge", "tw"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "tw: 2 segments before, 1 now; 1 deleted document removed; 4 documents, "
+    )
+    assert run(["merge", "tw"]) == 0
+    assert capsys.readouterr().out.startswith("tw: 1 segment before, 1 now; 4 documents, ")
+
+
+def test_merge_as_json(place, capsys):
+    assert run(["delete", "tw", "a"]) == 0
+    capsys.readouterr()
+    assert run(["merge", "tw", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report.pop("seconds") >= 0
+    assert report.pop("bytes") == sum(file.length for file in Index.open("tw").manifest.files())
+    assert report == {
+        "index": "tw",
+        "segments_before": 1,
+        "segments": 1,
+        "removed": 1,
+        "documents": 2,
+        "generation": 2,
+    }
+
+
+CHANGES = [["add", "FOLDER", "next.jsonl"], ["delete", "FOLDER", "a"], ["merge", "FOLDER"]]
+
+
+@pytest.mark.parametrize("command", CHANGES, ids=lambda command: command[0])
+def test_folders_that_are_refused(place, capsys, monkeypatch, command):
+    def on(folder):
+        return [folder if word == "FOLDER" else word for word in command]
+
+    assert "there is no such index" in failure(capsys, on("nowhere"), 3)
+    assert not (place / "nowhere").exists()
+    monkeypatch.setitem(recipes.RECIPES, BEST, Recipe((RecipePart("bm25", 0.5), RecipePart("jm", 0.5))))
+    assert run(["index", "shop.jsonl", "--model", "best", "--out", "m"]) == 0
+    capsys.readouterr()
+    assert failure(capsys, on("m"), 2) == (
+        "termwise: a mixture cannot be changed [usage]\nmixture m\nfix build the mixture again with all documents"
+    )
+    assert "this index is a part of a mixture" in failure(capsys, on("m/bm25"), 2)
+    with writer_lock(place / "tw"):
+        assert "another process is writing this index" in failure(capsys, on("tw"), 3)
+
+
+@pytest.mark.parametrize("command", CHANGES[:2], ids=lambda command: command[0])
+def test_an_index_without_statistics_is_refused(place, capsys, command):
+    manifest = Index.open("tw").manifest
+    encoder = {name: value for name, value in manifest.encoder.items() if name != "statistics"}
+    publish(place / "tw", replace(manifest, encoder=encoder))
+    error = failure(capsys, [word.replace("FOLDER", "tw") for word in command], 2)
+    assert "no statistics of its collection" in error
+    assert "build the index again with this version of termwise" in error
+
+
+def test_a_missing_collection(place, capsys):
+    assert "there is no such collection" in failure(capsys, ["add", "tw", "nothing.jsonl"], 3)
