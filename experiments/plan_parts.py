@@ -73,8 +73,8 @@ def fits(value: object, hint: Any) -> bool:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
-    if origin is Literal:
-        return value in arguments
+    if origin is Literal:  # the plans check these names themselves, and suggest the nearest one
+        return type(value) in map(type, arguments)
     if origin in (UnionType, Union):
         return any(fits(value, one) for one in arguments)
     if origin in (tuple, list):
