@@ -260,10 +260,7 @@ class _ExplanationView:
         added: Container[int] = (),
         within: Span | None = None,
     ) -> list[Text]:
-        """Return a text, or the most important passages of a long one, in about this number of lines.
-
-        With a range to choose from, a last passage has the marks of terms that are not marked there.
-        """
+        """Return a text, or the most important passages of a long one, in about this number of lines."""
         text = legible(source)
         if not text.strip():
             return [Text("empty", "dim")]
@@ -273,14 +270,9 @@ class _ExplanationView:
             if self.full or len(whole.wrap(console, width)) <= lines:
                 return [whole]
         parts: list[Text] = []
-        low, high = (0, len(text)) if within is None else within
-        inside = {mark.term for mark in text_marks if mark.start < high and mark.end > low}
-        outside = [mark for mark in text_marks if mark.term not in inside]
         for share in _SHARES:
-            size, count = int(share * width * lines / _PARTS), _PARTS - bool(outside)
-            chosen = passages(text, text_marks, width=size, count=count, within=within)
-            if outside:
-                chosen += passages(text, outside, width=size, count=1)
+            size = int(share * width * lines / _PARTS)
+            chosen = passages(text, text_marks, width=size, count=_PARTS, within=within)
             parts = [marked_text(part, colours, plain=plain, added=added) for part in chosen]
             if sum(len(part.wrap(console, width)) for part in parts) <= lines:
                 break

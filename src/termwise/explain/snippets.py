@@ -139,7 +139,8 @@ def passages(
     count : int
         Largest number of passages. A text that fits into all of them together is one passage.
     within : (int, int), optional
-        As in `snippet`. Adjacent passages and the text around the range are not joined.
+        As in `snippet`. If there are several passages, the last one has marks of terms that are not marked in the
+        range.
 
     Returns
     -------
@@ -173,13 +174,16 @@ def passages(
 def _passages_within(
     text: str, marks: Iterable[Mark], width: int, count: int, low: int, high: int
 ) -> list[list[Piece]]:
+    marks = list(marks)
+    inside = {mark.term for mark in marks if mark.start < high and mark.end > low}
+    outside = [mark for mark in marks if mark.term not in inside and mark.weight > 0] if count > 1 else []
     moved = [mark._replace(start=mark.start - low, end=mark.end - low) for mark in marks]
-    shown = passages(text[low:high], moved, width=width - 4, count=count)
+    shown = passages(text[low:high], moved, width=width - 4, count=count - bool(outside))
     if shown and text[:low].strip() and shown[0][0].text != _BEFORE:
         shown[0].insert(0, Piece(_BEFORE))
     if shown and text[high:].strip() and shown[-1][-1].text != _AFTER:
         shown[-1].append(Piece(_AFTER))
-    return shown
+    return shown + (passages(text, outside, width=width, count=1) if outside else [])
 
 
 # --- marks ------------------------------------------------------------------------------------------------------

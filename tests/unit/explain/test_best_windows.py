@@ -12,7 +12,7 @@ from tests.unit.explain.test_explanation_html import written
 
 from termwise import Document, build_index
 from termwise.encode import open_document_encoder
-from termwise.explain import Window
+from termwise.explain import Window, explanation_html
 from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.explain.explanation_text import scored_window
 from termwise.explain.ranking_terminal import ranking_renderable
@@ -145,3 +145,16 @@ def test_the_page_has_the_whole_text_with_the_window(excerpts):
         "section", **{"aria-labelledby": "text"}
     )
     assert not written(excerpts.explain("cat", "other")).all("span", id="window")
+
+
+def test_a_very_long_text_has_passages_of_the_window(excerpts, monkeypatch):
+    monkeypatch.setattr(explanation_html, "WHOLE_TEXT", 500)
+    explanation = excerpts.explain("merge merge dog", "long")
+    page = written(explanation)
+    shown = [
+        part["text"] for part in page.all("p") if part["parents"][-1]["attributes"].get("id") == "document"
+    ]
+    assert "Merge sort" in shown[0]
+    assert shown[-1].startswith("Dog. ")
+    assert not page.all("span", id="window")
+    assert "with a tinted background" not in page.text("section", **{"aria-labelledby": "text"})

@@ -251,3 +251,17 @@ def test_a_snippet_within_a_range():
     assert "sort" in [piece.text for piece in narrow]
     whole = snippet(text, [], 100, within=(0, len(text)))
     assert "".join(piece.text for piece in whole) == text
+
+
+def test_passages_within_a_range_end_with_one_of_terms_elsewhere():
+    filler = "of a and the " * 30
+    text = f"merge {filler}sort lists {filler}"
+    start = text.index("sort")
+    marks = [Mark(0, 5, 9.0), Mark(start, start + 4, 1.0, 1)]
+    shown = passages(text, marks, width=24, count=3, within=(start, start + 40))
+    terms = [[piece.term for piece in part if piece.term is not None] for part in shown]
+    assert terms[0] == [1]
+    assert terms[-1] == [0]
+    assert len(snippet(text, marks, 24, within=(start, start + 40))) > 0
+    one = passages(text, marks, width=24, count=1, within=(start, start + 40))
+    assert len(one) == 1
