@@ -20,6 +20,7 @@ from termwise.cli.fusion_options import (
     check_common_queries,
     check_count,
     check_missing_given,
+    check_one_way,
     fusion_rules,
     note_left_out,
     note_same_queries,
@@ -84,7 +85,9 @@ def command(
                 "termwise search DIR --queries FILE --output RUN makes a run of an index",
             ],
         )
-    if sum((alpha is not None, weights is not None, rrf)) != 1:
+    ways = {"--alpha": alpha is not None, "--weights": weights is not None, "--rrf": rrf}
+    check_one_way(ways, "runs")
+    if not any(ways.values()):
         raise UsageError(
             "say how to weigh the runs: one of --alpha, --weights, --rrf",
             fixes=[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from termwise.cli.fusion_options import (
     Weights,
     check_alpha_count,
     check_count,
+    check_one_way,
     note_weight_names,
     one_or_each,
     weight_numbers,
@@ -29,7 +30,7 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import progress_bar
+from termwise.cli.terminal import note, note_line, progress_bar, working_seconds
 from termwise.errors import UsageError
 from termwise.storage.safe_read import is_file
 
@@ -96,7 +97,8 @@ def command(
             facts=[("file", files[0])],
             fixes=["termwise fuse RUN RUN fuses run files"],
         )
-    if (alpha is None) == (weights is None):
+    check_one_way({"--alpha": alpha is not None, "--weights": weights is not None}, "indexes")
+    if alpha is None and weights is None:
         raise UsageError(
             "say how to weigh the indexes: one of --alpha, --weights",
             fixes=["--alpha 0.5", "--weights 0.2,0.3,0.5", "--weights FILE, from termwise learn-weights"],
@@ -117,15 +119,21 @@ def command(
             only_z = mixed or any(index.term_vectors is not None for index in indexes)
             normalise = ["z"] if only_z else ["raw"]
         fusion = Fusion(names, numbers, missing="drop", scaling=one_or_each(normalise))
-    begin = time.perf_counter()
+    begin = working_seconds()
     if set(fusion.scaling) == {"z"}:
         refuse_options({"--float": float_weights}, "to a mixture, which keeps the indexes as they are")
         check_order(fusion, names)
         if weights is not None:
             note_weight_names(weights, fusion, names)
         mixture = mix_indexes(indexes, fusion.weights, out, overwrite=overwrite)
-        report_mixture(out, mixture, time.perf_counter() - begin, as_json)
+        _note_left_out(names, fusion.weights)
+        if not mixture.index.stores_text and any(index.stores_text for index in indexes):
+            note(
+                "the mixture stores no texts: those of the index that is left out are divided into other segments"
+            )
+        report_mixture(out, mixture, working_seconds() - begin, as_json)
         return
+    _note_left_out(names, fusion.weights)
     shares = index_weights(fusion, indexes)
     if weights is not None:
         note_weight_names(weights, fusion, names)
@@ -140,7 +148,14 @@ def command(
             memory=memory_size(memory),
             progress=progress,
         )
-    report_index(out, searcher.index.manifest, time.perf_counter() - begin, as_json)
+    report_index(out, searcher.index.manifest, working_seconds() - begin, as_json)
+
+
+def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:
+    """Name the indexes that add nothing."""
+    for name, weight in zip(names, weights, strict=True):
+        if weight == 0:
+            note_line(f"{name} left out: weight 0")
 
 
 def _parts(folder: Path) -> list[Path]:

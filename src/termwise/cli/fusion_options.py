@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +29,7 @@ MissingScore = Annotated[
     option(
         "--missing drop|minimum|zero",
         "Score of a document that a run does not rank: the document is dropped, or it gets the lowest "
-        "score of the run for the query, or 0. Required, there is no default.",
+        "score of the run for the query, or 0. Required for runs, there is no default.",
     ),
 ]
 Normalise = Annotated[
@@ -73,6 +73,17 @@ def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
                 f"--weights {','.join(['W'] * len(paths))}, one number for each",
                 "--weights FILE, from termwise learn-weights",
             ],
+        )
+
+
+def check_one_way(ways: Mapping[str, bool], noun: str) -> None:
+    """Refuse two ways to weigh the runs or indexes; `ways` says of each option whether it is given."""
+    given = [name for name, is_given in ways.items() if is_given]
+    if len(given) > 1:
+        raise UsageError(
+            f"there are two ways to weigh the {noun}; give only one of {', '.join(ways)}",
+            facts=[("given", ", ".join(given))],
+            fixes=[f"omit {name}" for name in given],
         )
 
 

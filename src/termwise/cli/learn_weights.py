@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -21,7 +22,15 @@ from termwise.cli.fusion_options import (
 )
 from termwise.cli.judged import load_queries, read_runs
 from termwise.cli.options import JsonFlag, Overwrite, argument, option, refuse_options
-from termwise.cli.terminal import counted, note, print_json, print_text, progress_bar, refuse_overwriting
+from termwise.cli.terminal import (
+    counted,
+    note,
+    note_line,
+    print_json,
+    print_text,
+    progress_bar,
+    refuse_overwriting,
+)
 from termwise.errors import MissingFileError, UsageError
 from termwise.storage.model_folder import MIXTURE
 from termwise.storage.safe_read import is_folder, path_exists
@@ -37,6 +46,9 @@ if TYPE_CHECKING:
 
 _LEAST_GAIN = 5e-5
 """Least difference of two values that four decimal places show."""
+
+_FOLDS = 5
+"""Default number of folds."""
 
 _DIGITS = range(4, 9)
 """Decimal places of the bounds of an interval: as few as tell them apart."""
@@ -78,6 +90,15 @@ def command(
             max=MOST_STARTS,
         ),
     ] = None,
+    folds: Annotated[
+        int | None,
+        option(
+            "--folds N",
+            "For a mixture: number of folds of the cross-validated gain over its present weights; 0 for none.  "
+            "[default: 5]",
+            min=0,
+        ),
+    ] = None,
     output: Annotated[
         Path | None, option("--output FILE", "Weights file to write, for fuse and fuse-indexes.")
     ] = None,
@@ -93,7 +114,7 @@ def command(
     termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --output weights.json
     """
     from termwise.collection import read_qrels
-    from termwise.fusion import learn
+    from termwise.fusion import cross_validated_run, learn
     from termwise.search import MixtureSearcher
     from termwise.search.mixture_folder import is_mixture
 
@@ -112,6 +133,7 @@ def command(
         if len(runs) == 1:
             _refuse_single(runs[0])
         check_count(runs, "runs")
+        refuse_options({"--folds": folds}, "to run files, which have no present weights")
         check_missing_given(missing)
         refuse_overwriting([output], [*runs, qrels, queries, *(index or [])], overwrite=overwrite)
         loaded = read_runs(runs)
@@ -136,27 +158,57 @@ def command(
             **fusion_rules(missing, normalise, documents),
         )
     note_left_out(loaded, missing, documents)
+    gains: tuple[Contrast, Contrast | None] | None = None
+    if present is not None:
+        validated = None
+        if folds is None and len({qrel.query_id for qrel in judgments} & set(loaded[0].rankings)) < _FOLDS:
+            note(f"fewer than {_FOLDS} judged queries, so the gain is not cross-validated")
+        elif folds != 0:
+            with progress_bar() as progress:
+                validated = cross_validated_run(
+                    loaded,
+                    judgments,
+                    folds=folds or _FOLDS,
+                    method=cast(Any, method),
+                    measure=measure,
+                    seed=seed or 0,
+                    restarts=starts or 5,
+                    progress=progress,
+                    **fusion_rules(missing, normalise, documents),
+                )
+        gains = _gains(present, loaded, fusion, validated, judgments)
+        if gains[1] is not None and fusion.learned is not None:
+            learned = replace(fusion.learned, estimate=gains[1].run_mean, folds=folds or _FOLDS)
+            fusion = replace(fusion, learned=learned)
     if output is not None:
         fusion.save(output)
-    gain = None if present is None else _gain(present, loaded, fusion, judgments)
     if as_json:
         report = {"weights_file": None if output is None else str(output), "fusion": fusion.to_dict()}
-        if present is not None and gain is not None:
+        if present is not None and gains is not None:
+            on_these, validated_gain = gains
             report["present"] = {
                 "weights": [part.weight for part in present.parts],
-                "value": gain.baseline_mean,
-                "gain": gain.difference,
-                "ci_low": gain.ci_low,
-                "ci_high": gain.ci_high,
+                "value": on_these.baseline_mean,
+                "gain": on_these.difference,
+                "cross_validated": None
+                if validated_gain is None
+                else {
+                    "gain": validated_gain.difference,
+                    "ci_low": validated_gain.ci_low,
+                    "ci_high": validated_gain.ci_high,
+                },
             }
         print_json(report)
     else:
         print_text(learned_text(fusion, mixture=present is not None))
-        if present is not None and gain is not None:
-            print_text(gain_text(present, gain))
+        if present is not None and gains is not None:
+            print_text(gain_text(present, *gains, folds=folds or _FOLDS))
     if output is not None:
         note(f"{output}: written")
         if is_mixture(runs[0]):
+            for run, weight in zip(fusion.runs, fusion.weights, strict=True):
+                if weight == 0:
+                    note_line(f"{run} has the weight 0: fuse-indexes leaves it out")
             note(
                 f"next: termwise fuse-indexes {quote(str(runs[0]))} --weights {quote(str(output))} --out DIR"
             )
@@ -178,8 +230,10 @@ def _refuse_single(path: Path) -> None:
         )
 
 
-def _gain(mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, qrels: list[Qrel]) -> Contrast:
-    """Compare learned weights with the present weights of a mixture, on the queries of the learning."""
+def _gains(
+    mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
+) -> tuple[Contrast, Contrast | None]:
+    """Compare the present weights of a mixture with the learned ones on the same queries, and cross-validated."""
     from termwise.evaluate import compare
     from termwise.fusion import Fusion
 
@@ -187,21 +241,40 @@ def _gain(mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, qrels:
     names = [run.name for run in runs]
     present = Fusion(names, weights, missing="minimum", scaling="z", documents="union")
     fused = [present.apply(runs, name="present"), learned.apply(runs, name="learned")]
+    fused += [] if validated is None else [validated]
     measure = "" if learned.learned is None else learned.learned.measure
-    return compare(fused, qrels, [measure]).contrasts[0]
+    contrasts = compare(fused, qrels, [measure], baseline="present").contrasts
+    return contrasts[0], None if validated is None else contrasts[1]
 
 
-def gain_text(mixture: MixtureSearcher, gain: Contrast) -> str:
-    """Return the value of the present weights, and what the learned weights gain, as two sentences."""
-    value = f"{gain.measure} with the present weights, {mixture.formula}: {gain.baseline_mean:.4f}."
+def gain_text(mixture: MixtureSearcher, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
+    """Return the value of the present weights, and what the learned weights gain, as sentences.
+
+    Parameters
+    ----------
+    mixture : MixtureSearcher
+    gain : Contrast
+        On the queries of the learning.
+    validated : Contrast or None
+        Cross-validated, if it was.
+    folds : int
+        Number of folds of `validated`.
+    """
+    lines = [f"{gain.measure} with the present weights, {mixture.formula}: {gain.baseline_mean:.4f}."]
     if gain.difference < _LEAST_GAIN:
-        return f"{value}\nThe learned weights gain nothing."
-    difference = f"The learned weights gain {gain.difference:.4f}"
-    if gain.ci_low is not None and gain.ci_high is not None:
-        difference += f", with a 95% interval from {gain.ci_low:.4f} to {gain.ci_high:.4f}"
-        if gain.ci_low <= 0:
-            difference += ": too little to prefer them"
-    return f"{value}\n{difference}."
+        lines.append("The learned weights gain nothing on these queries.")
+    else:
+        lines.append(
+            f"The learned weights gain {gain.difference:.4f} on these queries, where a gain is never negative."
+        )
+    if validated is not None:
+        said = f"The gain cross-validated over {folds} folds is {validated.difference:.4f}"
+        if validated.ci_low is not None and validated.ci_high is not None:
+            said += f", with a 95% interval from {validated.ci_low:.4f} to {validated.ci_high:.4f}"
+            if validated.ci_low <= 0:
+                said += ": too little to prefer them"
+        lines.append(f"{said}.")
+    return "\n".join(lines)
 
 
 def learned_text(fusion: Fusion, *, mixture: bool = False) -> str:
@@ -224,8 +297,8 @@ def learned_text(fusion: Fusion, *, mixture: bool = False) -> str:
     lines = [to_text(Table(columns, rows)), ""]
     if mixture:
         lines.append(
-            "The last column ranks the candidates of all parts by the scores of one; a search in its index finds "
-            "others."
+            "In the last column, each part ranks the candidates of all parts; its own search would find other "
+            "documents. Equal scores are in the order of the input."
         )
     judged = counted(learned.queries, "judged query")
     lines.append(f"{learned.measure} of the fused run: {learned.value:.4f}, over {judged}.")

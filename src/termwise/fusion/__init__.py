@@ -10,7 +10,7 @@ from termwise.fusion.reciprocal_rank import reciprocal_rank_fusion
 from termwise.fusion.scaling import QueryScales
 from termwise.fusion.step_function import AlphaCurve, Choice
 from termwise.fusion.translation_tuning import Cell, Tuning, tune
-from termwise.fusion.weight_learning import learn
+from termwise.fusion.weight_learning import cross_validated_run, learn
 from termwise.fusion.weights_file import Fusion, Learned, TunedTable
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "QueryScales",
     "TunedTable",
     "Tuning",
+    "cross_validated_run",
     "fuse",
     "fuse_indexes",
     "index_weights",

@@ -8,13 +8,16 @@ documents have to be the same, in the same order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from termwise.errors import ParameterError
 from termwise.fusion.indexes import check_folders, check_indexes
 from termwise.fusion.interpolation import checked_weights
-from termwise.index import Index
-from termwise.indexing.mixture_writer import MixtureWriter, copy_index
+from termwise.index import Index, Manifest
+from termwise.index.container import storage_errors
+from termwise.index.manifest import publish
+from termwise.indexing.mixture_writer import MixtureWriter, copy_index, link_or_copy
 from termwise.search.mixture import MixtureSearcher, Part
 from termwise.search.mixture_folder import DEPTH, MixtureManifest, is_mixture
 from termwise.search.searcher import Searcher
@@ -38,7 +41,8 @@ def mix_indexes(
         Two or more different indexes with the same documents in the same order. On the same disk, the mixture shares
         their files; otherwise they are copied.
     weights : sequence of float
-        One per index, for z-scores; an index with the weight 0 is left out. A negative weight reverses the scores.
+        One per index, for z-scores. An index with the weight 0 is left out; if only such an index stores the texts, the
+        first part takes them. A negative weight reverses the scores.
     path : str or Path
         Folder of the mixture.
     names : sequence of str, optional
@@ -95,12 +99,39 @@ def mix_indexes(
     mixture = MixtureSearcher(
         [Part(name, Searcher(index), share) for name, index, share in chosen], depth=depth
     )
+    texts = _texts_of_left_out([index for _, index, _ in chosen], opened)
     with MixtureWriter(Path(path), overwrite=overwrite) as writer:
-        for name, index, _ in chosen:
-            copy_index(index, writer.part(name))
+        for number, (name, index, _) in enumerate(chosen):
+            folder = writer.part(name)
+            copy_index(index, folder)
+            if texts is not None and number == 0:
+                _add_texts(folder, index.manifest, texts)
         return writer.commit(
             [part.name for part in mixture.parts], [part.weight for part in mixture.parts], mixture.depth
         )
+
+
+def _texts_of_left_out(chosen: Sequence[Index], indexes: Sequence[Index]) -> Index | None:
+    """Return an index whose texts the first of the chosen ones can take, if none of them stores texts."""
+    if any(index.stores_text for index in chosen):
+        return None
+    for index in indexes:
+        segments = zip(index.manifest.segments, chosen[0].manifest.segments, strict=False)
+        same = all(one.ids.sha256 == other.ids.sha256 for one, other in segments)
+        if index.stores_text and same and len(index.segments) == len(chosen[0].segments):
+            return index
+    return None
+
+
+def _add_texts(folder: Path, manifest: Manifest, source: Index) -> None:
+    """Add the texts of another index with the same documents in each segment to a copied index."""
+    segments = []
+    with storage_errors(folder):
+        for segment, other in zip(manifest.segments, source.manifest.segments, strict=True):
+            if other.texts is not None:
+                link_or_copy(source.path / other.texts.name, folder / other.texts.name)
+            segments.append(replace(segment, texts=other.texts))
+    publish(folder, replace(manifest, segments=tuple(segments)))
 
 
 def distinct_names(folders: Sequence[Path]) -> list[str]:

@@ -11,20 +11,16 @@ The value of the best cell is biased upwards, because it comes from the queries 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast, final
-
-import numpy as np
-import numpy.typing as npt
 
 from termwise.errors import DataError, ParameterError, UnknownIdError
 from termwise.fusion.line_search import no_exact_sweep
 from termwise.fusion.objective import RankedObjective, check_relevant, objective_of
 from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.fusion.step_function import EQUAL, AlphaCurve
-from termwise.fusion.weight_learning import learn
+from termwise.fusion.weight_learning import fold_masks, learn
 from termwise.fusion.weights_file import Fusion, Learned, Settings, TunedTable
 from termwise.progress import Progress, no_progress
 from termwise.records import Qrel, Query, Ranking, Run
@@ -267,20 +263,8 @@ class _Validation:
     """Cross-validation: selects the best cell without a fold, and measures it on the fold."""
 
     def __init__(self, query_ids: Sequence[str], judged: int, folds: int) -> None:
-        if len(query_ids) < folds:
-            raise ParameterError(
-                "there are fewer judged queries with documents than folds",
-                facts=[("queries", len(query_ids)), ("folds", folds)],
-                fixes=["set `folds=0` for no estimate"],
-            )
-        digests = [
-            hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest() for query_id in query_ids
-        ]
-        shuffled = sorted(range(len(query_ids)), key=lambda position: digests[position])
-        part = np.empty(len(query_ids), dtype=np.int64)
-        part[shuffled] = np.arange(len(query_ids)) % folds
         self._judged = judged
-        self._left_out: list[npt.NDArray[np.bool_]] = [part == fold for fold in range(folds)]
+        self._left_out = fold_masks(query_ids, folds)
         self._best = [-1.0] * folds
         self._sums = [0.0] * folds
 

@@ -1,10 +1,15 @@
-"""Learning the weights of a fusion on judged queries."""
+"""Learning the weights of a fusion on judged queries, and cross-validation of the learned weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from termwise.errors import ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.coordinate_ascent import ascent
 from termwise.fusion.line_search import best_share
@@ -12,7 +17,8 @@ from termwise.fusion.objective import check_relevant, objective_of
 from termwise.fusion.scaling import QueryScales, Scaling, deviation_of, scalings_of
 from termwise.fusion.weights_file import Fusion, Learned, Method, hash_of_queries
 from termwise.progress import Progress, no_progress
-from termwise.records import Qrel, Run
+from termwise.records import Qrel, Ranking, Run
+from termwise.validation import check, is_whole_number
 
 if TYPE_CHECKING:
     from ir_measures import Measure
@@ -125,3 +131,107 @@ def learn(
         documents=documents,
         learned=learned,
     )
+
+
+def cross_validated_run(
+    runs: Sequence[Run],
+    qrels: Iterable[Qrel],
+    *,
+    folds: int,
+    method: Method,
+    measure: str | Measure = "nDCG@10",
+    missing: MissingScore,
+    scaling: Scaling | Sequence[Scaling] = "z",
+    documents: FusedDocuments = "first",
+    seed: int = 0,
+    restarts: int = 5,
+    progress: Progress = no_progress,
+) -> Run:
+    """Fuse every judged query with weights that were learned on the queries of the other folds.
+
+    The measure of this run is that of learned weights on other queries. It is not biased upwards, as the value on the
+    queries of the learning is.
+
+    Parameters
+    ----------
+    runs, qrels, method, measure, missing, scaling, documents, seed, restarts
+        See `learn`.
+    folds : int
+        Number of folds, at least 2. The fold of a query depends on the identifiers of all queries, not on their order.
+    progress : callable, optional
+        Called with a stage name, finished folds, and their number.
+
+    Returns
+    -------
+    Run
+        The judged queries that one of the runs holds.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer such queries than folds, or an argument is out of range.
+    TermwiseError
+        See `learn`; a `DataError` if the queries outside of a fold have no relevant document.
+
+    Examples
+    --------
+    >>> from termwise.records import Qrel, Ranking
+    >>> queries = ["q1", "q2", "q3"]
+    >>> one = Run([Ranking(["a", "b"], [3.0, 2.0], query_id=query) for query in queries], name="one")
+    >>> other = Run([Ranking(["b", "a"], [9.0, 8.0], query_id=query) for query in queries], name="other")
+    >>> qrels = [Qrel("q1", "b", 1), Qrel("q2", "b", 1), Qrel("q3", "a", 1)]
+    >>> fused = cross_validated_run([one, other], qrels, folds=3, method="grid", measure="RR", missing="drop")
+    >>> {query: fused[query].doc_ids[0] for query in queries}
+    {'q1': 'a', 'q2': 'a', 'q3': 'b'}
+    """
+    check("folds", folds, is_whole_number(folds, least=2), "a whole number of at least 2")
+    judgments = list(qrels)
+    query_ids = [
+        query_id
+        for query_id in dict.fromkeys(qrel.query_id for qrel in judgments)
+        if any(query_id in run for run in runs)
+    ]
+    fused: dict[str, Ranking] = {}
+    for number, mask in enumerate(fold_masks(query_ids, folds)):
+        progress("cross-validate", number, folds)
+        left_out = {query_id for query_id, out in zip(query_ids, mask.tolist(), strict=True) if out}
+        fusion = learn(
+            [_with_queries(run, set(query_ids) - left_out) for run in runs],
+            [qrel for qrel in judgments if qrel.query_id not in left_out],
+            method=method,
+            measure=measure,
+            missing=missing,
+            scaling=scaling,
+            documents=documents,
+            seed=seed,
+            restarts=restarts,
+        )
+        fused |= fusion.apply([_with_queries(run, left_out) for run in runs]).rankings
+    progress("cross-validate", folds, folds)
+    return Run([fused[query_id] for query_id in query_ids if query_id in fused], "cross-validated")
+
+
+def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool_]]:
+    """Return the queries of each fold as masks of shape (queries,); hashes of the identifiers shuffle them.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer queries than folds.
+    """
+    if len(query_ids) < folds:
+        raise ParameterError(
+            "there are fewer judged queries with documents than folds",
+            facts=[("queries", len(query_ids)), ("folds", folds)],
+            fixes=["set `folds=0` for no estimate"],
+        )
+    digests = [hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest() for query_id in query_ids]
+    shuffled = sorted(range(len(query_ids)), key=lambda position: digests[position])
+    part = np.empty(len(query_ids), dtype=np.int64)
+    part[shuffled] = np.arange(len(query_ids)) % folds
+    return [part == fold for fold in range(folds)]
+
+
+def _with_queries(run: Run, query_ids: Collection[str]) -> Run:
+    """Return the rankings of some queries of a run."""
+    return Run([ranking for ranking in run if ranking.query_id in query_ids], run.name)

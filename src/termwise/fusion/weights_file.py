@@ -80,9 +80,9 @@ class Learned:
     seed, restarts : int or None
         For ascent.
     estimate : float or None
-        For tuned settings: the cross-validated mean of the measure.
+        For tuned settings and weights of a mixture: the cross-validated mean of the measure.
     folds : int or None
-        For tuned settings: number of folds.
+        Number of folds of `estimate`.
     deviations : tuple of (float or None)
         For runs with the normalisation ``global``: the standard deviation of all their scores on these queries, 0 if
         the scores are equal. None for other runs.

@@ -230,12 +230,17 @@ def copy_index(index: Index, folder: Path) -> None:
             target = folder / file.name
             if target.exists():  # two attachments with the same content
                 continue
-            with suppress(OSError):
-                os.link(index.path / file.name, target)
-            if not target.exists():
-                _copy(index.path / file.name, target)
+            link_or_copy(index.path / file.name, target)
         sync_folder(folder)
     publish(folder, index.manifest)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Link a file of an index into a new folder, or copy it to another disk; for the errors, see `copy_index`."""
+    with suppress(OSError):
+        os.link(source, target)
+    if not target.exists():
+        _copy(source, target)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -198,7 +198,7 @@ OUT = ["--output", "o"]
         (["fuse", "bm25.trec", *ALPHA, *OUT], "two runs or more"),
         ([*TWO, "--rrf", *OUT, "--tag", ""], "choose a name without spaces for the run"),
         ([*TWO, *OUT, "--missing", "drop"], "say how to weigh the "),
-        ([*TWO, *ALPHA, "--rrf", *OUT], "say how to weigh the "),
+        ([*TWO, *ALPHA, "--rrf", *OUT], "give only one of --alpha, --weights, --rrf"),
         ([*TWO, "--alpha", "0.5", *OUT], "the lowest score of the run"),
         ([*TWO, *ALPHA], "--output"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", *OUT], "0 to 1"),
@@ -329,7 +329,7 @@ def test_learned_weights_go_into_an_index(folders, capsys):
         (["fuse-indexes", "bm25.tw", *RAW, "--out", "o"], "nothing to fuse"),
         ([*PAIR, *RAW], "Missing option '--out'"),
         ([*PAIR, "--out", "o"], "say how to weigh the "),
-        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "say how to weigh the "),
+        ([*PAIR, *RAW, "--weights", "w.json", "--out", "o"], "give only one of --alpha, --weights"),
         ([*PAIR, "bm25.tw", *RAW, "--out", "o"], "first of two indexes"),
         ([*PAIR, "--weights", "w.json", "--normalise", "raw", "--out", "o"], "the file states it"),
         (

@@ -19,10 +19,11 @@ from termwise.errors import (
 )
 from termwise.fusion import mix_indexes
 from termwise.fusion import mixture as module
-from termwise.index import Index
+from termwise.index import Index, document_spill
 from termwise.index.folder import writer_lock
 from termwise.indexing import mixture_writer
 from termwise.search import MixtureSearcher
+from termwise.search.mixture import verify_mixture
 
 DOCUMENTS = [
     Document("a", "merge sorted lists"),
@@ -71,6 +72,24 @@ def test_a_weight_of_zero_leaves_an_index_out(tmp_path, parts):
     assert [(part.name, part.weight) for part in mixture.parts] == [("one", 1.0), ("a name: three", -0.5)]
     assert mixture.depth == 7
     assert names(tmp_path / "m") == ["a_name__three", "mixture.json", "one"]
+
+
+def test_the_texts_of_an_index_that_is_left_out_are_kept(tmp_path, parts, monkeypatch):
+    build_index(DOCUMENTS, parts[1], model="jm", store_text=True, overwrite=True)
+    searcher = Searcher.open(parts[0])
+    mixture = mix_indexes(parts, [0.3, 0.0, 0.7], tmp_path / "m")
+    assert [part.name for part in mixture.parts] == ["bm25", "dirichlet"]
+    assert [part.searcher.index.stores_text for part in mixture.parts] == [True, False]
+    assert [mixture.index.text(ordinal) for ordinal in range(3)] == [one.text for one in DOCUMENTS]
+    assert mixture.parts[0].searcher.rank("sort lists") == searcher.rank("sort lists")
+    assert verify_mixture(tmp_path / "m") == []
+    assert not mix_indexes([parts[0], parts[2]], [0.3, 0.7], tmp_path / "without").index.stores_text
+    other = mix_indexes(parts, [0.3, 0.1, 0.7], tmp_path / "all")
+    assert [part.searcher.index.stores_text for part in other.parts] == [False, True, False]
+    monkeypatch.setattr(document_spill, "MAX_DOCUMENTS", 2)
+    build_index(DOCUMENTS, parts[0], model="bm25", overwrite=True)
+    assert len(Index.open(parts[0]).segments) == 2
+    assert not mix_indexes(parts, [0.3, 0.0, 0.7], tmp_path / "segments").index.stores_text
 
 
 def test_overwriting_keeps_an_open_mixture(tmp_path, parts):

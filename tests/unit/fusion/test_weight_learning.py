@@ -13,7 +13,7 @@ from tests.unit.fusion.judged_runs import run_of, runs_and_qrels
 from termwise import Qrel, Ranking, Run
 from termwise.errors import DataError, ParameterError, UnknownNameError, WeightError
 from termwise.evaluate import evaluate
-from termwise.fusion import fuse, interpolate, learn, objective_of
+from termwise.fusion import cross_validated_run, fuse, interpolate, learn, objective_of
 from termwise.fusion.coordinate_ascent import ascent
 from termwise.fusion.line_search import best_of_grid, best_share
 from termwise.fusion.objective import MeasuredObjective, RankedObjective
@@ -372,3 +372,31 @@ def test_the_deviations_of_global_are_stored():
     options = {"method": "ascent", "measure": "RR", "missing": "drop"}
     learned = learn([one, other, same], qrels, scaling=["global", "raw", "global"], **options).learned
     assert learned.deviations == (math.sqrt(2), None, 0.0)
+
+
+# --- cross-validation ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["sweep", "ascent"])
+def test_every_query_has_the_weights_of_the_other_queries(method):
+    runs, qrels = separate(5, queries=4)
+    options = {"method": method, "measure": "nDCG@5", "missing": "drop"}
+    fused = cross_validated_run(runs, qrels, folds=4, **options)  # each query is a fold
+    assert (fused.name, sorted(fused.rankings)) == ("cross-validated", ["q0", "q1", "q2", "q3"])
+    for query in fused.rankings:
+        others = [Run([ranking for ranking in run if ranking.query_id != query], run.name) for run in runs]
+        fusion = learn(others, [qrel for qrel in qrels if qrel.query_id != query], **options)
+        assert fused[query] == fusion.apply(runs)[query]
+    unjudged = [Run([*run, Ranking(["x"], [1.0], "unjudged")], run.name) for run in runs]
+    again = cross_validated_run(unjudged, [*qrels[::-1], Qrel("lost", "x", 1)], folds=4, **options)
+    assert dict(again.rankings) == dict(fused.rankings)
+
+
+def test_folds_that_are_refused():
+    runs, qrels = separate(6, queries=3)
+    options = {"method": "sweep", "missing": "drop"}
+    with pytest.raises(ParameterError, match="fewer judged queries with documents than folds"):
+        cross_validated_run(runs, qrels, folds=4, **options)
+    for folds in (0, 1, 2.5):
+        with pytest.raises(ParameterError, match="folds"):
+            cross_validated_run(runs, qrels, folds=folds, **options)
