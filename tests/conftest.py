@@ -12,6 +12,13 @@ from hypothesis import settings
 settings.register_profile("termwise", deadline=None, derandomize=True)
 settings.load_profile("termwise")
 
+
+@pytest.fixture(autouse=True)
+def no_note_on_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the note on the compilation of kernels, which depends on what earlier tests have compiled."""
+    monkeypatch.setattr("termwise.cli.main.note_compiling", lambda: None)
+
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

@@ -33,7 +33,12 @@ def command(
     html: Annotated[Path | None, option("--html FILE", "Write one HTML page.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Evaluate runs against judgments."""
+    """Evaluate runs against judgments.
+
+    For example:
+
+    termwise evaluate bm25.trec tilde.trec --qrels test.qrels -m nDCG@10 -m R@1000
+    """
     from termwise.collection import read_qrels
     from termwise.evaluate import Evaluator, evaluation_html, evaluation_text
 

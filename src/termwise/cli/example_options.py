@@ -29,7 +29,7 @@ Weigh = Annotated[
     option(
         "--weigh NAME=VALUE",
         "Weights of query terms: max_terms=30, min_df=2, idf_power=1, counts=once, or counts=saturated "
-        "with k3=8; repeatable.",
+        "with k3=8; repeatable. An index with vectors, or a mixture with such a part, takes counts and k3 only.",
     ),
 ]
 

@@ -81,6 +81,8 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     ('--set precision=float32', '--expand-with none', '--floors-from')
     >>> spell("build_index(model='tilde', side='query')")
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
+    >>> spell('build_index(COLLECTION, "docs.tw")')
+    'termwise index COLLECTION --out docs.tw'
     >>> spell("convert_checkpoint(my-tilde, floors_from=COLLECTION)")
     'termwise train convert my-tilde --out DIR --floors-from COLLECTION'
     >>> spell("train_lookup(teacher=all-MiniLM-L6-v2)")
@@ -93,7 +95,7 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
         command = _COMMANDS[call[1]]
-        given = takewhile(lambda value: value and "=" not in value, re.split(r",\s*", call[2]))
+        given = takewhile(lambda value: value and not _ARGUMENT.fullmatch(value), re.split(r",\s*", call[2]))
         if "DIRS" in command:
             command = command.replace("DIRS", " ".join(map(_quoted, given)) or "DIR DIR")
         # Positional arguments replace the first placeholders of the command.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -35,7 +35,7 @@ from termwise.cli.options import (
     option,
     refuse_options,
 )
-from termwise.cli.terminal import progress_bar
+from termwise.cli.terminal import progress_bar, working_seconds
 from termwise.cli.translation_options import TunedSettings, with_tuned
 from termwise.errors import UsageError
 
@@ -144,12 +144,19 @@ def command(
         "precision": numbers,
         "providers": providers,
     }
-    begin = time.perf_counter()
+    begin = working_seconds()
     if model == BEST:
         fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
-        refuse_options(fixed, "to a mixture, whose parts have fixed settings")
+        parts = RECIPES[BEST].parts
+        refuse_options(
+            fixed,
+            "to a mixture, whose parts have fixed settings",
+            "build the indexes one by one and mix them: termwise fuse-indexes "
+            f"{' '.join(f'{part.model}.tw' for part in parts)} --weights "
+            f"{','.join(f'{part.weight:g}' for part in parts)} --normalise z --out {quote(str(out))}",
+        )
         work = encoding
-        for part in RECIPES[BEST].parts:
+        for part in parts:
             network = chosen_model(part.model, part.settings)
             if isinstance(network, NetworkModel):
                 work = encoding or default_encoding(part_folder(out, part.model))
@@ -158,7 +165,7 @@ def command(
         note_ignored_vectors(collection)
         with resumable_work(work), progress_bar() as progress:
             mixture = build_index(documents, out, model="best", **shared, progress=progress)
-        report_mixture(out, mixture, time.perf_counter() - begin, as_json)
+        report_mixture(out, mixture, working_seconds() - begin, as_json)
         return
     chosen = chosen_model(model, given)
     if tuned is not None:
@@ -176,7 +183,7 @@ def command(
     documents = collection_with_header_note(collection, names, kept)
     if not isinstance(chosen, VectorModel):
         note_ignored_vectors(collection)
-    begin = time.perf_counter()
+    begin = working_seconds()
     with resumable_work(work), progress_bar() as progress:
         searcher = build_index(
             documents,
@@ -187,5 +194,5 @@ def command(
             **shared,
             progress=progress,
         )
-    seconds = time.perf_counter() - begin
+    seconds = working_seconds() - begin
     report_index(out, searcher.index.manifest, seconds, as_json)

@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Show model, analyzer and sizes of an index or a mixture."""
-    from rich.table import Table
+    """Show model, analyzer and sizes of an index or a mixture.
+
+    For example:
+
+    termwise inspect docs.tw
+    """
+    from rich.text import Text
 
     from termwise.index import Index
     from termwise.search import MixtureSearcher
@@ -35,12 +40,11 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json(facts)
         return
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
+    console = stdout()
+    width = max(len(label) for label, _ in rows)
     for label, value in rows:
-        table.add_row(label, legible_line(value))
-    stdout().print(table)
+        line = Text.assemble((label.ljust(width), "bold"), f"  {legible_line(value)}") if label else Text()
+        console.print(line, soft_wrap=True)
 
 
 def _mixture_facts(mixture: MixtureSearcher) -> dict[str, Any]:
@@ -135,14 +139,19 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("analyzer", str(analyzer.get("name", "unknown"))),
         ("documents", f"{facts['documents']:,}"),
         ("terms", f"{facts['terms']:,}"),
-        ("postings", f"{facts['postings']:,}"),
+        *([] if "vectors" in facts else [("postings", f"{facts['postings']:,}")]),
         ("segments", f"{facts['segments']}"),
         *_change_rows(facts),
         *_schema_rows(facts["schema"]),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
         *(_vector_rows(facts) or [("quantiser", quantisation)]),
     ]
-    rows += [(f"{name} bytes", human_bytes(size)) for name, size in facts["bytes"].items() if size]
+    of_postings = ("forward", "inverted") if "vectors" in facts else ()
+    rows += [
+        (f"{name} bytes", human_bytes(size))
+        for name, size in facts["bytes"].items()
+        if size and name not in of_postings
+    ]
     return rows
 
 

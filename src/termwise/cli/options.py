@@ -116,12 +116,13 @@ def available_processors() -> int:
     return min(processors, MOST_THREADS)
 
 
-def refuse_options(options: Mapping[str, object], reason: str) -> None:
-    """Refuse options that were given and would be ignored."""
+def refuse_options(options: Mapping[str, object], reason: str, *others: str) -> None:
+    """Refuse options that were given and would be ignored; `others` are fixes besides leaving them out."""
     given = [name for name, value in options.items() if value is not None and value is not False]
     if given:
         does = "does" if len(given) == 1 else "do"
-        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=["omit it"])
+        them = "it" if len(given) == 1 else "them"
+        raise UsageError(f"{', '.join(given)} {does} not apply {reason}", fixes=[f"omit {them}", *others])
 
 
 def choice(option: str, text: str, choices: Sequence[str]) -> Any:

@@ -161,13 +161,18 @@ def _few(names: Sequence[str], most: int = 6) -> str:
 
 
 def _shortfall_lines(report: dict[str, Any]) -> Iterator[str]:
-    """Yield for each scorer the scores that are furthest from the expected ones."""
+    """Yield for each scorer the scores that are furthest from the expected ones, unless there is only one probe."""
+    if sum(1 for probe in report["probes"] if probe["samples"]) < 2:
+        return
     for name, several in tables.shortfalls(report).items():
         parts = []
         for one in several:
             probe, score = one.row.probe, one.cell["score"]
             shown = f"{score:.2f}" if probe["symmetric"] else tables.signed(score)
-            parts.append(f"{probe['name']} {shown} (expected: {tables.expected_score(probe['wanted'])})")
+            wanted = f"expected: {tables.expected_score(probe['wanted'])}"
+            if not probe["symmetric"] and not tables.significant(one.cell):
+                wanted += ", not significant"
+            parts.append(f"{probe['name']} {shown} ({wanted})")
         if parts:
             yield f"{name} is furthest from the expected score on {_few(parts, 3)}"
 

@@ -64,6 +64,10 @@ def command(
     """Re-rank the candidates of a run.
 
     Every candidate is scored; candidates with equal scores keep the order of the run.
+
+    For example:
+
+    termwise rerank tilde.tw --run bm25.trec --queries queries.jsonl --output reranked.trec
     """
     from termwise.collection import read_run, write_run
 

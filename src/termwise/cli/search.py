@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
@@ -59,6 +60,9 @@ _MAX_CORRECTED = 8
 """Number of query words for which similar spellings are searched."""
 
 _REMOVED = "the analyzer removes all words of the query"
+
+_SYNTAX = re.compile(r'"[^"]+"|(?<!\S)[-+][^\W\d_]\w*|(?<!\S)(?:AND|OR|NOT)(?!\S)')
+"""Phrases, excluded and required words, and operators in the syntax of other search engines."""
 
 _MAX_LISTED = 20
 """Number of words or documents listed on one line."""
@@ -127,7 +131,7 @@ def command(
 
     termwise search DIR "merge two sorted lists" --explain
 
-    termwise search DIR --like DOC_ID --weigh max_terms=30
+    termwise search DIR --like DOC_ID
 
     termwise search DIR --queries queries.jsonl --output run.trec
     """
@@ -258,10 +262,12 @@ def _answer(
         note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher, k)}")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
-    if len(ranking) and example is None and isinstance(searcher, MixtureSearcher):
-        _note_silent_parts(searcher, query)
-    if explanations and example is None and (pieces := words_in_pieces(explanations)):
-        note_line(f"{IN_PIECES}: {_listed(pieces)}")
+    if example is None:
+        _note_syntax(query)
+        if len(ranking) and isinstance(searcher, MixtureSearcher):
+            _note_silent_parts(searcher, query)
+        if explanations and (pieces := words_in_pieces(explanations)):
+            note_line(f"{IN_PIECES}: {_listed(pieces)}")
     if same:
         note_line(f"excluded, because the text is the same: {_listed(same)}")
 
@@ -306,6 +312,13 @@ def _approximate_note(searcher: AnySearcher, k: int) -> str:
     return f"; approximate, from {counted(windows, 'window')}{raised}: some of the best can be missing"
 
 
+def _note_syntax(query: str) -> None:
+    """Print a note if a query has operators of other search engines, because they were searched as words."""
+    found = [match[0] for match in _SYNTAX.finditer(query)]
+    if found:
+        note_line(f"taken as words: {_listed(found)} (a query has no operators and no phrases)")
+
+
 def _note_file(folder: Path, query: str) -> None:
     """Print a note if the query is the name of a file, because it was searched as words."""
     with suppress(OSError, ValueError):  # not every query is a valid file name
@@ -348,6 +361,8 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
         return ["no results: --weigh removes all terms of the query"]
     if example is not None:
         return ["no results: no other document shares a term with the query document"]
+    if not query.strip():
+        return ["no results: the query is empty"]
     vocabulary = searcher.index.vocabulary
     reasons, unknown = _reasons(searcher, query)
     lines = [f"no results: {'; '.join(reasons) or _REMOVED}"]

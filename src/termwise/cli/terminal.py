@@ -29,6 +29,7 @@ from rich.text import Text
 
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import StorageError, UsageError
+from termwise.kernels.jit import compilation_seconds
 from termwise.storage.safe_read import is_file, is_folder
 
 
@@ -76,9 +77,13 @@ def note_line(line: str) -> None:
 
 
 def note_compiling() -> None:
-    """Report on a terminal that kernels are being compiled."""
-    if Console(stderr=True).is_terminal:
-        note("compiling for this machine: some seconds, the first time only")
+    """Report that kernels are being compiled."""
+    note("compiling for this machine: up to two minutes, the first time only")
+
+
+def working_seconds() -> float:
+    """Return a clock in seconds that stands still while kernels are compiled."""
+    return time.perf_counter() - compilation_seconds()
 
 
 MEASURED = ("encode", "train", "tune", "score")

@@ -12,7 +12,14 @@ from termwise.errors import CheckFailedError
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
-    """Check an index or a mixture against its checksums."""
+    """Check an index or a mixture against its checksums.
+
+    The exit status is 5 for a damaged file, and 3 if a manifest cannot be read.
+
+    For example:
+
+    termwise verify docs.tw
+    """
     from termwise.index import verify
     from termwise.search.mixture import verify_mixture
     from termwise.search.mixture_folder import is_mixture

@@ -268,7 +268,7 @@ def conventions(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
             return None
         if len(set(numbers)) == 1:
             return str(numbers[0])
-        return ", ".join(f"{legible_line(e.run)} {n}" for e, n in zip(evaluations, numbers, strict=True))
+        return ", ".join(f"{legible_line(e.run)} {n}" for e, n in zip(evaluations, numbers, strict=True) if n)
 
     missing, unjudged, without_relevant = listed("missing"), listed("unjudged"), listed("without_relevant")
     if missing:

@@ -80,7 +80,7 @@ MAX_SHIFT = 8
 MIN_SCALE, MAX_SCALE = 2.0**-160, 2.0**128
 """Bounds of the scale of a quantiser; every float32 weight gives a scale between them."""
 
-_BUILD_FIX = "build an index: `build_index(out={})`"
+_BUILD_FIX = 'build an index: `build_index(COLLECTION, "{}")`'
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ from termwise.collection.file_collections import (
     TabSeparatedCollection,
     count_documents,
 )
+from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.index import IndexWriter
 from termwise.models import Model
 from termwise.progress import Progress
 from termwise.records import AttributeValue, Document
+from termwise.text import Analyzer
 from termwise.validation import check, check_documents, check_names, check_threads
 
 
@@ -108,6 +110,16 @@ def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]
     if given:
         raise ParameterError(
             message,
-            facts=[("model", model.name), ("given", ", ".join(given))],
+            facts=[
+                ("model", model.name),
+                ("given", ", ".join(f"{name} {_named(arguments[name])}" for name in given)),
+            ],
             fixes=[f"omit {' and '.join(given)}"],
         )
+
+
+def _named(value: object) -> str:
+    """Return the value of an argument as an error shows it."""
+    if isinstance(value, Analyzer):
+        return value.spec.name
+    return str(value) if isinstance(value, str | Path) else shown(value)

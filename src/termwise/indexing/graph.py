@@ -42,14 +42,34 @@ def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[P
     """
     check_path("the index", path)
     if not is_mixture(path):
-        return write_graphs(Index.open(path), progress=progress)
+        index = Index.open(path)
+        if _has_term_form(index):
+            raise ParameterError(
+                "a graph needs an index with vectors",
+                facts=[
+                    ("index", path),
+                    ("form", "terms: the index stores term weights, which need no graph"),
+                ],
+                fixes=["search it as it is", "`build_index(model=lookup)`"],
+            )
+        return write_graphs(index, progress=progress)
     mixture = MixtureSearcher.open(path)
     indexes = [part.searcher.index for part in mixture.parts]
     with_vectors = [index for index in indexes if index.term_vectors is not None]
     if not with_vectors:
+        parts = [
+            f"{part.name} (form terms)" if _has_term_form(part.searcher.index) else part.name
+            for part in mixture.parts
+        ]
         raise ParameterError(
             "a graph needs an index with vectors, and no part of the mixture has them",
-            facts=[("mixture", path), ("parts", ", ".join(part.name for part in mixture.parts))],
+            facts=[("mixture", path), ("parts", ", ".join(parts))],
             fixes=["`build_index(model=best)`"],
         )
     return [file for index in with_vectors for file in write_graphs(index, progress=progress)]
+
+
+def _has_term_form(index: Index) -> bool:
+    """Return whether an index stores term weights that were computed from vectors."""
+    parameters = index.manifest.encoder.get("model", {}).get("parameters", {})
+    return index.term_vectors is None and parameters.get("form") == "terms"

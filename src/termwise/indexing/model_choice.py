@@ -84,7 +84,7 @@ def _with_recommended(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 def _missing(model: str | Path) -> TermwiseError:
     """Return the error for a model that is neither a known name nor an existing folder."""
-    names = model_names()
+    names = (*model_names(), *RECIPES)
     recipe = RECIPES.get(str(model))
     if recipe is not None:
         parts = [part.model for part in recipe.parts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -17,6 +18,12 @@ Array: TypeAlias = npt.NDArray[Any]
 """An array; the docstring of the kernel states its type and shape."""
 
 _callbacks: list[Callable[[], None]] = []
+
+_compiling: list[float] = []
+"""Start of each compilation that is running; kernels that a kernel calls are compiled inside of it."""
+
+_finished = [0.0]
+"""Seconds of all finished compilations."""
 
 
 def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -54,18 +61,26 @@ def on_compilation(callback: Callable[[], None]) -> Iterator[None]:
             _callbacks.remove(callback)
 
 
+def compilation_seconds() -> float:
+    """Return the time that this process has spent on compiling kernels."""
+    return _finished[0]
+
+
 @cache
 def _listen_to_numba() -> None:
-    """Call the callbacks when numba compiles."""
+    """Call the callbacks when numba compiles, and measure the time."""
     from numba.core.event import Listener, register
 
     class Compiling(Listener):
         def on_start(self, event: object) -> None:
+            _compiling.append(time.perf_counter())
             while _callbacks:
                 _callbacks.pop()()
 
         def on_end(self, event: object) -> None:
-            pass
+            begin = _compiling.pop()
+            if not _compiling:
+                _finished[0] += time.perf_counter() - begin
 
     register("numba:compile", Compiling())  # type: ignore[no-untyped-call]
 

@@ -35,6 +35,7 @@ from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
     MissingFileError,
+    NotAnIndexError,
     ParameterError,
     UnknownIdError,
 )
@@ -43,6 +44,7 @@ from termwise.explain.explainer import explain
 from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
 from termwise.filters import ValueCount
 from termwise.index import Damage, Index, verify
+from termwise.index.manifest import NAME as INDEX
 from termwise.index.reader import ATTEMPTS
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Exclusion, Query, Ranking, Run
@@ -52,6 +54,7 @@ from termwise.search.mixture_folder import (
     MAX_DEPTH,
     MAX_PARTS,
     MAX_WEIGHT,
+    NAME,
     REBUILD,
     MixtureManifest,
     is_mixture,
@@ -60,6 +63,7 @@ from termwise.search.mixture_folder import (
 )
 from termwise.search.searcher import Searcher, check_explained, checked_queries, excluded_documents
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
+from termwise.storage.safe_read import is_file
 from termwise.validation import check, check_names, check_path, check_threads, is_finite_number, is_integer
 from termwise.weights import TermWeights
 
@@ -185,7 +189,11 @@ class MixtureSearcher:
             if difference is not None:
                 raise ParameterError(
                     "the parts of a mixture hold different documents, or in another order",
-                    facts=[("part", self.parts[0].name), ("other", part.name), *difference],
+                    facts=[
+                        ("part", f"{self.parts[0].name}, {indexes[0].path}"),
+                        ("other", f"{part.name}, {part.searcher.index.path}"),
+                        *difference,
+                    ],
                     fixes=["build both from the same collection, in the same order", "fuse runs"],
                 )
 
@@ -227,6 +235,12 @@ class MixtureSearcher:
         """
         check_path("the mixture", path)
         folder = Path(path)
+        if is_file(folder / INDEX) and not is_mixture(folder):
+            raise NotAnIndexError(
+                "this folder is an index, not a mixture",
+                facts=[("folder", folder), ("found", INDEX), ("missing", NAME)],
+                fixes=[f"open it as an index: `termwise.open({str(folder)!r})`"],
+            )
         before: MixtureManifest | None = None
         for _ in range(ATTEMPTS):
             manifest = MixtureManifest.read(folder)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from numba import config
 import termwise
 from termwise import Ranking, Run, __version__, write_run
 from termwise.cli.main import run
+from termwise.cli.terminal import note_compiling, working_seconds
 from termwise.index import IndexWriter
-from termwise.kernels.jit import compiled
+from termwise.kernels.jit import compilation_seconds, compiled
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
@@ -291,7 +293,9 @@ def test_spellings_are_looked_for_of_a_few_words(index, capsys):
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("", ["no results: the analyzer removes all words of the query"]),
+        ("the of", ["no results: the analyzer removes all words of the query"]),
+        ("", ["no results: the query is empty"]),
+        (" \n", ["no results: the query is empty"]),
         ("zebras quagga", ["no results: not in the index: zebras, quagga", MORE]),
         (
             "shufled zebras",
@@ -553,7 +557,10 @@ def test_inspect_shows_vectors(tmp_path, capsys):
         table = TermVectors(np.eye(3, 16, dtype=np.int8) * [[1], [2], [0]], [0, 0, 0], 1.0, vocabulary.id)
         writer.commit(vocabulary, encoder={}, term_vectors=table)
     assert run(["inspect", str(tmp_path / "v.tw")]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    shown = capsys.readouterr().out
+    assert not [line for line in shown.splitlines() if line != line.rstrip()]
+    assert not [name for name in ("postings", "forward bytes", "inverted bytes") if name in shown]
+    shown = " ".join(shown.split())
     # 3 windows of 16 + 4 bytes, and 3 starts of 4
     assert "vectors 3 windows of 16 dimensions, 36 bytes per document" in shown
     assert "query table 2 of 3 terms have a vector" in shown
@@ -567,7 +574,9 @@ def test_inspect_shows_vectors(tmp_path, capsys):
 def test_inspect_and_verify(index, capsys):
     capsys.readouterr()
     assert run(["inspect", "i.tw"]) == 0
-    assert "bm25" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "bm25" in shown
+    assert not [name for name in ("postings", "forward bytes", "inverted bytes") if name not in shown]
     assert run(["inspect", "i.tw", "--json"]) == 0
     (facts,) = lines(capsys)
     assert facts["documents"] == 3
@@ -604,6 +613,28 @@ def test_an_unwritable_output_is_refused(index, capsys):
     assert run(["explain", "i.tw", "x", "a", "--html", "nowhere/e.html"]) == 3
 
 
+@pytest.mark.parametrize(
+    ("query", "operators"),
+    [
+        ("lists -bread", "-bread"),
+        ('"sorted lists" AND +merge', '"sorted lists", AND, +merge'),
+        ("lists NOT (cards OR sorted)", "NOT, OR"),
+        ("lists - and not -5 well-known c++ 'or' android ORACLE", None),
+    ],
+)
+def test_operators_of_other_search_engines_are_noted(index, capsys, query, operators):
+    capsys.readouterr()
+    assert run(["search", "i.tw", query]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("taken as words")]
+    said = f"taken as words: {operators} (a query has no operators and no phrases)"
+    assert notes == ([] if operators is None else [said])
+
+
+def test_the_fix_for_a_missing_index_is_a_command(place, capsys):
+    assert run(["search", "no such.tw", "x"]) == 3
+    assert "termwise index COLLECTION --out 'no such.tw'\n" in capsys.readouterr().err
+
+
 def test_bugs_are_owned(monkeypatch, capsys, index):
     def broken(*_, **__):
         raise RuntimeError("surprise")
@@ -614,23 +645,21 @@ def test_bugs_are_owned(monkeypatch, capsys, index):
     assert "bug in termwise" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "terminal", "told"),
-    [(["tune"], True, True), (["tune"], False, False), (["tune", "--json"], True, False)],
-)
-def test_compilation_of_kernels_is_noted_on_a_terminal(
-    monkeypatch, tmp_path, capsys, arguments, terminal, told
-):
+@pytest.mark.parametrize(("arguments", "told"), [(["tune"], True), (["tune", "--json"], False)])
+def test_compilation_of_kernels_is_noted(monkeypatch, tmp_path, capsys, arguments, told):
     def kernel(number):
         return number + 1
 
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("termwise.cli.main.app", lambda **_: compiled(kernel)(1))
-    if terminal:
-        monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("termwise.cli.main.note_compiling", note_compiling)
+    before, clock, working = compilation_seconds(), time.perf_counter(), working_seconds()
     assert run(arguments) == 0
-    said = "compiling for this machine: some seconds, the first time only\n"
+    said = "compiling for this machine: up to two minutes, the first time only\n"
     assert capsys.readouterr().err == (said if told else "")
+    spent = compilation_seconds() - before
+    assert spent > 0
+    assert working_seconds() - working <= time.perf_counter() - clock - spent
 
 
 def test_interruption_exits_with_130(monkeypatch, index):

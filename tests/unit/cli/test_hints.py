@@ -31,6 +31,10 @@ def test_a_positional_argument_fills_the_first_placeholder():
     assert spell("Searcher.open(my index)") == "termwise search 'my index' --queries FILE --output RUN"
 
 
+def test_a_positional_argument_in_quotes_is_a_value():
+    assert spell('build_index(COLLECTION, "k=1.tw")') == "termwise index COLLECTION --out k=1.tw"
+
+
 def test_an_option_has_the_quotes_that_a_shell_needs():
     assert spell("out=my index, table='a b'") == "--out 'my index' --table 'a b'"
     assert spell("analyzer='wordpiece:my vocab.txt'") == "--analyzer 'wordpiece:my vocab.txt'"

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from tests.unit.search.vector_index import write_vector_index
 
-from termwise import Document, Searcher, build_index, read_run
+from termwise import Document, Searcher, build_index, read_qrels, read_queries, read_run
 from termwise.cli.learn_weights import gain_text, learned_text
 from termwise.cli.main import run
-from termwise.errors import UsageError
+from termwise.errors import NotAnIndexError, UsageError
+from termwise.evaluate import compare
 from termwise.evaluate.contrast import Contrast
-from termwise.fusion import Fusion
+from termwise.fusion import Fusion, cross_validated_run
 from termwise.fusion.weights_file import Learned
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
@@ -57,7 +58,14 @@ def test_index(place, capsys):
     assert (report["mixture"], [part["name"] for part in report["parts"]]) == ("m", ["bm25", "jm"])
     for options in (["--set", "k1=1"], ["--analyzer", "english"], ["--float"]):
         assert run(["index", "docs.jsonl", "--model", "best", "--out", "n", *options]) == 2
-        assert f"{options[0]} does not apply to a mixture" in capsys.readouterr().err
+        error = capsys.readouterr().err
+        assert f"{options[0]} does not apply to a mixture" in error
+        mixing = "termwise fuse-indexes bm25.tw jm.tw --weights 0.25,0.75 --normalise z --out n"
+        assert f"build the indexes one by one and mix them: {mixing}\n" in error
+    assert run(["index", "docs.jsonl", "--model", "bset", "--out", "n"]) == 2
+    assert "did you mean best?" in capsys.readouterr().err
+    assert run(["probe", "bset"]) == 2
+    assert "did you mean best?" in capsys.readouterr().err
 
 
 def test_search_and_explain(place, capsys):
@@ -146,9 +154,13 @@ def test_learned_weights_of_a_mixture(place, capsys):
     streams = capsys.readouterr()
     assert "next: termwise fuse-indexes m --weights weights.json --out DIR" in streams.err
     assert "\nnDCG@10 with the present weights, 0.25 bm25 + 0.75 jm: " in streams.out
-    assert streams.out.endswith("\nThe learned weights gain nothing.\n")
+    assert streams.out.endswith("\nThe learned weights gain nothing on these queries.\n")
+    assert "fewer than 5 judged queries, so the gain is not cross-validated\n" in streams.err
     assert streams.out.startswith("Run   normalisation  weight  nDCG@10 over all candidates\n")
-    assert "ranks the candidates of all parts by the scores of one" in streams.out
+    assert (
+        "each part ranks the candidates of all parts; its own search would find other documents"
+        in streams.out
+    )
     assert run(["fuse-indexes", "m", "--weights", "weights.json", "--out", "n"]) == 0
     capsys.readouterr()
     assert run([*learn, "--queries", "queries.tsv", "--overwrite", "--json"]) == 0
@@ -156,6 +168,7 @@ def test_learned_weights_of_a_mixture(place, capsys):
     assert report["present"]["weights"] == [0.25, 0.75]
     gain = report["fusion"]["learned"]["value"] - report["present"]["value"]
     assert report["present"]["gain"] == pytest.approx(gain)
+    assert report["present"]["cross_validated"] is None
     weights = json.loads((place / "weights.json").read_text())["weights"]
     assert [part.weight for part in MixtureSearcher.open("n").parts] == [w for w in weights if w]
     assert run(learn) == 2
@@ -170,10 +183,57 @@ def test_the_gain_of_learned_weights(place):
     )
     value = "RR with the present weights, 0.25 bm25 + 0.75 jm: 0.5000.\n"
     mixture = MixtureSearcher.open("m")
-    said = "The learned weights gain 0.0100, with a 95% interval from -0.0100 to 0.0300: too little to prefer them."
-    assert gain_text(mixture, gain) == value + said
+    here = f"{value}The learned weights gain 0.0100 on these queries, where a gain is never negative."
+    assert gain_text(mixture, gain, None, folds=5) == here
+    said = "The gain cross-validated over 5 folds is 0.0100, with a 95% interval from -0.0100 to 0.0300"
+    assert gain_text(mixture, gain, gain, folds=5) == f"{here}\n{said}: too little to prefer them."
     clear = replace(gain, ci_low=0.002)
-    assert gain_text(mixture, clear).endswith("a 95% interval from 0.0020 to 0.0300.")
+    assert gain_text(mixture, gain, clear, folds=5).endswith("a 95% interval from 0.0020 to 0.0300.")
+
+
+def test_the_gain_is_cross_validated(place, capsys):
+    words = ["sorted", "lists", "cards", "merge", "shuffle", "sort"]
+    (place / "six.tsv").write_text("".join(f"{word}\t{word}\n" for word in words))
+    relevant = {"sorted": "d", "lists": "b", "cards": "d", "merge": "a", "shuffle": "b", "sort": "a"}
+    (place / "six.qrels").write_text("".join(f"{word} 0 {doc_id} 1\n" for word, doc_id in relevant.items()))
+    learn = ["learn-weights", "m", "--qrels", "six.qrels", "--queries", "six.tsv", "--measure", "RR"]
+    assert run([*learn, "--folds", "3", "--json", "--output", "weights.json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    queries, qrels = list(read_queries("six.tsv")), list(read_qrels("six.qrels"))
+    mixture = MixtureSearcher.open("m")
+    rules = {"missing": "minimum", "documents": "union", "method": "sweep", "measure": "RR"}
+    fused = cross_validated_run(mixture.part_runs(queries), qrels, folds=3, **rules)
+    now = mixture.rank_many(queries).run
+    gain = compare([now, fused], qrels, ["RR"]).contrasts[0]
+    assert report["present"]["cross_validated"] == pytest.approx(
+        {"gain": gain.difference, "ci_low": gain.ci_low, "ci_high": gain.ci_high}
+    )
+    learned = json.loads((place / "weights.json").read_text())["learned"]
+    assert (learned["estimate"], learned["folds"]) == (pytest.approx(gain.run_mean), 3)
+    assert run(learn) == 0
+    assert "\nThe gain cross-validated over 5 folds is " in capsys.readouterr().out
+    assert run([*learn, "--folds", "0"]) == 0
+    assert "cross-validated" not in capsys.readouterr().out
+    assert run([*learn, "--folds", "7"]) == 2
+    assert "fewer judged queries with documents than folds" in capsys.readouterr().err
+    for folder in ("bm25", "jm"):
+        search = ["search", f"m/{folder}", "--queries", "six.tsv", "--output", f"{folder}.trec"]
+        assert run(search) == 0
+    runs = ["learn-weights", "bm25.trec", "jm.trec", "--qrels", "six.qrels", "--missing", "drop"]
+    assert run([*runs, "--folds", "3"]) == 2
+    assert "--folds does not apply to run files" in capsys.readouterr().err
+
+
+def test_a_part_with_the_weight_0_is_left_out_and_its_texts_stay(place, capsys):
+    assert run(["fuse-indexes", "m", "--weights", "0,1", "--out", "n"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("n: 4 documents, 1 jm, ")
+    assert "bm25 left out: weight 0\n" in streams.err
+    assert run(["search", "n", "cards", "-k", "1"]) == 0
+    assert "sort ‹cards›" in capsys.readouterr().out
+    assert run(["verify", "n"]) == 0
+    assert run(["fuse-indexes", "m", "--weights", "0,1", "--out", "one", "--normalise", "raw"]) == 0
+    assert "bm25 left out: weight 0\n" in capsys.readouterr().err
 
 
 def test_the_interval_of_a_weight_has_the_digits_that_tell_its_ends_apart():
@@ -311,6 +371,21 @@ def test_probe_a_mixture(place, capsys):
     assert opened["best"].parts[0] is opened["bm25"], "a text is weighed once for both"
     assert run(["probe", "best,k1=2", *given[:-2]]) == 2
     assert "unknown setting of best 'k1'" in capsys.readouterr().err
+
+
+def test_a_mixture_of_other_documents_names_the_indexes(place, capsys):
+    build_index([Document("a", "sorted lists"), Document("b", "cards")], "other.tw")
+    build_index("docs.jsonl", "plain.tw")
+    pair = ["fuse-indexes", "plain.tw", "other.tw", "--alpha", "0.3", "--normalise", "z", "--out", "n"]
+    assert run(pair) == 2
+    error = capsys.readouterr().err
+    assert "plain, plain.tw\n" in error
+    assert "other, other.tw\n" in error
+    assert run([*pair, "--weights", "0.3,0.7"]) == 2
+    assert "give only one of --alpha, --weights\n" in capsys.readouterr().err.replace("  [usage]", "")
+    with pytest.raises(NotAnIndexError, match="an index, not a mixture") as caught:
+        MixtureSearcher.open("plain.tw")
+    assert caught.value.fixes == ("open it as an index: `termwise.open('plain.tw')`",)
 
 
 def test_an_unfinished_mixture(place, capsys):

@@ -130,6 +130,10 @@ def test_conventions_list_what_was_left_out():
     assert "without a relevant document stay in the average with 0: 1" in notes
     assert "without judgments are ignored: 1" in notes
     assert "from rankings 1, from judgments 1" in notes
+    evaluations = [
+        evaluate(run_at(name, [2] * queries), QREL, ["RR"]) for name, queries in (("r", 12), ("s", 9))
+    ]
+    assert "Judged queries without results count 0: s 3." in conventions(evaluations)
     notes = conventions([evaluate(run_at("r", [1] * 12), QREL, ["RR"], missing="skip", exclude="id")])
     assert notes[1] == (
         "Documents with the query's own id are left out before any cutoff: from rankings 0, from judgments 0."

@@ -11,8 +11,9 @@ from termwise.encode import PrecomputedRows, open_document_encoder, open_precomp
 from termwise.encode.block_file import block_files
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.errors import ParameterError
+from termwise.fusion import mix_indexes
 from termwise.index.reader import Index
-from termwise.indexing import encode_collection, lookup_rows
+from termwise.indexing import build_graph, encode_collection, lookup_rows
 from termwise.indexing.lookup_rows import CompiledTerms
 from termwise.models import Lookup
 from termwise.progress import no_progress
@@ -220,3 +221,11 @@ def test_compiled_terms_are_searched_like_any_weights(folder, tmp_path):
         2 * weights[tiny.DOG] + weights.get(tiny.LIST, 0)
     )
     assert "b" not in ranking.doc_ids
+    build_index(DOCUMENTS, tmp_path / "bm25")
+    mix_indexes([tmp_path / "bm25", tmp_path / "index"], [0.5, 0.5], tmp_path / "mixture")
+    with pytest.raises(ParameterError, match="needs an index with vectors") as caught:
+        build_graph(tmp_path / "index")
+    assert ("form", "terms: the index stores term weights, which need no graph") in caught.value.facts
+    with pytest.raises(ParameterError, match="no part of the mixture has them") as caught:
+        build_graph(tmp_path / "mixture")
+    assert ("parts", "bm25, index (form terms)") in caught.value.facts

@@ -558,8 +558,10 @@ def test_invalid_shares(tmp_path, encoder):
 
 
 def test_a_network_has_its_own_analyzer(tmp_path, encoder):
-    with pytest.raises(ParameterError, match="has its own analyzer"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, analyzer="english")
+    for analyzer in ("english", make_analyzer("english")):
+        with pytest.raises(ParameterError, match="has its own analyzer") as caught:
+            build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, analyzer=analyzer)
+        assert ("given", "analyzer english") in caught.value.facts
 
 
 @pytest.mark.parametrize("option", ["encoder", "encoding", "precision", "providers"])
@@ -567,7 +569,7 @@ def test_a_network_has_its_own_analyzer(tmp_path, encoder):
 def test_network_arguments_require_a_network(tmp_path, option, model):
     with pytest.raises(ParameterError, match="require a model with a network") as caught:
         build_index(DOCUMENTS, tmp_path / "i", model=model, **{option: "x"})
-    assert ("given", option) in caught.value.facts
+    assert ("given", f"{option} x") in caught.value.facts
 
 
 @pytest.mark.parametrize("option", ["precision", "providers"])

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from termwise.cli.probe_output import _shortfall_lines
 from termwise.errors import (
     DataError,
     DuplicateIdError,
@@ -498,6 +499,29 @@ def test_shortfalls_are_scores_far_from_the_expected_one(wanted, score, away):
     ((scorer, found),) = shortfalls(report_with(wanted, score=score)).items()
     assert scorer == "counting"
     assert [one.distance for one in found] == ([] if away is None else [away])
+
+
+@pytest.mark.parametrize(
+    ("p", "symmetric", "mark"),
+    [
+        (0.01, False, ""),
+        (0.2, False, ", not significant"),
+        (None, False, ", not significant"),
+        (None, True, ""),
+    ],
+)
+def test_shortfalls_say_what_is_not_significant(p, symmetric, mark):
+    probes = [Fixed(name, MORE._samples, symmetric) for name in ("a@toy", "b@toy")]
+    made = report_of(run_suite([Counting()], samples_of(*probes), delta=0.5))
+    for probe in made["probes"]:
+        probe |= {"wanted": "neither", "samples": 4}
+    for cell in made["cells"]:
+        cell |= {"score": 1.0, "samples": 4, "p_holm": p}
+    score = "1.00" if symmetric else "+1.00"
+    parts = ", ".join(f"{name} {score} (expected: 0{mark})" for name in ("a@toy", "b@toy"))
+    assert list(_shortfall_lines(made)) == [f"counting is furthest from the expected score on {parts}"]
+    made["probes"] = made["probes"][:1]
+    assert list(_shortfall_lines(made)) == []  # one probe has no others to compare with
 
 
 def test_a_section_has_two_shortfalls_and_a_probe_one():
