@@ -78,7 +78,7 @@ def note_line(line: str) -> None:
 
 def note_compiling() -> None:
     """Report that kernels are being compiled."""
-    note("compiling for this machine: up to two minutes, the first time only")
+    note("compiling for this machine: up to a minute or two, the first time only")
 
 
 def working_seconds() -> float:

@@ -655,7 +655,7 @@ def test_compilation_of_kernels_is_noted(monkeypatch, tmp_path, capsys, argument
     monkeypatch.setattr("termwise.cli.main.note_compiling", note_compiling)
     before, clock, working = compilation_seconds(), time.perf_counter(), working_seconds()
     assert run(arguments) == 0
-    said = "compiling for this machine: up to two minutes, the first time only\n"
+    said = "compiling for this machine: up to a minute or two, the first time only\n"
     assert capsys.readouterr().err == (said if told else "")
     spent = compilation_seconds() - before
     assert spent > 0
