@@ -12,8 +12,8 @@ from termwise.cli.terminal import human_bytes, note, print_json, print_text, pro
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     """Add a graph for approximate search of vectors.
 
-    A search with --approximate then reads the documents that the graph proposes instead of all vectors. This pays
-    for a million documents and more. Needs the extra 'approximate'.
+    A search with --approximate then reads the documents that the graph proposes instead of all vectors. This is meant
+    for a million documents and more; the gain is not measured yet. Needs the extra 'approximate'.
 
     For example:
 
