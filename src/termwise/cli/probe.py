@@ -67,7 +67,8 @@ def command(
         option(
             "--delta RULE",
             "Tie threshold δ, the largest score difference of a tie: median (of the gaps between neighbours in the "
-            "top ten of a ranker), by-query, by-rank, or a number, which avoids scoring the candidates.",
+            "top ten of a ranker), by-query, by-rank, or a number, which avoids scoring the candidates, except for a "
+            "mixture, whose scales come from their scores.",
         ),
     ] = "median",
     candidates: Annotated[
@@ -81,7 +82,8 @@ def command(
         int | None,
         option(
             "--depth N",
-            "Number of candidates of a query for the gaps; --delta NUMBER avoids scoring them.  [default: 50]",
+            "Number of candidates of a query for the gaps; --delta NUMBER avoids scoring them, except for a "
+            "mixture.  [default: 50]",
             min=2,
         ),
     ] = None,
@@ -89,8 +91,8 @@ def command(
         int | None,
         option(
             "--limit N",
-            "Largest number of samples of a probe; only --delta NUMBER avoids scoring the candidates.  "
-            "[default: 100 for quick, else all]",
+            "Largest number of samples of a probe; the candidates are scored all the same, see --delta.  [default: 100 "
+            "for quick, else all]",
             min=1,
         ),
     ] = None,
@@ -134,7 +136,8 @@ def command(
 ) -> None:
     """Probe rankers with pairs of texts that differ in one way.
 
-    bm25 takes half a minute; a network that encodes the texts, such as tildev2, takes ten minutes.
+    bm25 takes half a minute; a network that encodes the texts, such as tildev2 or the part lookup of best, takes ten
+    minutes or more.
 
     Example: termwise probe bm25 tildev2 --out report
     """
