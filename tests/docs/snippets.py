@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = frozenset({"cat", "head", "tail", "ls", "echo", "printf", "mkdir", "mv", "cp", "rm"})
@@ -318,7 +319,11 @@ def _termwise(arguments: list[str], *, errors: bool) -> tuple[str, int]:
 
     output = io.StringIO()
     complaints = output if errors else io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(complaints):
+    with (
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(complaints),
+        mock.patch("termwise.cli.main.note_compiling"),  # a page would show it only once
+    ):
         status = run(arguments)
     return output.getvalue(), status
 
