@@ -720,6 +720,7 @@ def words_in_pieces(explanations: Sequence[Explanation]) -> list[str]:
     """Return the words of a query of which only pieces contribute to the scores of all these documents.
 
     The index does not know such a word as a whole, and no document has it: its pieces are compared with other words.
+    Without a stored text, only a part of a mixture that does not know the word shows this.
 
     Examples
     --------
@@ -732,11 +733,13 @@ def words_in_pieces(explanations: Sequence[Explanation]) -> list[str]:
     contributes: dict[Span, bool] = {}
     known: set[Span] = set()
     for explanation in explanations:
+        unknown = {span for part in explanation.parts for span in part.unknown}
         for part in explanation.contributions:
             for span in part.query_spans:
                 word = word_around(explanation.query, *span)
                 contributes[word] = contributes.get(word, False) or part.score != 0
-                if word == span or part.origin == "exact":
+                in_text = part.origin == "exact" or (part.origin == "unknown" and word not in unknown)
+                if word == span or in_text:
                     known.add(word)
     query = explanations[0].query if explanations else ""
     return [query[slice(*word)] for word in sorted(contributes) if contributes[word] and word not in known]

@@ -117,7 +117,7 @@ def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, 
     explain = "\n  termwise explain python-stdlib-best.tw 'merge lists' heapq.merge --html explanation.html\n"
     assert explain in streams.err.replace('"', "'")
     assert "\nBM25 + lookup\n\n1  " in streams.out
-    assert "\nparts\n  weight × (score − mean) / deviation of the candidates\n  bm25" in streams.out
+    assert "\nparts\n  weight × (score - mean) / deviation of the candidates\n  bm25" in streams.out
     assert "BM25 + lookup: no weights ship for 1 of the 3 documents" in streams.err
     mixture = MixtureSearcher.open("python-stdlib-best.tw")
     assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")

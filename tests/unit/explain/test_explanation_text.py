@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.explain.attribution import SourceWord
-from termwise.explain.explanation import Contribution, Explanation
+from termwise.explain.explanation import Contribution, Explanation, MixturePart
 from termwise.explain.explanation_text import (
     HUES,
     ORIGINS,
@@ -332,6 +332,13 @@ def test_a_word_that_only_pieces_are_known_of_is_named():
     # another part of a mixture knows the word
     known = replace(shown, contributions=(x, yz, merge, part("xyz", 0.0, [(0, 3)], origin="absent")))
     assert words_in_pieces([known]) == []
+    # without the text, a part that does not know the word is needed
+    bare = replace(
+        shown, text=None, contributions=(replace(x, origin="unknown"), replace(yz, origin="unknown"))
+    )
+    assert words_in_pieces([bare]) == []
+    bm25 = MixturePart("bm25", 0.3, 0.0, 0.0, 1.0, unknown=((0, 3),))
+    assert words_in_pieces([replace(bare, parts=(bm25,))]) == ["xyz"]
 
 
 def test_the_legend_of_pieces_is_for_shown_pieces():
