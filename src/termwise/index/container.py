@@ -373,6 +373,6 @@ def storage_errors(path: Path) -> Iterator[None]:
             fixes=[
                 "free some space, or choose a folder on another disk"
                 if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-                else "choose a folder that can be written"
+                else "make the folder writable, or choose another one"
             ],
         ) from error

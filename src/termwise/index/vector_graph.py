@@ -10,6 +10,7 @@ The library follows the links of a graph without checking them, so opening a gra
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import CorruptIndexError, MissingExtraError, MissingFileError, ParameterError
+from termwise.errors import (
+    IndexFormatError,
+    IndexLockedError,
+    MissingExtraError,
+    MissingFileError,
+    NewerFormatError,
+    ParameterError,
+    StorageError,
+)
 from termwise.index.container import Container, ContainerWriter, corrupt, storage_errors
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.folder import make_build_folder, writer_lock
+from termwise.index.folder import is_current, make_build_folder, writer_lock
 from termwise.index.reader import Index
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import remove, sync_folder
@@ -41,6 +50,9 @@ BATCH = 1 << 12
 
 LENGTH_RATIO = 1.1
 """Largest ratio of the lengths of two vectors: a graph compares cosines, not products."""
+
+LEAST_VERSION = (2, 26)
+"""Oldest version of usearch that can be used."""
 
 PIECE = 1 << 24
 """Bytes per piece when a graph is copied."""
@@ -104,8 +116,8 @@ class VectorGraph:
         If usearch is not installed.
     MissingFileError
         If there is no graph.
-    CorruptIndexError
-        If the file is damaged, or is a graph of other vectors.
+    NotAnIndexError, NewerFormatError, CorruptIndexError
+        If the file is of another kind, was written by a later version, is damaged, or is a graph of other vectors.
     """
 
     def __init__(self, file: GraphFile) -> None:
@@ -122,15 +134,18 @@ class VectorGraph:
             at = container.offset("graph.usearch")
             data = container.array("graph.usearch", "|u1")
             try:
-                self._graph = library.Index.restore(data, view=True)
+                with _python_errors():
+                    self._graph = library.Index.restore(data, view=True)
             except (RuntimeError, ValueError) as error:
                 raise corrupt(file.path, at, "a graph that this version of usearch reads", error) from None
             self._data = data  # the graph is a view of it
-            seen = (len(self._graph), self._graph.ndim, self._graph.dtype)
-            if seen != (*file.vectors.rows.shape, library.ScalarKind.I8):
-                raise corrupt(file.path, at, "a graph with all windows in 8 bits", seen)
-        except CorruptIndexError as error:
-            raise CorruptIndexError(error.message, facts=error.facts, fixes=rebuild) from None
+            graph = self._graph
+            seen = (len(graph), graph.ndim, graph.dtype, graph.metric_kind)
+            if seen != (*file.vectors.rows.shape, library.ScalarKind.I8, library.MetricKind.Cos):
+                raise corrupt(file.path, at, "a graph of all windows in 8 bits, by cosine", seen)
+        except (MissingFileError, IndexFormatError) as error:
+            others = error.fixes if isinstance(error, NewerFormatError) else ()
+            raise type(error)(error.message, facts=error.facts, fixes=[*others, *rebuild]) from None
 
     def nearest(self, vector: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
         """Return the approximate nearest windows of a vector by cosine.
@@ -149,7 +164,8 @@ class VectorGraph:
             Distinct windows of the segment, in the order of the rounded cosines.
         """
         rounded = np.rint(vector * (LEVELS / np.abs(vector).max())).astype(np.int8)
-        return np.asarray(self._graph.search(rounded, count, threads=1).keys).astype(np.int64)
+        with _python_errors():
+            return np.asarray(self._graph.search(rounded, count, threads=1).keys).astype(np.int64)
 
 
 def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path]:
@@ -176,11 +192,10 @@ def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path
     ParameterError
         If the index has no vectors, or their lengths differ.
     IndexLockedError
-        If another process writes the index.
+        If another process writes the index, or has replaced it since it was opened.
     StorageError
         If the folder cannot be written.
     """
-    library = _library()
     if index.term_vectors is None:
         raise ParameterError(
             "a graph needs an index with vectors",
@@ -188,9 +203,20 @@ def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path
             fixes=["`build_index(model=lookup)`"],
         )
     files = [file for file in graph_files(index) if len(file.vectors.rows)]
+    library = _library()
     for file in files:
         _check_lengths(file)
+        if file.path.is_dir():
+            raise StorageError(
+                "a folder has the name of the graph", facts=[("folder", file.path)], fixes=["remove it"]
+            )
     with writer_lock(index.path), storage_errors(index.path):
+        if not is_current(index.path, index.manifest):
+            raise IndexLockedError(
+                "the index was replaced while its graph was built",
+                facts=[("index", index.path)],
+                fixes=["run it again"],
+            )
         build = make_build_folder(index.path)
         try:
             for file in files:
@@ -213,10 +239,19 @@ def _write(library: Any, file: GraphFile, folder: Path, progress: Progress) -> N
     )
     for first in range(0, total, BATCH):
         rows = np.array(file.vectors.rows[first : first + BATCH])
-        graph.add(np.arange(first, first + len(rows), dtype=np.uint64), rows, threads=1)
+        with _python_errors():
+            graph.add(np.arange(first, first + len(rows), dtype=np.uint64), rows, threads=1)
         progress("graph", first + len(rows), total)
     saved, path = folder / "usearch", folder / KIND
-    graph.save(saved)
+    try:
+        with _python_errors():
+            graph.save(saved)
+    except RuntimeError as error:
+        raise StorageError(
+            "the graph cannot be written",
+            facts=[("folder", folder.parent), ("reason", error)],
+            fixes=["free some space"],
+        ) from None
     with ContainerWriter(path, KIND, 2) as writer:
         writer.write("graph.vectors", "|u1", [np.frombuffer(bytes.fromhex(file.sha256), dtype=np.uint8)])
         writer.write("graph.usearch", "|u1", _pieces(saved))
@@ -250,9 +285,32 @@ def _check_lengths(file: GraphFile) -> None:
         )
 
 
+@contextmanager
+def _python_errors() -> Iterator[None]:
+    """Raise the errors of Python where the library raises others for an interruption and for a lack of memory."""
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        if "terminated" in str(error):
+            raise KeyboardInterrupt from None
+        if "memory" in str(error):
+            raise MemoryError(str(error)) from None
+        raise
+
+
 def _library() -> Any:
     try:
         import usearch.index
-    except ImportError:
-        raise MissingExtraError.of("usearch", "approximate", "a graph for approximate search") from None
-    return usearch.index
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("usearch"):
+            raise MissingExtraError.of("usearch", "approximate", "a graph for approximate search") from None
+        reason: object = error
+    else:
+        if tuple(map(int, usearch.__version__.split(".")[:2])) >= LEAST_VERSION:
+            return usearch.index
+        reason = f"version {usearch.__version__}, older than {'.'.join(map(str, LEAST_VERSION))}"
+    raise MissingExtraError(
+        "the package usearch is installed, but cannot be used",
+        facts=[("package", "usearch"), ("reason", reason)],
+        fixes=["pip install --upgrade 'termwise[approximate]'"],
+    )

@@ -44,15 +44,21 @@ def timed_run(
     progress: Progress,
     threads: int = 1,
 ) -> TimedRun:
-    """Call `rank` for each query and collect the rankings in the order of the queries."""
+    """Call `rank` for each query and collect the rankings in the order of the queries.
+
+    After an error or an interruption, no further query begins.
+    """
     rankings: list[Ranking] = []
     seconds: list[tuple[float, float]] = []
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         results = map(rank, queries) if threads == 1 else pool.map(rank, queries)
         for ranking, encoding, scoring in results:
             rankings.append(ranking)
             seconds.append((encoding, scoring))
             progress(stage, len(rankings), len(queries))
+    finally:
+        pool.shutdown(cancel_futures=True)
     times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
     return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
 

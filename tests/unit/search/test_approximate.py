@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,15 +26,20 @@ from termwise.errors import (
     IndexLockedError,
     MissingExtraError,
     MissingFileError,
+    NewerFormatError,
+    NotAnIndexError,
     ParameterError,
+    StorageError,
 )
 from termwise.fusion import mix_indexes
 from termwise.index import document_spill as writers
-from termwise.index import verify
+from termwise.index import vector_graph, verify
+from termwise.index.container import ContainerWriter
 from termwise.index.folder import writer_lock
 from termwise.indexing import build_graph, build_index
-from termwise.records import Document, Query
+from termwise.records import Document, Query, Ranking
 from termwise.search import MixtureSearcher, Searcher, open_searcher
+from termwise.search.timed_run import timed_run
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 
@@ -385,3 +395,150 @@ def test_the_scores_of_an_approximate_search_are_explained(
     assert run(["explain", str(mixture), "t1 t2", hit.doc_id, "--approximate", "30", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["rank"], record["score"]) == (1, pytest.approx(hit.score))
+
+
+class Failing:
+    """A graph of usearch whose methods fail as those of the library do."""
+
+    def __init__(self, **methods: str) -> None:
+        self.methods = methods
+
+    def __call__(self, **_: Any) -> Failing:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*_: Any, **__: Any) -> None:
+            if name in self.methods:
+                raise RuntimeError(self.methods[name])
+
+        return call
+
+
+@pytest.mark.parametrize(
+    ("methods", "error"),
+    [
+        ({"add": "Operation has been terminated"}, KeyboardInterrupt),
+        ({"add": "Out of memory!"}, MemoryError),
+        ({"save": "Out of memory when preparing contexts!"}, MemoryError),
+        ({"save": "Failed to serialize into stream"}, StorageError),
+    ],
+)
+def test_errors_of_the_library(
+    small: Path, monkeypatch: pytest.MonkeyPatch, methods: dict[str, str], error: type[BaseException]
+) -> None:
+    library = vector_graph._library()
+    fake = SimpleNamespace(
+        Index=Failing(**methods), MetricKind=library.MetricKind, ScalarKind=library.ScalarKind
+    )
+    monkeypatch.setattr(vector_graph, "_library", lambda: fake)
+    before = sorted(small.iterdir())
+    with pytest.raises(error):
+        build_graph(small)
+    assert sorted(small.iterdir()) == before
+
+
+def test_a_real_interruption_and_a_real_full_disk(tmp_path: Path) -> None:
+    matrix = directions(np.random.default_rng(7), 10_000, 64)
+    path = write(tmp_path / "big.tw", [1] * len(matrix), matrix)
+    code = "import sys; from termwise.cli.main import script; sys.argv[0] = 'termwise'; script()"
+    command = [sys.executable, "-P", "-c", code, "build-graph", str(path)]
+    full = f"ulimit -f 500; exec {shlex.join(command)}"
+    done = subprocess.run(["bash", "-c", full], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "the graph cannot be written" in done.stderr
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not list(path.glob(".termwise-build-*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate()[1].count("Traceback") == 0
+    assert process.returncode == 130
+    assert not list(path.glob("graph-*"))
+
+
+def test_a_file_that_is_no_graph_is_replaced_by_a_build(small: Path) -> None:
+    (graph,) = build_graph(small)
+    data = bytearray(graph.read_bytes())
+    for damaged, error in (
+        (b"other" * 20, NotAnIndexError),
+        (bytes(data[:8]) + b"\x09" + data[9:], NewerFormatError),
+    ):
+        graph.write_bytes(damaged)
+        with pytest.raises(error) as caught:
+            Searcher.open(small, approximate=3)
+        assert caught.value.fixes[-1] == f"`build_graph({small})`"
+    graph.write_bytes(data)
+    graph.unlink()
+    graph.symlink_to(graph.name)  # a link that leads nowhere is no file that can be opened
+    with pytest.raises(MissingFileError) as missing:
+        Searcher.open(small, approximate=3)
+    assert missing.value.fixes == (f"`build_graph({small})`",)
+    build_graph(small)
+    assert len(Searcher.open(small, approximate=3).rank("t1", k=2)) == 2
+
+
+def test_a_folder_in_the_place_of_the_graph_is_named(small: Path) -> None:
+    (graph,) = build_graph(small)
+    graph.unlink()
+    graph.mkdir()
+    with pytest.raises(StorageError) as caught:
+        build_graph(small)
+    assert (dict(caught.value.facts)["folder"], caught.value.fixes) == (graph, ("remove it",))
+
+
+def test_a_graph_by_another_metric_is_refused(small: Path) -> None:
+    (file,) = vector_graph.graph_files(Searcher.open(small).index)
+    library = vector_graph._library()
+    rows = np.array(file.vectors.rows)
+    graph = library.Index(ndim=2, metric=library.MetricKind.IP, dtype=library.ScalarKind.I8)
+    graph.add(np.arange(len(rows), dtype=np.uint64), rows)
+    with ContainerWriter(file.path, "graph", 2) as writer:
+        writer.write("graph.vectors", "|u1", [np.frombuffer(bytes.fromhex(file.sha256), dtype=np.uint8)])
+        writer.write("graph.usearch", "|u1", [np.frombuffer(bytes(graph.save()), dtype=np.uint8)])
+        writer.finish()
+    with pytest.raises(CorruptIndexError) as caught:
+        Searcher.open(small, approximate=3)
+    assert dict(caught.value.facts)["expected"] == "a graph of all windows in 8 bits, by cosine"
+
+
+def test_an_index_that_was_replaced_meanwhile_gets_no_graph(small: Path) -> None:
+    index = Searcher.open(small).index
+    write(small, [1] * 5, directions(np.random.default_rng(4), 5, 2))
+    with pytest.raises(IndexLockedError, match="was replaced"):
+        vector_graph.write_graphs(index)
+    assert not list(small.glob("graph-*"))
+
+
+def test_a_library_that_cannot_be_used(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_index([Document("a", "merge lists")], tmp_path / "bm25.tw")
+    monkeypatch.setattr("usearch.__version__", "2.9.2")
+    with pytest.raises(MissingExtraError, match="cannot be used") as caught:
+        build_graph(small)
+    assert caught.value.fixes == ("pip install --upgrade 'termwise[approximate]'",)
+    broken = tmp_path / "broken" / "usearch"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('libstdc++ is missing')")
+    monkeypatch.delitem(sys.modules, "usearch")
+    monkeypatch.delitem(sys.modules, "usearch.index")
+    monkeypatch.syspath_prepend(str(broken.parent))
+    with pytest.raises(MissingExtraError, match="cannot be used") as caught:
+        build_graph(small)
+    assert "libstdc++" in str(dict(caught.value.facts)["reason"])
+    with pytest.raises(ParameterError, match="needs an index with vectors"):  # the first thing to know
+        build_graph(tmp_path / "bm25.tw")
+
+
+def test_no_query_begins_after_an_error_or_an_interruption() -> None:
+    begun: list[str] = []
+
+    def rank(query: Query) -> Any:
+        begun.append(query.query_id)
+        time.sleep(0.01)
+        return Ranking([], [], query.query_id), 0.0, 0.0
+
+    def interrupted(stage: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    queries = [Query(f"q{number}", "t1") for number in range(200)]
+    with pytest.raises(KeyboardInterrupt):
+        timed_run(queries, rank, stage="search", name="run", progress=interrupted, threads=2)
+    assert len(begun) < 50
