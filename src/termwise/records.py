@@ -313,7 +313,7 @@ class ExcludedDocuments:
         """
         if exclusion is None:
             return cls("none")
-        if exclusion == "id":
+        if isinstance(exclusion, str) and exclusion == "id":
             return cls("id")
         if not isinstance(exclusion, Mapping):
             raise ParameterError(

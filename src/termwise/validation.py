@@ -47,9 +47,18 @@ def check(name: str, value: object, holds: bool, expected: str) -> None:
 
 
 def check_path(name: str, value: object) -> None:
-    """Check that an argument is a path without a null character."""
+    """Check that an argument is a path that the system can represent, without a null character."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     check(name, value, isinstance(path, str) and "\0" not in path, "a path")
+    try:
+        os.fsencode(str(path))
+    except UnicodeEncodeError:
+        raise wrong(name, value, "a path of characters that UTF-8 can encode") from None
+
+
+def check_flag(name: str, value: object) -> None:
+    """Check that an argument is True or False."""
+    check(name, value, isinstance(value, bool | np.bool_), "True or False")
 
 
 def check_run(value: object) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import VocabularyMismatchError, WeightError
+from termwise.validation import is_finite_number
 
 LEVELS = 127
 """Largest absolute value of a stored number."""
@@ -111,7 +112,15 @@ class DocumentVectors:
 
     @classmethod
     def concatenate(cls, parts: Sequence[DocumentVectors]) -> DocumentVectors:
-        """Append the documents of several parts; at least one part, all of the same number of dimensions."""
+        """Append the documents of several parts.
+
+        Raises
+        ------
+        WeightError
+            If there is no part, or they differ in their number of dimensions.
+        """
+        dimensions = sorted({part.dimensions for part in parts})
+        _require(len(dimensions) == 1, "parts of the same number of dimensions", dimensions or "no part")
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
         return cls(
             np.concatenate([[0], np.cumsum(lengths)]),
@@ -173,6 +182,8 @@ class TermVectors:
     def __init__(self, rows: npt.ArrayLike, shifts: npt.ArrayLike, scale: float, vocabulary: str) -> None:
         object.__setattr__(self, "rows", _frozen(rows, np.int8))
         object.__setattr__(self, "shifts", _frozen(shifts, np.uint8))
+        _require(is_finite_number(scale), "a scale that is a number", scale)
+        _require(isinstance(vocabulary, str), "the id of a vocabulary", vocabulary)
         object.__setattr__(self, "scale", float(scale))
         object.__setattr__(self, "vocabulary", vocabulary)
         _require(_is_matrix(self.rows), _ROWS, self.rows)
@@ -203,8 +214,9 @@ class TermVectors:
         largest = np.abs(matrix).max(axis=1, initial=0.0)
         _require(bool(largest.any()), "a term with a vector", matrix)
         # The smallest rows share the unit of the rows 2**LARGEST_SHIFT times smaller than the largest.
-        fractions, powers = np.frexp(largest[largest > 0] / LEVELS)
-        powers = powers - (fractions == 0.5)
+        mantissas, exponents = np.frexp(largest[largest > 0])  # a quotient of the smallest numbers would be 0
+        fractions, powers = np.frexp(mantissas / LEVELS)
+        powers = powers + exponents - (fractions == 0.5)
         lowest = max(int(powers.min()), int(powers.max()) - LARGEST_SHIFT)
         shifts = np.zeros(len(matrix), dtype=np.int64)
         shifts[largest > 0] = np.maximum(powers - lowest, 0)
@@ -248,13 +260,19 @@ class TermVectors:
         ------
         VocabularyMismatchError
             If a term lies outside the vocabulary.
+        WeightError
+            If there is not one weight for each term, or a sum could exceed 2^62.
         """
+        _require(len(weights) == len(terms), "one weight for each term", f"{len(weights)} for {len(terms)}")
         if len(terms) and not 0 <= int(np.min(terms)) <= int(np.max(terms)) < len(self.rows):
             raise VocabularyMismatchError(
                 "a query term has no row in the query table",
                 facts=[("term", int(np.max(terms))), ("terms", len(self.rows))],
             )
-        factors = np.asarray(weights, dtype=np.int64) << self.shifts[terms].astype(np.int64)
+        shifts = self.shifts[terms].astype(np.int64)
+        bound = float(LEVELS * np.ldexp(np.abs(np.asarray(weights, dtype=np.float64)), shifts).sum())
+        _require(bound < 2.0**62, "weights whose sums are below 2^62", f"{bound:g}")
+        factors = np.asarray(weights, dtype=np.int64) << shifts
         combined: npt.NDArray[np.int64] = factors @ self.rows[terms].astype(np.int64)
         return combined
 

@@ -77,6 +77,24 @@ def test_verify_reports_vectors_that_cannot_be(
     assert (damage.file, damage.what) == (path.name, what)
 
 
+@pytest.mark.parametrize(("position", "value"), [(0, 1), (2, 1), (3, 4)])
+def test_windows_out_of_order_change_no_ranking(
+    vectors: Path, reseal: ModuleType, position: int, value: int
+) -> None:
+    path = reseal.change(vectors, "vectors", reseal.put("vectors.starts", position, value))
+    index = Index.open(vectors)
+    for term in np.flatnonzero(index.term_vectors.known).tolist():
+        query = query_vector(index, TermWeights.from_rows([{term: 1.0}], index.manifest.vocabulary))
+        for use in (
+            lambda query=query: first_stage(index, query, 1),
+            lambda query=query: score_documents(index, query, np.array([0])),
+        ):
+            with pytest.raises(CorruptIndexError) as caught:
+                use()
+            facts = dict(caught.value.facts)
+            assert (facts["file"], str(facts["expected"])[:24]) == (path, "windows in order, from 0")
+
+
 @pytest.mark.parametrize("scale", [0.0, 2.0**-101, 2.0**101])
 def test_a_scale_of_the_terms_out_of_range_is_damage(vectors: Path, reseal: ModuleType, scale: float) -> None:
     body = reseal.read_manifest(vectors)

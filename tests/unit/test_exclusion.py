@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from termwise import Ranking
@@ -40,3 +41,8 @@ def test_identifiers_are_strings(given):
     with pytest.raises(ParameterError, match="excluded documents are identifiers") as caught:
         ExcludedDocuments.of({"q": given})
     assert dict(caught.value.facts)["query"] == "q"
+
+
+def test_an_array_is_no_rule():
+    with pytest.raises(ParameterError, match="unknown rule"):
+        ExcludedDocuments.of(np.array([1, 2]))

@@ -13,13 +13,17 @@ from termwise import Document, Qrel, Run
 from termwise.collection import open_collection, read_qrels, read_queries, read_run, read_seeds, write_run
 from termwise.errors import ParameterError
 from termwise.evaluate import evaluate
-from termwise.index import verify
+from termwise.fusion import mix_indexes
+from termwise.index import IndexWriter, verify
+from termwise.indexing import build_graph
+from termwise.search import open_searcher
 from termwise.search.timed_run import TimedRun
 from termwise.validation import (
     check,
     check_count,
     check_document,
     check_documents,
+    check_flag,
     check_memory,
     check_names,
     check_path,
@@ -33,7 +37,8 @@ from termwise.validation import (
     ("checked", "right", "wrong"),
     [
         (lambda value: check("x", value, value == 1, "one"), [1], [2]),
-        (lambda value: check_path("x", value), ["a", Path("a")], [b"a", 3, None]),
+        (lambda value: check_path("x", value), ["a", Path("a"), "\udcff"], [b"a", 3, None, "a\ud800b"]),
+        (lambda value: check_flag("x", value), [True, np.False_], ["false", 0, None]),
         (lambda value: check_count("x", value), [1, 1 << 70], [0, -1, True, 1.0, "1", None]),
         (lambda value: check_count("x", value, least=0), [0], [-1, False]),
         (check_threads, [1, 1024], [0, 1025, 1 << 31, True, 2.0, "2", None]),
@@ -73,12 +78,17 @@ def test_finite_numbers():
         assert not is_finite_number(value)
 
 
-@pytest.mark.parametrize("path", [None, 3, "a\0b"])
+@pytest.mark.parametrize("path", [None, 3, "a\0b", "a\ud800b"])
 @pytest.mark.parametrize(
     "call",
     [
         termwise.open,
         termwise.Searcher.open,
+        open_searcher,
+        lambda path: termwise.build_index([Document("a", "b")], path),
+        build_graph,
+        lambda path: mix_indexes([path, path], [0.5, 0.5], "mixed"),
+        lambda path: mix_indexes(["one", "other"], [0.5, 0.5], path),
         verify,
         open_collection,
         read_qrels,
@@ -89,7 +99,7 @@ def test_finite_numbers():
     ],
 )
 def test_public_functions_refuse_what_is_not_a_path(call: Callable[[Any], object], path: object) -> None:
-    with pytest.raises(ParameterError, match="a path"):
+    with pytest.raises(ParameterError, match=r"a path|a sequence of paths"):
         call(path)
 
 
@@ -100,3 +110,22 @@ def test_a_path_or_a_timed_run_is_not_a_run(tmp_path: Path) -> None:
             evaluate(value, [Qrel("q", "d", 1)], ["RR"])  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=fix):
             write_run(value, tmp_path / "x.trec")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"overwrite": "false"}, {"store_text": 1}, {"reorder": None}, {"quantiser": ""}]
+)
+def test_flags_are_true_or_false(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    index = tmp_path / "index"
+    searcher = termwise.build_index([Document("a", "b")], index)
+    before = sorted(index.iterdir())
+    with pytest.raises(ParameterError) as caught:
+        termwise.build_index([Document("c", "d")], index, **{"overwrite": True, **wrong})
+    assert next(iter(wrong)) in caught.value.message
+    if "quantiser" not in wrong:
+        with pytest.raises(ParameterError):
+            IndexWriter(index, **{"overwrite": True, **wrong})
+    with pytest.raises(ParameterError, match="overwrite"):
+        mix_indexes([index, index], [0.5, 0.5], tmp_path / "m", overwrite="no")  # type: ignore[arg-type]
+    assert sorted(index.iterdir()) == before
+    assert searcher.rank("b").doc_ids == ("a",)

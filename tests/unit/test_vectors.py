@@ -110,3 +110,35 @@ def test_a_table_without_a_vector_and_a_term_outside_it_are_refused() -> None:
         TermVectors.of(np.zeros((2, 2)), "toy")
     with pytest.raises(VocabularyMismatchError):
         TermVectors.of(np.ones((2, 2)), "toy").combine(np.array([2]), np.array([1]))
+
+
+@pytest.mark.parametrize(
+    ("scale", "vocabulary"), [(None, "toy"), ("x", "toy"), (10**400, "toy"), (1.0, None)]
+)
+def test_scale_and_vocabulary_have_their_types(scale: object, vocabulary: object) -> None:
+    with pytest.raises(WeightError, match="expected form"):
+        TermVectors([[1]], [0], scale, vocabulary)  # type: ignore[arg-type]
+
+
+def test_parts_without_a_common_number_of_dimensions_are_not_appended() -> None:
+    parts = [DocumentVectors([0, 1], [[1] * n], [1.0]) for n in (2, 3)]
+    for given in ([], parts):
+        with pytest.raises(WeightError, match="parts of the same number of dimensions"):
+            DocumentVectors.concatenate(given)
+
+
+def test_weights_are_one_for_each_term_and_their_sums_fit() -> None:
+    table = TermVectors([[127, 0], [127, 0]], [0, 15], 1.0, "toy")
+    terms = np.array([0, 1])
+    with pytest.raises(WeightError, match="one weight for each term"):
+        table.combine(terms, np.array([1]))
+    assert table.combine(terms, np.array([1, 1 << 40]))[0] == 127 * (1 + (1 << 55))
+    for weight in (1 << 41, 1 << 62, -(1 << 63)):
+        with pytest.raises(WeightError, match="below 2\\^62"):
+            table.combine(terms, np.array([1, weight]))
+
+
+@pytest.mark.parametrize("number", [5e-324, 1e-310])
+def test_numbers_too_small_for_a_scale_are_refused(number: float) -> None:
+    with pytest.raises(WeightError, match="the scale of a vector"):
+        TermVectors.of(np.array([[number, 0.0]]), "toy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,6 +33,9 @@ from termwise.cli.options import (
 from termwise.cli.terminal import note, note_line, progress_bar, working_seconds
 from termwise.errors import UsageError
 from termwise.storage.safe_read import is_file
+
+if TYPE_CHECKING:
+    from termwise.search import MixtureSearcher
 
 
 def command(
@@ -82,13 +85,18 @@ def command(
     termwise fuse-indexes bm25.tw tilde.tw --weights weights.json --out both.tw
     """
     from termwise.fusion import Fusion, fuse_indexes, index_weights, mix_indexes
+    from termwise.fusion.index_weights import check_settings
     from termwise.fusion.interpolation import shares_of
+    from termwise.fusion.mixture import distinct_names
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
-    from termwise.search.mixture_folder import is_mixture
+    from termwise.search import MixtureSearcher
+    from termwise.search.mixture_folder import DEPTH, is_mixture
 
-    mixed = any(map(is_mixture, folders))
-    folders = [part for folder in folders for part in _parts(folder)]
+    mixtures = {folder: MixtureSearcher.open(folder) for folder in folders if is_mixture(folder)}
+    depth = max((mixture.depth for mixture in mixtures.values()), default=DEPTH)
+    named = [each for folder in folders for each in _indexes(folder, mixtures.get(folder))]
+    names, folders = [name for name, _ in named], [folder for _, folder in named]
     check_count(folders, "indexes")
     files = [folder for folder in folders if is_file(folder)]
     if files:
@@ -103,7 +111,6 @@ def command(
             "say how to weigh the indexes: one of --alpha, --weights",
             fixes=["--alpha 0.5", "--weights 0.2,0.3,0.5", "--weights FILE, from termwise learn-weights"],
         )
-    names = [folder.name.removesuffix(".tw") for folder in folders]
     numbers = weight_numbers(weights, folders, "indexes")
     if numbers is not None:
         weights = None
@@ -116,16 +123,19 @@ def command(
         fusion = Fusion.open(weights)
     elif numbers is not None:
         if normalise is None:
-            only_z = mixed or any(index.term_vectors is not None for index in indexes)
+            only_z = bool(mixtures) or any(index.term_vectors is not None for index in indexes)
             normalise = ["z"] if only_z else ["raw"]
         fusion = Fusion(names, numbers, missing="drop", scaling=one_or_each(normalise))
     begin = working_seconds()
     if set(fusion.scaling) == {"z"}:
         refuse_options({"--float": float_weights}, "to a mixture, which keeps the indexes as they are")
         check_order(fusion, names)
+        check_settings(fusion, indexes)
         if weights is not None:
             note_weight_names(weights, fusion, names)
-        mixture = mix_indexes(indexes, fusion.weights, out, overwrite=overwrite)
+        mixture = mix_indexes(
+            indexes, fusion.weights, out, names=distinct_names(names), depth=depth, overwrite=overwrite
+        )
         _note_left_out(names, fusion.weights)
         if not mixture.index.stores_text and any(index.stores_text for index in indexes):
             note(
@@ -158,10 +168,10 @@ def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:
             note_line(f"{name} left out: weight 0")
 
 
-def _parts(folder: Path) -> list[Path]:
-    """Return the folders of the indexes of a mixture, or the folder itself."""
-    from termwise.search.mixture_folder import MixtureManifest, is_mixture
+def _indexes(folder: Path, mixture: MixtureSearcher | None) -> list[tuple[str, Path]]:
+    """Return the names and folders of the parts of a mixture, or those of the index itself."""
+    from termwise.fusion.mixture import stem
 
-    if not is_mixture(folder):
-        return [folder]
-    return [folder / part.folder for part in MixtureManifest.read(folder).parts]
+    if mixture is None:
+        return [(stem(folder), folder)]
+    return [(part.name, part.searcher.index.path) for part in mixture.parts]

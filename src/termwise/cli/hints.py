@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterator
-from itertools import takewhile
+from itertools import chain, takewhile
 
 _COMMANDS = {
     "Searcher.open": "search DIR --queries FILE --output RUN",
@@ -57,6 +57,9 @@ _SPECIAL = {
 
 _EXPANSION = re.compile(r"expansion=Expansion\((.*), (\w+)\)", re.DOTALL)
 _NUMBERS = re.compile(r"weights=\[([^]]*)\]")
+_QUOTED = """(?:'[^']*'|"[^"]*")"""
+"""A quoted positional argument, which may hold commas and signs of equality."""
+
 _CALL = re.compile(r"([A-Za-z_.0-9]+)\((.*)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
 """An argument, or an attribute of the argument `settings`, which is given with ``--set``."""
@@ -89,19 +92,24 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     'termwise train lookup --texts PATH --out DIR --teacher all-MiniLM-L6-v2'
     >>> spell("mix_indexes(one.tw, other.tw, weights=[0.3, 0.7])")
     'termwise fuse-indexes one.tw other.tw --weights 0.3,0.7 --normalise z --out DIR'
+    >>> spell("build_graph('a=b, c.tw')")
+    "termwise build-graph 'a=b, c.tw'"
     >>> print(spell("fail_if='typos<-0.3'"), spell("out=my index"))
     --fail-if 'typos<-0.3' --out 'my index'
     """
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
         command = _COMMANDS[call[1]]
-        given = takewhile(lambda value: value and not _ARGUMENT.fullmatch(value), re.split(r",\s*", call[2]))
+        rest = re.sub(rf"^(?:{_QUOTED}(?:,\s*|$))*", "", call[2])
+        first = call[2].removesuffix(rest)
+        unquoted = takewhile(lambda value: value and not _ARGUMENT.fullmatch(value), re.split(r",\s*", rest))
+        given = chain((value[1:-1] for value in re.findall(_QUOTED, first)), unquoted)
         if "DIRS" in command:
             command = command.replace("DIRS", " ".join(map(_quoted, given)) or "DIR DIR")
         # Positional arguments replace the first placeholders of the command.
         command = re.sub(r"\b[A-Z]{2,}\b", lambda found: _quoted(next(given, found[0])), command)
         options = []
-        for option in _options(call[2]):
+        for option in _options(rest):
             name = option.partition(" ")[0]
             if f"{name} " in command:
                 command = re.sub(rf"{name} \S+", option.replace("\\", r"\\"), command)

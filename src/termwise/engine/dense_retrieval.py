@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from termwise.engine.query_vector import QueryVector
 from termwise.index import Index
-from termwise.index.container import corrupt
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.segment import concatenated_ranges
 from termwise.kernels.dense_retrieval import LARGEST_SUM, score
@@ -286,8 +285,6 @@ def _score_some(vectors: SegmentVectors, digits: Digits, rows: Rows) -> Scores:
     """Return the scores of distinct rows, -inf without windows."""
     firsts, counts = vectors.window_bounds(rows)
     starts = np.concatenate([[0], np.cumsum(counts)])
-    if starts[-1] > len(vectors.scales):
-        raise corrupt(vectors.path, None, f"{len(vectors.scales)} windows", f"{starts[-1]} or more")
     windows = concatenated_ranges(firsts, counts)
     scores = np.empty(len(rows))
     arrays = (starts.astype(np.uint32), vectors.rows[windows], vectors.scales[windows])

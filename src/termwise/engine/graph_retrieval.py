@@ -19,7 +19,6 @@ from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SegmentResults, rows_left_out
 from termwise.errors import ParameterError
 from termwise.index import Index
-from termwise.index.container import corrupt
 from termwise.index.segment import Segment
 from termwise.index.vector_graph import VectorGraph, graph_files
 from termwise.validation import is_integer
@@ -108,8 +107,6 @@ class ApproximateRetrieval:
             windows = np.sort(graph.nearest(query.vector, count).astype(vectors.starts.dtype))
             rows = np.searchsorted(vectors.starts, windows, side="right") - 1
             rows = rows[np.diff(rows, prepend=-1) > 0]
-            if len(rows) and rows[-1] >= segment.documents:
-                raise corrupt(vectors.path, None, "windows in order", "a window of no document")
             if left_out is not None:
                 rows = rows[~left_out[rows]]
             if len(rows) >= k:

@@ -84,12 +84,18 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
                 ],
             )
     check_order(fusion, [index.path.name.removesuffix(".tw") for index in indexes])
-    for number in counting:
-        _check_settings(fusion, number, indexes[number])
+    check_settings(fusion, indexes)
     # If all scores of a run are equal, `global` makes them 0.
     return tuple(
         weight / divisor if divisor else 0.0 for weight, divisor in zip(fusion.weights, divisors, strict=True)
     )
+
+
+def check_settings(fusion: Fusion, indexes: Sequence[Index]) -> None:
+    """Raise `ParameterError` if an index lacks the settings that its weight, other than 0, was tuned with."""
+    for number, index in enumerate(indexes):
+        if fusion.weights[number] != 0:
+            _check_settings(fusion, number, index)
 
 
 def _check_settings(fusion: Fusion, number: int, index: Index) -> None:

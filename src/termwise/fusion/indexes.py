@@ -413,6 +413,9 @@ def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
     usable = isinstance(indexes, Sequence) and not isinstance(indexes, str)
     usable = usable and all(isinstance(index, str | Path | Index) for index in indexes)
     check("indexes", indexes, usable, "a sequence of paths or opened indexes")
+    for index in indexes:
+        if not isinstance(index, Index):
+            check_path("the index", index)
     if len(indexes) < 2:
         raise ParameterError(
             "there is nothing to fuse", facts=[("indexes", len(indexes))], fixes=["give two indexes or more"]

@@ -9,13 +9,13 @@ For the scores s_1, ..., s_n of a document in n runs, normalised by :mod:`termwi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from termwise.errors import ParameterError
 from termwise.fusion.candidates import FusedDocuments, MissingScore, gather
 from termwise.fusion.scaling import QueryScales, Scaling
 from termwise.records import Run
-from termwise.validation import is_finite_number
+from termwise.validation import check, is_finite_number
 
 
 def fuse(
@@ -141,6 +141,8 @@ def shares_of(alpha: float) -> tuple[float, float]:
 
 def checked_weights(weights: Sequence[float], runs: int) -> tuple[float, ...]:
     """Return the weights; raise `ParameterError` unless there is one finite number per run and not all are 0."""
+    check("weights", weights, isinstance(weights, Iterable), "one finite number per run")
+    weights = tuple(weights)
     if len(weights) != runs:
         raise ParameterError("weights are one per run", facts=[("weights", len(weights)), ("runs", runs)])
     wrong = [weight for weight in weights if not is_finite_number(weight)]

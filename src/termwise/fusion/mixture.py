@@ -21,7 +21,7 @@ from termwise.indexing.mixture_writer import MixtureWriter, copy_index, link_or_
 from termwise.search.mixture import MixtureSearcher, Part
 from termwise.search.mixture_folder import DEPTH, MixtureManifest, is_mixture
 from termwise.search.searcher import Searcher
-from termwise.validation import check, check_path
+from termwise.validation import check, check_flag, check_names, check_path
 
 
 def mix_indexes(
@@ -80,6 +80,7 @@ def mix_indexes(
     """
     check_indexes(indexes)
     check_path("path", path)
+    check_flag("overwrite", overwrite)
     for folder in indexes:
         if not isinstance(folder, Index) and is_mixture(folder):
             parts = [str(Path(folder) / part.folder) for part in MixtureManifest.read(Path(folder)).parts]
@@ -92,7 +93,8 @@ def mix_indexes(
     check_folders([index.path for index in opened], Path(path))
     shares = checked_weights(weights, len(opened))
     if names is None:
-        names = distinct_names([index.path for index in opened])
+        names = distinct_names([stem(index.path) for index in opened])
+    check_names("names", names)
     check("names", names, len(names) == len(opened), "one name for each index")
     chosen = [each for each in zip(names, opened, shares, strict=True) if each[2] != 0]
     # Before anything is copied, the constructor checks names, weights, depth and documents.
@@ -134,20 +136,24 @@ def _add_texts(folder: Path, manifest: Manifest, source: Index) -> None:
     publish(folder, replace(manifest, segments=tuple(segments)))
 
 
-def distinct_names(folders: Sequence[Path]) -> list[str]:
-    """Return the names of folders without ``.tw``; a name that occurs again gets a number.
+def stem(folder: Path) -> str:
+    """Return the name of the folder of an index, without ``.tw``."""
+    return folder.resolve().name.removesuffix(".tw") or "part"
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return names; one that occurs again gets a number.
 
     Examples
     --------
-    >>> distinct_names([Path("one/docs.tw"), Path("two/docs.tw")])
+    >>> distinct_names(["docs", "docs"])
     ['docs', 'docs-2']
     """
-    names: list[str] = []
-    for folder in folders:
-        stem = folder.resolve().name.removesuffix(".tw") or "part"
-        number, name = 1, stem
-        while name in names:
+    distinct: list[str] = []
+    for each in names:
+        number, name = 1, each
+        while name in distinct:
             number += 1
-            name = f"{stem}-{number}"
-        names.append(name)
-    return names
+            name = f"{each}-{number}"
+        distinct.append(name)
+    return distinct

@@ -97,8 +97,6 @@ class SegmentVectors:
     ----------
     path : Path
         The file.
-    starts : ndarray of shape (documents + 1,), uint32
-        Start of the windows of each row.
     rows : ndarray of shape (windows, dimensions), int8
         Vector of each window, in units of its scale.
     section_bytes : mapping of str to int
@@ -107,7 +105,7 @@ class SegmentVectors:
 
     def __init__(self, container: Container, documents: int, dimensions: int) -> None:
         self.path = container.path
-        self.starts: npt.NDArray[np.uint32] = container.array("vectors.starts", "<u4", documents + 1)
+        self._starts: npt.NDArray[np.uint32] = container.array("vectors.starts", "<u4", documents + 1)
         self._scales: npt.NDArray[np.float32] = container.array("vectors.scales", "<f4")
         rows: npt.NDArray[Any] = container.array("vectors.rows", "i1", len(self._scales) * dimensions)
         self.rows: npt.NDArray[np.int8] = rows.reshape(len(self._scales), dimensions)
@@ -116,8 +114,20 @@ class SegmentVectors:
         self._scales_at = container.offset("vectors.scales")
 
     @cached_property
+    def starts(self) -> npt.NDArray[np.uint32]:
+        """Start of the windows of each row, shape (documents + 1,), checked at first use."""
+        starts, last = self._starts, len(self.rows)
+        wrong = np.flatnonzero(starts[1:] < starts[:-1])
+        row = 0 if starts[0] else int(wrong[0]) + 1 if len(wrong) else len(starts) - 1
+        if starts[0] or len(wrong) or starts[-1] != last:
+            raise corrupt(
+                self.path, self._starts_at + 4 * row, f"windows in order, from 0 to {last}", starts[row]
+            )
+        return starts
+
+    @cached_property
     def scales(self) -> npt.NDArray[np.float32]:
-        """Unit of each row, checked at first use; raises `CorruptIndexError`."""
+        """Unit of each row, checked at first use."""
         wrong = np.flatnonzero(wrong_scales(self._scales))
         if len(wrong):
             seen = f"{self._scales[wrong[0]]:g}"
@@ -134,16 +144,11 @@ class SegmentVectors:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the first window of each row, and its number of windows; raises `CorruptIndexError`."""
         starts, stops = self.starts[rows].astype(np.int64), self.starts[rows + 1].astype(np.int64)
-        wrong = np.flatnonzero((starts > stops) | (stops > len(self.rows)))
-        if len(wrong):
-            row = int(rows[wrong[0]])
-            seen = f"document {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
-            raise corrupt(self.path, self._starts_at + 4 * row, "windows in order", seen)
         return starts, stops - starts
 
     def problem(self) -> str | None:
         """Describe the first problem of the vectors; None if there is none. Reads all of them."""
-        starts = self.starts
+        starts = self._starts
         if starts[0] != 0 or starts[-1] != len(self.rows) or (starts[1:] < starts[:-1]).any():
             return "the windows of the documents are out of order"
         if wrong_scales(self._scales).any():

@@ -122,7 +122,7 @@ class VectorGraph:
 
     def __init__(self, file: GraphFile) -> None:
         library = _library()
-        rebuild = [f"`build_graph({file.path.parent})`"]
+        rebuild = [f"`build_graph({str(file.path.parent)!r})`"]
         if not file.exists:
             raise MissingFileError(
                 "the index has no graph for approximate search",

@@ -28,8 +28,8 @@ from termwise.records import AttributeValue
 from termwise.storage.atomic_file import write_synced
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
-from termwise.validation import check_memory, check_threads
-from termwise.vectors import DocumentVectors, TermVectors
+from termwise.validation import check, check_flag, check_memory, check_threads
+from termwise.vectors import LEVELS, DocumentVectors, TermVectors
 from termwise.weights import TermWeights
 
 DEFAULT_MEMORY = 2 << 30
@@ -107,6 +107,8 @@ class IndexWriter:
             raise ParameterError(
                 "unknown quantiser", facts=[("given", quantiser), ("known", "uint8, float32")]
             )
+        for name, flag in {"store_text": store_text, "reorder": reorder, "overwrite": overwrite}.items():
+            check_flag(name, flag)
         check_threads(threads)
         check_memory(memory)
         self.path = Path(path)
@@ -192,6 +194,7 @@ class IndexWriter:
             If the vectors have no dimensions, or another number of them than earlier ones.
         """
         self._check_open()
+        check("vectors", vectors, isinstance(vectors, DocumentVectors), "DocumentVectors")
         self._spill.add_vectors(vectors)
 
     def commit(
@@ -307,6 +310,7 @@ class IndexWriter:
 
     def _check_vectors(self, vocabulary: Vocabulary, term_vectors: TermVectors | None) -> None:
         vectors = self._spill.vectors
+        check("term_vectors", term_vectors, isinstance(term_vectors, TermVectors | None), "TermVectors")
         if vectors is None and term_vectors is None:
             return
         if vectors is None or term_vectors is None:
@@ -322,6 +326,15 @@ class IndexWriter:
             raise WeightError(
                 "vectors of documents and of terms have the same number of dimensions",
                 facts=[("documents", vectors.dimensions), ("terms", term_vectors.dimensions)],
+            )
+        if term_vectors.rows.min(initial=0) < -LEVELS:
+            raise WeightError(
+                "a number of a term vector is out of range",
+                facts=[
+                    ("expected", f"numbers from -{LEVELS} to {LEVELS}"),
+                    ("seen", term_vectors.rows.min()),
+                ],
+                fixes=["round the vectors with `TermVectors.of`"],
             )
         if (term_vectors.vocabulary, len(term_vectors)) != (vocabulary.id, len(vocabulary)):
             raise VocabularyMismatchError(

@@ -35,7 +35,7 @@ from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
-from termwise.validation import check, check_path
+from termwise.validation import check, check_flag, check_path
 
 DEFAULT_ANALYZER = "english"
 
@@ -178,6 +178,9 @@ def build_index(
         isinstance(analyzer, str | Analyzer | None),
         "the name of an analyzer, or one made with termwise.text.make_analyzer",
     )
+    for name, flag in {"store_text": store_text, "reorder": reorder, "overwrite": overwrite}.items():
+        check_flag(name, flag)
+    check("quantiser", quantiser, quantiser in (None, "uint8", "float32"), "'uint8' or 'float32'")
     if encoding is not None:
         check_path("encoding", encoding)
         check_apart(Path(path), Path(encoding))

@@ -21,7 +21,6 @@ from termwise.errors import (
     CorruptIndexError,
     ForeignFolderError,
     IndexExistsError,
-    IndexFormatError,
     MissingFileError,
     StorageError,
 )
@@ -56,7 +55,9 @@ class MixtureWriter:
     IndexExistsError
         If there is a mixture and `overwrite` is False.
     ForeignFolderError
-        If the path is a file, or the folder holds other files.
+        If the path is a file or inside another mixture, or the folder holds other files.
+    NotAnIndexError, NewerFormatError, CorruptIndexError
+        If the description of the existing mixture cannot be read: the folders of its parts are then not known.
     IndexLockedError
         If another process builds the mixture.
     StorageError
@@ -117,6 +118,13 @@ class MixtureWriter:
 
     def _claimed(self, overwrite: bool) -> list[Path]:
         """Create the folder if it is missing, or check that a build may use it; return the created folders."""
+        around = next((folder for folder in self.path.resolve().parents if is_mixture(folder)), None)
+        if around is not None:
+            raise ForeignFolderError(
+                "a mixture cannot lie inside another mixture",
+                facts=[("path", self.path), ("mixture", around)],
+                fixes=["choose another folder"],
+            )
         with storage_errors(self.path):
             if not self.path.exists():
                 missing = missing_folders(self.path)
@@ -192,13 +200,8 @@ def part_folder(path: Path, name: str, taken: Iterable[str] = ()) -> Path:
 
 
 def _published_folders(path: Path) -> list[str]:
-    """Return the folders of the parts of a published mixture, which a damaged description does not name."""
-    if not is_mixture(path):
-        return []
-    try:
-        return [part.folder for part in MixtureManifest.read(path).parts]
-    except IndexFormatError:
-        return []
+    """Return the folders of the parts of a published mixture."""
+    return [part.folder for part in MixtureManifest.read(path).parts] if is_mixture(path) else []
 
 
 def _listed_folders(path: Path) -> list[str]:

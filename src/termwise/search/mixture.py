@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import copy
 import time
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import accumulate, compress
 from pathlib import Path
 from typing import final
 
@@ -72,6 +73,7 @@ BATCH = 1 << 14
 
 Ordinals = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Span = tuple[int, int]
 
 
 @final
@@ -265,7 +267,7 @@ class MixtureSearcher:
         """Open the parts that a description names; see `open`."""
         parts = []
         for record in manifest.parts:
-            index = Index.open(folder / record.folder)
+            index = _opened(folder / record.folder)
             if manifest_digest(index) != record.sha256:
                 raise CorruptIndexError(
                     "a part of the mixture has changed since the mixture was built",
@@ -691,13 +693,7 @@ class MixtureSearcher:
             score=score,
             constant=sum(part.shift for part in parts),
             contributions=contributions,
-            unknown=tuple(
-                sorted(
-                    (start, end)
-                    for start, end in unknown
-                    if not any(first < end and start < last for first, last in known)
-                )
-            ),
+            unknown=_outside(unknown, known),
             text=explanations[0].text,
             rank=rank,
             competitors=competitors,
@@ -803,6 +799,28 @@ def _empty(part: MixturePart, explained: Explanation) -> tuple[Contribution, ...
     return (Contribution(NO_TEXT, "empty", 1.0, given, given),) if given else ()
 
 
+def _opened(folder: Path) -> Index:
+    """Open the index of a part; a build of this index alone would not repair the mixture."""
+    try:
+        return Index.open(folder)
+    except (CorruptIndexError, MissingFileError) as error:
+        raise type(error)(error.message, facts=error.facts, fixes=[REBUILD]) from None
+
+
+def _outside(spans: Iterable[Span], others: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the spans that overlap none of the others, in their order.
+
+    Examples
+    --------
+    >>> _outside([(4, 6), (0, 2), (7, 9)], [(1, 3), (6, 7)])
+    ((4, 6), (7, 9))
+    """
+    ordered = sorted(others)
+    starts = [start for start, _ in ordered]
+    ends = list(accumulate((end for _, end in ordered), max, initial=-1))
+    return tuple(sorted((start, end) for start, end in spans if ends[bisect_left(starts, end)] <= start))
+
+
 def _moments(scores: Floats) -> tuple[float, float]:
     """Return the mean of scores and their deviation, which is 1 if all are equal or there are none."""
     if len(scores) == 0:
@@ -835,8 +853,9 @@ def _checked_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
             )
         if not is_finite_number(part.weight) or abs(part.weight) > MAX_WEIGHT:
             raise ParameterError(
-                "the weight of a part is a finite number",
+                f"the weight of a part is a number from -{MAX_WEIGHT:g} to {MAX_WEIGHT:g}",
                 facts=[("part", part.name), ("weight", part.weight)],
+                fixes=["divide all weights by the same number; the ranking does not change"],
             )
     if not any(part.weight for part in checked):
         raise ParameterError("the weights of a mixture are not all 0", facts=[("parts", names)])

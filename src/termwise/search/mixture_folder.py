@@ -99,8 +99,9 @@ class MixtureManifest:
     written_by: str = f"termwise {__version__}"
 
     def write(self, folder: Path) -> None:
-        """Write or replace the file atomically."""
-        write_bytes_whole(folder / NAME, sealed({"format": FORMAT, "version": VERSION, **asdict(self)}))
+        """Write or replace the file atomically; a link is replaced, not followed."""
+        data = sealed({"format": FORMAT, "version": VERSION, **asdict(self)})
+        write_bytes_whole(folder / NAME, data, follow_link=False)
 
     @classmethod
     def read(cls, folder: Path) -> MixtureManifest:
@@ -134,7 +135,7 @@ class MixtureManifest:
             raise CorruptIndexError(
                 "the description of the mixture is damaged",
                 facts=[("file", path), ("expected", misfit.expected), ("seen", str(misfit.seen)[:200])],
-                fixes=[REBUILD],
+                fixes=[f"remove the folder, and {REBUILD}"],
             ) from None
         except OSError as error:
             raise MissingFileError.of("the mixture cannot be read", path, error) from error

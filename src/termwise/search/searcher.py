@@ -149,7 +149,7 @@ class Searcher:
 
     def encode(self, query: str) -> TermWeights:
         """Return the row of query weights for a text."""
-        return self.encoder.encode_query(query)
+        return self.encoder.encode_query(query_text(query))
 
     def query_of(self, doc_id: str) -> Query:
         """Return a query with the text and identifier of a document.
@@ -161,11 +161,7 @@ class Searcher:
         ParameterError
             If the index keeps no texts, or the identifier is not a string.
         """
-        if not isinstance(doc_id, str):
-            raise ParameterError(
-                "the identifier of a document is a string", facts=[("given", type(doc_id).__name__)]
-            )
-        text = self.index.text(self.index.ordinal(doc_id))
+        text = self.index.text(self._ordinal(doc_id))
         if text is None:
             raise ParameterError(
                 "the index keeps no texts, which query by example needs",
@@ -199,6 +195,13 @@ class Searcher:
         query = self.query_of(doc_id)
         return self.for_example(doc_id).rank(query, k=k, exclude=doc_id)
 
+    def _ordinal(self, doc_id: str) -> int:
+        if not isinstance(doc_id, str):
+            raise ParameterError(
+                "the identifier of a document is a string", facts=[("given", type(doc_id).__name__)]
+            )
+        return self.index.ordinal(doc_id)
+
     def for_example(self, doc_id: str) -> Searcher:
         """Return a searcher for the text of a document as query.
 
@@ -209,7 +212,7 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        ordinal = self.index.ordinal(doc_id)
+        ordinal = self._ordinal(doc_id)
         if not isinstance(self.encoder, WeighedQueryEncoder):
             return self
         searcher = copy.copy(self)
@@ -482,9 +485,9 @@ def checked_queries(
     excluded = ExcludedDocuments.of(exclude)
     checked: list[Query] = []
     for query in queries:
-        if not isinstance(query, Query):
+        if not isinstance(query, Query) or not all(isinstance(field, str) for field in query):
             raise ParameterError(
-                "each query needs an identifier",
+                "each query needs an identifier and a text",
                 facts=[("given", f"{type(query).__name__}: {query!r}")],
                 fixes=["`termwise.Query('q1', 'the question')`"],
             )

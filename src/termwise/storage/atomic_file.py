@@ -50,18 +50,18 @@ def written_whole(path: Path) -> Iterator[Callable[[str], object]]:
         yield lambda text: file.write(text.encode())
 
 
-def write_bytes_whole(path: Path, data: bytes) -> None:
+def write_bytes_whole(path: Path, data: bytes, *, follow_link: bool = True) -> None:
     """Write or replace a file atomically.
 
-    If anything fails, the old file stays as it was. A link is followed: its target is replaced. A special file
-    (``/dev/stdout``, a pipe) is written directly.
+    If anything fails, the old file stays as it was. A link is followed: its target is replaced, unless `follow_link` is
+    False. A special file (``/dev/stdout``, a pipe) is written directly.
 
     Raises
     ------
     StorageError
         If the file cannot be written.
     """
-    with _storage_errors(path), _whole(path) as raw:
+    with _storage_errors(path), _whole(path, follow_link) as raw:
         raw.write(data)
 
 
@@ -185,14 +185,14 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
+def _whole(path: Path, follow_link: bool = True) -> Iterator[BinaryIO]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
     if path.exists() and not path.is_file():
         with path.open("wb") as raw:
             yield raw
         return
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path)) if follow_link else path
     with _temporary(target) as (raw, temporary):
         yield raw
         _sync(raw)

@@ -83,3 +83,9 @@ def test_only_what_stands_in_backticks_is_translated():
     assert "fix  build it with `store_text=True`" in str(error)
     assert "fix  build it with --store-text" in error.render(spell)
     assert "   or  pip install x" in error.render(spell)
+
+
+def test_a_quoted_folder_is_one_argument():
+    assert spell("build_graph('a=b.tw')") == "termwise build-graph a=b.tw"
+    assert spell("build_graph('a, b.tw')") == "termwise build-graph 'a, b.tw'"
+    assert spell('build_graph("it\'s.tw")') == """termwise build-graph 'it'"'"'s.tw'"""

@@ -16,7 +16,7 @@ from termwise.cli.main import run
 from termwise.errors import NotAnIndexError, UsageError
 from termwise.evaluate import compare
 from termwise.evaluate.contrast import Contrast
-from termwise.fusion import Fusion, cross_validated_run
+from termwise.fusion import Fusion, cross_validated_run, mix_indexes
 from termwise.fusion.weights_file import Learned
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
@@ -486,3 +486,40 @@ def test_centred_explanations(place, capsys):
     assert total == pytest.approx(record["score"])
     assert run(["explain", "m/bm25", "sorted lists", "c", "--centred"]) == 2
     assert "--centred applies to a mixture only" in capsys.readouterr().err
+
+
+def test_a_mixture_keeps_its_depth_and_the_names_of_its_parts(place, capsys):
+    mix_indexes(["m/bm25", "m/jm"], [0.5, 0.5], "first", names=["words", "language model"], depth=1)
+    fuse = ["fuse-indexes", "first", "--alpha", "0.3", "--out", "second", "--overwrite"]
+    for _ in range(2):  # the second time, the folders of the parts have other names
+        assert run(fuse) == 0
+    mixture = MixtureSearcher.open("second")
+    assert mixture.depth == 1
+    assert [(part.name, part.weight) for part in mixture.parts] == [("words", 0.3), ("language model", 0.7)]
+    assert run(["fuse-indexes", "second", "--alpha", "0.5", "--out", "third"]) == 0
+    assert [part.name for part in MixtureSearcher.open("third").parts] == ["words", "language model"]
+
+
+def test_a_changed_part_is_not_fused(place, capsys):
+    build_index("docs.jsonl", "m/jm", model="ml", overwrite=True)
+    assert run(["fuse-indexes", "m", "--alpha", "0.5", "--out", "n"]) == 3
+    assert "a part of the mixture has changed since the mixture was built" in capsys.readouterr().err
+    assert not (place / "n").exists()
+
+
+def test_a_damaged_part_is_repaired_by_a_build_of_the_mixture(place, capsys):
+    file = next((place / "m" / "jm").glob("terms-*"))
+    file.write_bytes(file.read_bytes()[:-1])
+    assert run(["search", "m", "cards"]) == 3
+    error = capsys.readouterr().err
+    assert "build the mixture again" in error
+    assert "build the index again" not in error
+
+
+@pytest.mark.parametrize("weight", ["0.3", "0"])
+def test_tuned_settings_are_checked_for_mixtures(place, capsys, weight):
+    fusion = Fusion(["bm25", "jm"], [float(weight), 0.7], missing="drop", settings=[{"k1": "5"}, {}])
+    fusion.save(place / "weights.json")
+    status = run(["fuse-indexes", "m", "--weights", "weights.json", "--out", "n"])
+    assert status == (0 if weight == "0" else 2)
+    assert ("settings that its weight was tuned with" in capsys.readouterr().err) == (weight != "0")

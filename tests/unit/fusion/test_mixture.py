@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from termwise import Document, Searcher, build_index
@@ -105,9 +107,7 @@ def test_overwriting_keeps_an_open_mixture(tmp_path, parts):
     (tmp_path / "m" / "mixture.json").write_text("{")
     with pytest.raises(CorruptIndexError):
         MixtureSearcher.open(tmp_path / "m")
-    with pytest.raises(
-        ForeignFolderError, match="do not belong to a mixture"
-    ):  # it does not say what is its own
+    with pytest.raises(CorruptIndexError):  # it does not say what is its own
         mix_indexes(parts[1:], [0.9, 0.1], tmp_path / "m", overwrite=True)
     assert names(tmp_path / "m") == ["dirichlet", "jm", "mixture.json"]
 
@@ -191,6 +191,9 @@ def test_folders_that_cannot_be_used(tmp_path, parts):
         ({"weights": [1.0]}, "weights are one per run"),
         ({"weights": [0.0, 0.0]}, "not all 0"),
         ({"weights": [1.0, float("inf")]}, "finite"),
+        ({"weights": [1e10, 1.0]}, r"a number from -1e\+09 to 1e\+09"),
+        ({"weights": None}, "weights cannot have this value"),
+        ({"names": 5}, "names cannot have this value"),
         ({"names": ["one"]}, "names"),
         ({"names": ["one", "one"]}, "distinct names"),
         ({"depth": 0}, "depth"),
@@ -211,3 +214,40 @@ def test_indexes_are_different_and_outside_of_the_mixture(tmp_path, parts):
     with pytest.raises(ParameterError, match="overlaps"):
         mix_indexes(parts[:2], [0.5, 0.5], parts[0] / "m")
     assert Searcher.open(parts[0])
+
+
+def test_weights_of_numpy(tmp_path, parts):
+    mixture = mix_indexes(parts[:2], np.array([0.5, 0.5]), tmp_path / "m")
+    assert [part.weight for part in mixture.parts] == [0.5, 0.5]
+
+
+def test_a_link_is_replaced_and_its_mixture_stays(tmp_path, parts):
+    first = mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    for folder in ("bm25", "jm"):
+        (tmp_path / "copy" / folder).mkdir(parents=True)
+        for file in (tmp_path / "m" / folder).iterdir():
+            (tmp_path / "copy" / folder / file.name).symlink_to(file)
+    (tmp_path / "copy" / "mixture.json").symlink_to(tmp_path / "m" / "mixture.json")
+    mix_indexes(parts[1:], [0.5, 0.5], tmp_path / "copy", overwrite=True)
+    assert repr(MixtureSearcher.open(tmp_path / "m")) == repr(first)
+    assert [part.name for part in MixtureSearcher.open(tmp_path / "copy").parts] == ["jm", "dirichlet"]
+
+
+@pytest.mark.parametrize("damaged", [b"{", b"", b'{"format":"termwise-mixture","version":1}'])
+def test_a_damaged_description_is_not_overwritten_and_the_way_out_works(tmp_path, parts, damaged):
+    mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    (tmp_path / "m" / "mixture.json").write_bytes(damaged)
+    with pytest.raises(CorruptIndexError) as caught:
+        mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True)
+    assert caught.value.fixes == ("remove the folder, and build the mixture again",)
+    assert names(tmp_path / "m") == ["bm25", "jm", "mixture.json"]
+    shutil.rmtree(tmp_path / "m")
+    assert len(mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")) == 3
+
+
+def test_a_mixture_does_not_lie_inside_another_one(tmp_path, parts):
+    mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")
+    for inside in ("new", "new/deep"):
+        with pytest.raises(ForeignFolderError, match="inside another mixture"):
+            mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m" / inside)
+    assert len(mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True)) == 3

@@ -150,3 +150,18 @@ def test_vectors_of_another_length_are_refused_when_they_are_added(tmp_path: Pat
         writer.add_vectors(random_vectors(3))
         with pytest.raises(WeightError, match="same number of dimensions"):
             writer.add_vectors(random_vectors(3, dimensions=5))
+
+
+def test_what_a_writer_cannot_store_is_refused(tmp_path: Path) -> None:
+    with IndexWriter(tmp_path) as writer:
+        writer.add_documents(["a", "b", "c"])
+        with pytest.raises(ParameterError, match="vectors cannot have this value"):
+            writer.add_vectors(np.ones((3, 2)))  # type: ignore[arg-type]
+        writer.add_vectors(random_vectors(3))
+        with pytest.raises(ParameterError, match="term_vectors cannot have this value"):
+            writer.commit(VOCABULARY, encoder={}, term_vectors=np.ones((3, 2)))  # type: ignore[arg-type]
+        low = TermVectors([[-128, 1], [0, 0], [1, 1]], [0, 0, 0], 1.0, VOCABULARY.id)
+        with pytest.raises(WeightError, match="out of range"):  # as `verify` would say
+            writer.commit(VOCABULARY, encoder={}, term_vectors=low)
+        writer.commit(VOCABULARY, encoder={}, term_vectors=TERMS)
+    assert verify(tmp_path) == []

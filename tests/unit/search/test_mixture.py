@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -282,7 +283,7 @@ def test_arguments(searchers, mixture):
         ([Part("a", bm25, 1.0), Part("a", bm25, 1.0)], "distinct names"),
         ([Part("", bm25, 1.0)], "distinct names"),
         ([Part("a", bm25.index, 1.0)], "needs a searcher"),
-        ([Part("a", bm25, float("nan"))], "finite"),
+        ([Part("a", bm25, float("nan"))], "a number from"),
         ([Part("a", bm25, 0.0)], "not all 0"),
     ]
     for parts, message in wrong:
@@ -450,3 +451,22 @@ def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monk
 
     monkeypatch.setattr(module.Index, "open", open_index)
     assert MixtureSearcher.open(folder).parts[0].searcher.index.path.name == "bm25-2"
+
+
+@given(*[st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=8)] * 2)
+def test_spans_outside_of_others(spans, others):
+    spans, others = ([(start, start + length) for start, length in each] for each in (spans, others))
+    expected = [
+        (start, end)
+        for start, end in spans
+        if not any(first < end and start < last for first, last in others)
+    ]
+    assert module._outside(spans, others) == tuple(sorted(expected))
+
+
+def test_a_long_query_is_explained_in_linear_time(searchers):
+    query = " ".join(["merge", "zebra"] * 8000)
+    begin = time.process_time()
+    explanation = mixed(searchers).explain(query, "d1")
+    assert len(explanation.unknown) == 8000
+    assert time.process_time() - begin < 20  # 130 seconds if each span is compared with each

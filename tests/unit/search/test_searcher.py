@@ -183,3 +183,14 @@ def test_open_refuses_other_folders(tmp_path):
 
 def test_scores_are_float64(searcher):
     assert searcher.rank("merge").scores.dtype == np.float64
+
+
+def test_texts_and_identifiers_are_strings(searcher):
+    for call in (
+        lambda: searcher.for_example(5),
+        lambda: searcher.encode(None),
+        lambda: searcher.rank_many([Query("q", None)]),
+        lambda: searcher.rank_many([Query(1, "merge")]),
+    ):
+        with pytest.raises(ParameterError):
+            call()
