@@ -350,7 +350,7 @@ def test_learned_weights_have_the_scores_of_the_mixture(folder):
 def test_bad_folders(tmp_path, folder):
     with pytest.raises(MissingFileError, match="no such index"):
         open_searcher(tmp_path / "nowhere")
-    with pytest.raises(MissingFileError, match="cannot be read"):
+    with pytest.raises(NotAnIndexError, match="this folder is an index, not a mixture"):
         MixtureSearcher.open(folder / "bm25")
     with pytest.raises(NotAnIndexError, match="a mixture of indexes"):
         Searcher.open(folder)
