@@ -239,7 +239,9 @@ def open_writer(
         Working memory in bytes for sorting postings.
     encoder : DocumentEncoder, optional
         Runs the network of the model; by default opened as the index describes it.
-    precision, providers
+    precision : {"float32", "int8"}, optional
+        Precision of the network; by default that of the build.
+    providers : sequence of str, optional
         See `build_index`.
     progress : callable, optional
         Called with a stage, the number of documents done, and None.
@@ -275,9 +277,12 @@ def open_writer(
     model = _model_of(index)
     make_rows: Callable[[IndexUpdater], _Rows]
     if isinstance(model, NetworkModel):
+        built = index.manifest.encoder.get("network") or {}
+        if precision is None and encoder is None:
+            precision = (built.get("network") or {}).get("precision")
         opened = opened_encoder(model, encoder, threads=threads, precision=precision, providers=providers)
         check_network(
-            index.manifest.encoder.get("network") or {},
+            built,
             opened,
             index=index.path,
             fixes=["pass the encoder of the index: `encoder=open_document_encoder(model)`", REBUILD],

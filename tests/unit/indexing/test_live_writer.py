@@ -15,6 +15,7 @@ from termwise.encode import open_document_encoder
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fusion import fuse_indexes
 from termwise.index import Index, verify
+from termwise.indexing.model_choice import opened_encoder
 from termwise.models import make_model
 from termwise.scorers.model_scorers import index_scorer
 
@@ -236,3 +237,20 @@ def test_other_searches_work_on_a_changed_index(tmp_path: Path, model: str) -> N
     assert again["q"].scores.tolist() == run["q"].scores.tolist()
     scorer = index_scorer(searcher.index)
     assert scorer.score("compress bytes", ["compress bytes with zlib", "a queue"])[0] > 0
+
+
+def test_documents_are_encoded_in_the_precision_of_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index"
+    termwise.build_index(documents(TEXTS[:2]), path, model="lookup", precision="int8")
+    asked = []
+
+    def opened(model: Any, encoder: Any, *, precision: Any, **rest: Any) -> Any:
+        asked.append(precision)
+        return opened_encoder(model, encoder, precision=precision, **rest)
+
+    monkeypatch.setattr("termwise.indexing.live_writer.opened_encoder", opened)
+    with termwise.open_writer(path) as writer:
+        writer.add(documents(LATER[:1], 10))
+    assert asked == ["int8"]
