@@ -14,8 +14,7 @@ from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, first_stage_and_others, score_documents
 from termwise.explain.attribution import Span, TranslationShares
-from termwise.explain.best_windows import located
-from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin
+from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin, Window
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
 from termwise.text.analyzer import Analysis
@@ -68,11 +67,18 @@ def explain(
                 rank=rank,
                 competitors=neighbours,
                 results=results,
-                windows=() if best is None else (located(best, index, encoder.analyzer, text),),
+                windows=() if best is None else (_window(best, index, encoder, text),),
                 index=index.path.resolve().name,
             )
         )
     return explanations
+
+
+def _window(best: BestWindow, index: Index, encoder: QueryEncoder, text: str | None) -> Window:
+    # Only vectors need the code that reads documents; other searches load none of it.
+    from termwise.explain.best_windows import located
+
+    return located(best, index, encoder.analyzer, text)
 
 
 def _is_known(index: Index, token: str) -> bool:
