@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -681,7 +682,13 @@ def test_interruption_of_the_imports_is_silent(place, module):
     )
     paths = os.pathsep.join([str(place), str(Path(termwise.__file__).parents[1])])
     program = [sys.executable, "-m", "termwise", "--version"]
-    done = subprocess.run(program, capture_output=True, check=False, env={**os.environ, "PYTHONPATH": paths})
+    done = subprocess.run(
+        program,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": paths},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in jobs in the background
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 

@@ -446,7 +446,12 @@ def test_a_real_interruption_and_a_real_full_disk(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", full], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "the graph cannot be written" in done.stderr
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in jobs in the background
+    )
     while not list(path.glob(".termwise-build-*")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

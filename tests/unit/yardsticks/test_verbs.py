@@ -45,5 +45,5 @@ def test_a_scorer_is_trained_and_reranks(tmp_path, base, capsys):
     )
     assert found == pytest.approx(expected, abs=1e-5)
 
-    assert run(["rerank", str(tmp_path / "index"), *options, "--table", "model1"]) == 2
+    assert run(["rerank", str(tmp_path / "index"), *options, "--table", "model1", "--overwrite"]) == 2
     assert "--table does not apply with --scorer" in capsys.readouterr().err
