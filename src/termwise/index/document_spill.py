@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,30 +32,30 @@ from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 
-class DocumentWriter(Protocol):
-    """Takes documents and their rows of weights or vectors, in the same order: a new index or a change of one."""
+class DocumentWriter(ABC):
+    """Base class of the writers of documents: of a new index, and of changes to an index."""
 
-    @property
-    def folder(self) -> Path:
-        """Folder for temporary files."""
+    def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
+        """Add documents and their rows; see `add_documents` and `add_weights`."""
+        if len(doc_ids) != len(rows):
+            raise WeightError(
+                "every document needs one row", facts=[("documents", len(doc_ids)), ("rows", len(rows))]
+            )
+        self.add_documents(doc_ids, texts)
+        self.add_weights(rows)
 
-    @property
-    def documents(self) -> int:
-        """Number of documents added so far."""
-
+    @abstractmethod
     def add_documents(
         self,
         doc_ids: Sequence[str],
         texts: Sequence[str] | None = None,
         attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
     ) -> None:
-        """Append documents: identifiers, texts if the index stores them, and attributes."""
+        """Add documents: identifiers, texts if the index stores them, and attributes."""
 
+    @abstractmethod
     def add_weights(self, rows: TermWeights) -> None:
-        """Append the rows of the next documents."""
-
-    def add_vectors(self, vectors: DocumentVectors) -> None:
-        """Append the vectors of the next documents."""
+        """Add the rows of the next documents."""
 
 
 class DocumentSpill:

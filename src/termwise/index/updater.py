@@ -1,4 +1,4 @@
-"""Changes of an index: documents that are added, replaced and deleted, and merges of segments.
+"""Writer of changes to an index: adds, replaces and deletes documents, and merges segments.
 
 A change never modifies a file. Documents that are added become new segments, documents that are deleted are marked in a
 new file beside their segment, and `IndexUpdater.commit` publishes all of it in one atomic step. Readers keep the
@@ -26,7 +26,7 @@ from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.deletions import write_deletions
-from termwise.index.document_spill import DocumentSpill, final_name
+from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
 from termwise.index.folder import is_current, make_build_folder, publish_files, writer_lock
 from termwise.index.manifest import (
     MAX_DOCUMENTS,
@@ -83,7 +83,7 @@ class _Part:
     changed: bool = False
 
 
-class IndexUpdater:
+class IndexUpdater(DocumentWriter):
     """Changes an index: adds, replaces and deletes documents.
 
     Documents and rows are added as with `IndexWriter`. A document with the identifier of an earlier one replaces it,
@@ -194,15 +194,6 @@ class IndexUpdater:
         """Whether there are changes since the last commit."""
         return bool(self.documents) or any(part.changed for part in self._parts)
 
-    def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
-        """Add documents and their rows; see `add_documents` and `add_weights`."""
-        if len(doc_ids) != len(rows):
-            raise WeightError(
-                "every document needs one row", facts=[("documents", len(doc_ids)), ("rows", len(rows))]
-            )
-        self.add_documents(doc_ids, texts)
-        self.add_weights(rows)
-
     def add_documents(
         self,
         doc_ids: Sequence[str],
@@ -222,7 +213,7 @@ class IndexUpdater:
             If an identifier is not a string, or texts are missing.
         """
         self._check_open()
-        if self._spill is not None and set(doc_ids) & self._pending:
+        if not self._pending.isdisjoint(doc_ids):
             self._write_pending()  # so that the earlier documents can be marked as deleted
         if self._spill is None:
             self._spill = self._new_spill()
@@ -287,9 +278,8 @@ class IndexUpdater:
         encoded = [token.encode("utf-8", "surrogatepass") for token in tokens]
         parts = [np.zeros(len(tokens)) if floors is None else floors]
         records = list(self._added_terms)
-        while records and records[-1].terms < 2 * len(
-            encoded
-        ):  # few files: each is at least twice as long as the next
+        # Few files: each is at least twice as long as the next.
+        while records and records[-1].terms < 2 * len(encoded):
             record = records.pop()
             container = self._container(record.file, "added")
             table = StringTable(container, "terms", record.terms)

@@ -18,7 +18,7 @@ from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
-from termwise.index.document_spill import DocumentSpill, final_name
+from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
 from termwise.index.folder import check_free, claim, is_current, make_build_folder, publish_files, writer_lock
 from termwise.index.manifest import Manifest, QuantiserRecord, VectorsRecord, json_copy
 from termwise.index.quantiser import Quantiser
@@ -36,7 +36,7 @@ DEFAULT_MEMORY = 2 << 30
 """Default working memory in bytes."""
 
 
-class IndexWriter:
+class IndexWriter(DocumentWriter):
     """Writes an index folder.
 
     Documents and rows are added together (`add`), or separately in the same order (`add_documents`, then
@@ -144,15 +144,6 @@ class IndexWriter:
     def documents(self) -> int:
         """Number of documents added so far."""
         return len(self._spill)
-
-    def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
-        """Append documents and their rows; see `add_documents` and `add_weights`."""
-        if len(doc_ids) != len(rows):
-            raise WeightError(
-                "every document needs one row", facts=[("documents", len(doc_ids)), ("rows", len(rows))]
-            )
-        self.add_documents(doc_ids, texts)
-        self.add_weights(rows)
 
     def add_documents(
         self,

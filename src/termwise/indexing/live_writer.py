@@ -67,7 +67,7 @@ class Added:
 
 
 class LiveWriter:
-    """Adds, replaces and deletes documents of an index; made by `open_writer`.
+    """Writer that adds, replaces and deletes documents of an index; `open_writer` opens it.
 
     Changes become visible by `commit`, in one atomic step that survives a crash. The end of the ``with`` block commits;
     an error in the block discards the changes since the last commit.
@@ -169,7 +169,10 @@ class LiveWriter:
         return self._finish(self._updater.commit)
 
     def merge(self) -> Manifest:
-        """Commit, and merge all segments into one; deleted documents are removed. Texts are not analysed again."""
+        """Commit the changes, then merge all segments into one and remove deleted documents.
+
+        No text is analysed again, and no network runs.
+        """
         return self._finish(self._updater.merge)
 
     def _finish(self, publish: Callable[[], Manifest]) -> Manifest:
@@ -376,8 +379,7 @@ class _CountRows(_Rows):
         self._model = model
         self._analyzer = analyzer
         self._statistics = statistics
-        self._doc_ids: list[str] = []
-        self._texts: list[str] | None = None
+        self._counts = RowSpill(updater.folder, "counts")
         self.reset()
 
     def reset(self) -> None:
@@ -388,7 +390,8 @@ class _CountRows(_Rows):
 
     def _begin(self) -> None:
         self._attributes: list[Mapping[str, AttributeValue]] = []
-        self._doc_ids, self._texts = [], [] if self._updater.index.stores_text else None
+        self._doc_ids: list[str] = []
+        self._texts: list[str] | None = [] if self._updater.index.stores_text else None
         self.close()
         self._counts = RowSpill(self._updater.folder, "counts")
 
@@ -433,8 +436,7 @@ class _CountRows(_Rows):
 
     def close(self) -> None:
         """Remove the temporary files."""
-        if (counts := getattr(self, "_counts", None)) is not None:
-            counts.close()
+        self._counts.close()
 
 
 def _model_of(index: Index) -> Model:
