@@ -14,7 +14,7 @@ part of the text. The fields of an object, such as ``metadata`` of BEIR, are nam
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -158,6 +158,12 @@ class RecordReader:
         names = self._text_fields(number, record)
         text = self._join(number, record, names)
         return Document(doc_id, text, self._kept(number, flat, names))
+
+    def documents(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Document]:
+        """Yield the documents of numbered records; see `document` and `finish` for the errors."""
+        for number, record in records:
+            yield self.document(number, record)
+        self.finish()
 
     def finish(self) -> None:
         """Raise `UnknownNameError`, after the last record, for a selected field that no record has."""

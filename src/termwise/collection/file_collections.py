@@ -63,9 +63,7 @@ class JsonLinesCollection:
             fields=self.fields,
             attributes=self.attributes,
         )
-        for number, record in read_json_lines(self.path):
-            yield reader.document(number, record)
-        reader.finish()
+        yield from reader.documents(read_json_lines(self.path))
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,7 @@ class JsonArrayCollection:
             attributes=self.attributes,
             unit="record",
         )
-        for number, record in read_json_array(self.path):
-            yield reader.document(number, record)
-        reader.finish()
+        yield from reader.documents(read_json_array(self.path))
 
 
 class Header(NamedTuple):

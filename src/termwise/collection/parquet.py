@@ -74,9 +74,7 @@ class ParquetCollection:
             attributes=self.attributes,
             unit="record",
         )
-        for number, record in enumerate(self._records(), 1):
-            yield reader.document(number, record)
-        reader.finish()
+        yield from reader.documents(enumerate(self._records(), 1))
 
     def _records(self) -> Iterator[dict[str, Any]]:
         arrow = _pyarrow()
