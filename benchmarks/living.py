@@ -132,7 +132,7 @@ class Texts:
 
 
 class Contestant(ABC):
-    """An index on disk that can be changed and searched."""
+    """Search engine with an index on disk that can be changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -178,7 +178,7 @@ class Termwise(Contestant):
         self._writer = termwise.open_writer(self.path)
 
     def add(self, documents: Sequence[tuple[str, str]]) -> None:
-        """Add, commit, refresh."""
+        """Add documents in one commit, and open the newest generation."""
         self._writer.add(Document(*each) for each in documents)
         self._writer.commit()
         self._searcher = self._searcher.refresh()
@@ -220,7 +220,7 @@ class Tantivy(Contestant):
         self.add([(f"d{number}", text) for number, text in enumerate(texts)])
 
     def add(self, documents: Sequence[tuple[str, str]]) -> None:
-        """Add, commit, reload."""
+        """Add documents in one commit, and reload the index."""
         import tantivy
 
         for doc_id, text in documents:

@@ -115,7 +115,7 @@ def sample(path: Path, words: int) -> list[str]:
 
 
 def compare(lines: Sequence[str], name: str, lucene: Callable[[str], list[Token]]) -> dict[str, Any]:
-    """Compare the tokens of an analyzer with those of Lucene."""
+    """Count equal and different tokens of an analyzer and of Lucene's."""
     analyzer = make_analyzer(name)
     counts: Counter[str] = Counter()
     forms: Counter[tuple[str, str, str]] = Counter()

@@ -1,4 +1,4 @@
-"""``termwise merge``: merge the segments of an index."""
+"""``termwise merge``: merge all segments of an index into one."""
 
 from __future__ import annotations
 

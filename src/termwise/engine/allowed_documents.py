@@ -62,7 +62,7 @@ class AllowedRows:
 
     @cached_property
     def words(self) -> npt.NDArray[np.uint64]:
-        """The rows as bits by internal number, if they are few; otherwise only deleted documents are left out."""
+        """Bit set of allowed documents by internal number, or of all that are not deleted if many are allowed."""
         segment = self.segment
         if segment.inverted is None or self.count * FEW > segment.documents:
             return segment.allowed

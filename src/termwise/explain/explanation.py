@@ -201,7 +201,7 @@ class Explanation:
         return f"{legible_line(self.doc_id)}: {' '.join(part.plain for part in sum_parts(self))}"
 
     def to_text(self, *, width: int = 80, full: bool = False) -> str:
-        """Return the explanation as text, as the command ``explain`` prints it.
+        """Return the text that the command ``explain`` prints for this explanation.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ class ValueCount(NamedTuple):
 
 
 class RangeCount(NamedTuple):
-    """A range of values from `low` up to, but without `high`, and the number of documents with a value in it."""
+    """Number of documents with a value of at least `low` and below `high`."""
 
     low: str | float
     high: str | float

@@ -71,7 +71,7 @@ class _Token(NamedTuple):
 
     @property
     def keyword(self) -> str:
-        """The word of the syntax or the symbol, or nothing."""
+        """Keyword or symbol of the filter syntax; empty for names and values."""
         word = self.text.lower()
         return word if self.kind == "symbol" or (self.kind == "word" and word in KEYWORDS) else ""
 

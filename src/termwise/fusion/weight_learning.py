@@ -233,5 +233,5 @@ def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool
 
 
 def _with_queries(run: Run, query_ids: Collection[str]) -> Run:
-    """Return the rankings of some queries of a run."""
+    """Return a run with the rankings of some of its queries."""
     return Run([ranking for ranking in run if ranking.query_id in query_ids], run.name)

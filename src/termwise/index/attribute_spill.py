@@ -157,7 +157,7 @@ class _Column(Protocol):
         """Append the value of the next row, None if it is missing."""
 
     def write(self, writer: ContainerWriter, prefix: str) -> None:
-        """Write the sections."""
+        """Write the column as sections of a container."""
 
 
 def _column(kind: FieldType, resources: ExitStack, path: Path) -> _Column:
@@ -203,7 +203,7 @@ class _Numbers:
 
 
 class _Keywords:
-    """Column of strings: their provisional numbers, and sorted runs of the strings themselves.
+    """Column of strings in temporary files: the number of each string, and sorted runs of the strings.
 
     Strings are numbered in the order in which they occur, within a run. `flush` ends a run. Merging the runs gives each
     string its final number.

@@ -26,7 +26,7 @@ def statistics_record(statistics: CollectionStatistics) -> dict[str, int]:
 
 
 def statistics_files(statistics: CollectionStatistics) -> dict[str, bytes]:
-    """Return the frequencies of all terms as attachments of an index."""
+    """Return document and collection frequencies as files to attach to an index."""
     return {
         DOCUMENT_FREQUENCIES: statistics.document_frequencies.astype("<u4").tobytes(),
         FREQUENCIES: statistics.collection_frequencies.astype("<i8").tobytes(),
@@ -63,7 +63,7 @@ def opened_statistics(statistics: CollectionStatistics, n_terms: int) -> OpenSta
 
 
 def missing_statistics(index: Index) -> ParameterError:
-    """Return the error for an index that was written before statistics were kept."""
+    """Return the error for an index without the statistics of its collection."""
     return ParameterError(
         "this index has no statistics of its collection, which the weights of new documents depend on",
         facts=[("index", index.path), ("written by", index.manifest.written_by)],

@@ -68,7 +68,7 @@ def compilation_seconds() -> float:
 
 @cache
 def _listen_to_numba() -> None:
-    """Call the callbacks when numba compiles, and measure the time."""
+    """Register a listener that calls the callbacks when numba compiles, and measures the time."""
     from numba.core.event import Listener, register
 
     class Compiling(Listener):

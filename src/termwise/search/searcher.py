@@ -396,7 +396,7 @@ class Searcher:
     def facets(
         self, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
     ) -> dict[str, list[ValueCount]]:
-        """Count the values of attributes over all documents, or over those that a filter allows.
+        """Count how many documents have each value of some attributes.
 
         Parameters
         ----------

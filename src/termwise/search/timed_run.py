@@ -44,7 +44,7 @@ def timed_run(
     progress: Progress,
     threads: int = 1,
 ) -> TimedRun:
-    """Call `rank` for each query and collect the rankings in the order of the queries.
+    """Rank all queries, and return the run and the times in the order of the queries.
 
     After an error or an interruption, no further query begins.
     """

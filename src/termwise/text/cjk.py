@@ -158,4 +158,4 @@ _UNIT = re.compile(
     f"[{_with_narrow(_VOICED)}]\uff9e|[{_with_narrow(_HALF_VOICED)}]\uff9f|.",
     re.DOTALL,
 )
-"""A character, with the sound mark of half width that `one_width` joins to it."""
+"""Pattern of one character, together with a half-width sound mark that follows it."""
