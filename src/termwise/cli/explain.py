@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
-from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, option
+from termwise.cli.options import Approximate, Condition, IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
 
@@ -24,6 +24,7 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     weigh: Weigh = None,
+    condition: Condition = None,
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
@@ -71,13 +72,15 @@ def command(
         )
     example = example_of(searcher, like, like_file)
     if example is not None:
-        (explanation,) = example.explain(searcher, [query], competitors=competitors, centred=centred)
+        (explanation,) = example.explain(
+            searcher, [query], competitors=competitors, filter=condition, centred=centred
+        )
     elif doc_id is not None:
         _refuse_swapped(searcher, query, doc_id)
         explanation = (
-            searcher.explain(query, doc_id, competitors=competitors, centred=centred)
+            searcher.explain(query, doc_id, competitors=competitors, filter=condition, centred=centred)
             if isinstance(searcher, MixtureSearcher)
-            else searcher.explain(query, doc_id, competitors=competitors)
+            else searcher.explain(query, doc_id, competitors=competitors, filter=condition)
         )
     if as_json:
         print_json(explanation.to_dict())

@@ -19,6 +19,7 @@ from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, quer
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
+    Condition,
     IndexFolder,
     JsonFlag,
     Overwrite,
@@ -89,18 +90,12 @@ def command(
             "identifiers, or 'id' for the document that has the identifier of the query.",
         ),
     ] = None,
-    condition: Annotated[
-        str | None,
-        option(
-            "--filter EXPR",
-            "Rank only documents with these attributes, such as 'lang = \"de\" and price < 20'.",
-        ),
-    ] = None,
+    condition: Condition = None,
     show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     facets: Annotated[
         str | None,
         option(
-            "--facets A,B", "Count the values of these attributes over the documents that --filter allows."
+            "--facets A,B", "Count the values of these attributes over all documents that match the query."
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
@@ -156,8 +151,6 @@ def command(
             )
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
-        if condition is not None and example is not None:
-            raise UsageError("--filter does not combine with --like")
         shown, counts = field_names(show), field_names(facets)
         _answer(
             searcher,
@@ -170,7 +163,7 @@ def command(
             as_json=as_json,
         )
         if counts is not None:
-            _print_facets(searcher, counts, condition, as_json)
+            _print_facets(searcher, counts, query if example is None else example, condition, as_json)
         if query is not None:
             _note_file(folder, query)
     else:
@@ -217,21 +210,21 @@ def _answer(
     from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
     from termwise.search import MixtureSearcher
 
-    def rank() -> tuple[Ranking, tuple[str, ...]]:
+    def rank(condition: str | None) -> tuple[Ranking, tuple[str, ...]]:
         if example is None:
             return searcher.rank(query, k=k, filter=condition), ()
-        return example.rank(searcher, k=k)
+        return example.rank(searcher, k=k, filter=condition)
 
-    rank()  # loads the kernels, so that the measured time is the time of one search
+    rank(condition)  # loads the kernels, so that the measured time is the time of one search
     begin = time.perf_counter()
-    ranking, same = rank()
+    ranking, same = rank(condition)
     seconds = time.perf_counter() - begin
     explanations = None
     if explain or not as_json:
         explanations = (
             searcher.explain_many(query, ranking.doc_ids, filter=condition)
             if example is None
-            else example.explain(searcher, ranking.doc_ids)
+            else example.explain(searcher, ranking.doc_ids, filter=condition)
         )
     attributes = _shown_attributes(searcher, ranking, show)
     if as_json:
@@ -260,6 +253,8 @@ def _answer(
         if condition is not None:
             documents += f", filtered by {legible_line(condition)}"
         note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher, k)}")
+    elif condition is not None and len(rank(None)[0]):
+        note(f"no results: --filter allows no document that matches the query: {legible_line(condition)}")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if example is None:
@@ -283,9 +278,18 @@ def _shown_attributes(
     return [{name: values[name] for name in show if name in values} for values in found]
 
 
-def _print_facets(searcher: AnySearcher, fields: Sequence[str], condition: str | None, as_json: bool) -> None:
-    """Print the most frequent values of attributes."""
-    counts = searcher.facets(fields, filter=condition)
+def _print_facets(
+    searcher: AnySearcher,
+    fields: Sequence[str],
+    query: str | Example | None,
+    condition: str | None,
+    as_json: bool,
+) -> None:
+    """Print the most frequent values of attributes in the matches of a query or of a query document."""
+    if query is None or isinstance(query, str):
+        counts = searcher.facets(fields, query=query, filter=condition)
+    else:
+        counts = query.facets(searcher, fields, filter=condition)
     if as_json:
         for field, values in counts.items():
             print_json(

@@ -75,12 +75,12 @@ class AllowedRows:
 
 @dataclass(frozen=True, eq=False)
 class AllowedDocuments:
-    """Documents that a filter allows.
+    """Documents of an index, such as those that a filter allows.
 
     Attributes
     ----------
     filter : Filter or None
-        None if all documents are allowed.
+        None if they were not chosen by a filter.
     segments : tuple of AllowedRows
         One for each segment.
     """
@@ -149,14 +149,26 @@ def facet_counts(allowed: AllowedDocuments, field: str, n: int) -> list[ValueCou
     return top_counts(counts, n)
 
 
+def documents_at(index: Index, ordinals: npt.NDArray[np.int64]) -> AllowedDocuments:
+    """Return the documents at some positions of an index."""
+    chosen = np.zeros(len(index), dtype=np.bool_)
+    chosen[ordinals] = True
+    return _where(index, chosen, None)
+
+
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:
     """Return the same documents for another index of the same documents, whose segments may end elsewhere."""
+    return _where(index, allowed.mask, allowed.filter)
+
+
+def _where(index: Index, chosen: npt.NDArray[np.bool_], filter: Filter | None) -> AllowedDocuments:
+    """Return the documents whose positions are marked."""
     segments = []
     for first, segment in zip(index.firsts, index.segments, strict=True):
         mask = np.zeros(segment.documents, dtype=np.bool_)
-        mask[segment.rows_of(np.arange(len(segment)))] = allowed.mask[first : first + len(segment)]
+        mask[segment.rows_of(np.arange(len(segment)))] = chosen[first : first + len(segment)]
         segments.append(_frozen(segment, mask))
-    return AllowedDocuments(allowed.filter, tuple(segments))
+    return AllowedDocuments(filter, tuple(segments))
 
 
 def _rows(segment: Segment, filter: Filter) -> AllowedRows:

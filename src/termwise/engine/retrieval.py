@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -109,6 +109,21 @@ def first_stage_and_others(
         return scores * query.unit + query.constant, matched
 
     return merged, totals * query.unit + query.constant, score_others
+
+
+def all_results(
+    index: Index,
+    query: QueryVector,
+    *,
+    exclude: Collection[str] = (),
+    allowed: AllowedDocuments | None = None,
+) -> RankedOrdinals:
+    """Return all documents that `first_stage` can return and that are allowed and not excluded, best first."""
+    ordinals, scores, _ = first_stage_and_others(index, query, max(1, len(index)), allowed=allowed)
+    if exclude:
+        included = ~np.isin(ordinals, index.find_many(list(exclude)))
+        ordinals, scores = ordinals[included], scores[included]
+    return ordinals, scores
 
 
 def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:

@@ -12,7 +12,7 @@ from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import RankedOrdinals, first_stage_and_others, score_documents
+from termwise.engine.retrieval import RankedOrdinals, all_results, score_documents
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin, Window
 from termwise.explain.word_boundaries import whole_matches
@@ -46,7 +46,7 @@ def explain(
         if token == without_pieces or not _is_known(index, token)
         for span in spans
     ]
-    ranked = None if competitors is None else _ranked(index, vector, exclude, allowed)
+    ranked = None if competitors is None else all_results(index, vector, exclude=exclude, allowed=allowed)
     explanations = []
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
         text = index.text(ordinal) if texts is None else texts[position]
@@ -193,17 +193,6 @@ def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:
     for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         spans[token].append((start, end))
     return {token: tuple(token_spans) for token, token_spans in spans.items()}
-
-
-def _ranked(
-    index: Index, vector: QueryVector, exclude: Collection[str], allowed: AllowedDocuments | None
-) -> RankedOrdinals:
-    """Rank all documents that are allowed and not excluded."""
-    ordinals, scores, _ = first_stage_and_others(index, vector, max(1, len(index)), allowed=allowed)
-    if exclude:
-        included = ~np.isin(ordinals, index.find_many(list(exclude)))
-        ordinals, scores = ordinals[included], scores[included]
-    return ordinals, scores
 
 
 def _rank_and_neighbours(

@@ -213,7 +213,7 @@ def rank_text(explanation: Explanation) -> str:
     if explanation.parts and explanation.results is not None:
         return f"not among the {explanation.results:,} candidates of this query"
     if any(part.score != 0 and part.origin not in NOT_TERMS for part in explanation.contributions):
-        return ""
+        return "" if explanation.results is None else f"not among the {explanation.results:,} results"
     return "not a result: the document shares no term with the query"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from termwise.engine.allowed_documents import FilterLike
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
+from termwise.filters import ValueCount
 from termwise.records import Ranking
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
@@ -51,7 +53,9 @@ class Example:
         """
         return cls(doc_id, searcher.query_of(doc_id).text, doc_id)
 
-    def rank(self, searcher: AnySearcher, *, k: int) -> tuple[Ranking, tuple[str, ...]]:
+    def rank(
+        self, searcher: AnySearcher, *, k: int, filter: FilterLike | None = None
+    ) -> tuple[Ranking, tuple[str, ...]]:
         """Rank the documents for this example.
 
         If the index keeps texts, documents with the same text, apart from white space, are excluded as well: a text
@@ -65,14 +69,23 @@ class Example:
             Documents with the same text, which are excluded.
         """
         if self.doc_id is not None:
-            return searcher.rank_like(self.doc_id, k=k), ()
+            return searcher.rank_like(self.doc_id, k=k, filter=filter), ()
         depth = k
         while True:
-            ranking = searcher.rank(self.text, k=depth)
+            ranking = searcher.rank(self.text, k=depth, filter=filter)
             duplicates = self._duplicates(searcher, ranking.doc_ids)
             if len(ranking) < depth or len(ranking) - len(duplicates) >= k:
-                return searcher.rank(self.text, k=k, exclude=duplicates), duplicates
+                return searcher.rank(self.text, k=k, exclude=duplicates, filter=filter), duplicates
             depth *= 2
+
+    def facets(
+        self, searcher: AnySearcher, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
+    ) -> dict[str, list[ValueCount]]:
+        """Count the values of attributes over the documents that match this example; see `Searcher.facets`."""
+        if self.doc_id is not None:
+            searcher = searcher.for_example(self.doc_id)
+        exclude = self._excluded(searcher, (), filter)
+        return searcher.facets(fields, query=self.text, exclude=exclude, filter=filter, n=n)
 
     def explain(
         self,
@@ -80,6 +93,7 @@ class Example:
         doc_ids: Sequence[str],
         *,
         competitors: int | None = None,
+        filter: FilterLike | None = None,
         centred: bool = False,
     ) -> list[Explanation]:
         """Explain the scores of documents for this example; see `Searcher.explain_many`.
@@ -88,20 +102,28 @@ class Example:
         """
         exclude: tuple[str, ...] = ()
         if self.doc_id is not None:
-            searcher, exclude = searcher.for_example(self.doc_id), (self.doc_id,)
-        elif competitors is not None or isinstance(searcher, MixtureSearcher):
-            matching = searcher.rank(self.text, k=max(1, len(searcher.index))).doc_ids
-            exclude = tuple(
-                doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in doc_ids
-            )
+            searcher = searcher.for_example(self.doc_id)
         # Excluded documents do not change the scores of an index, but the scale of the parts of a mixture.
+        if competitors is not None or isinstance(searcher, MixtureSearcher):
+            exclude = self._excluded(searcher, doc_ids, filter)
         if isinstance(searcher, MixtureSearcher):
             explanations = searcher.explain_many(
-                self.text, doc_ids, competitors=competitors, exclude=exclude, centred=centred
+                self.text, doc_ids, competitors=competitors, exclude=exclude, filter=filter, centred=centred
             )
         else:
-            explanations = searcher.explain_many(self.text, doc_ids, competitors=competitors, exclude=exclude)
+            explanations = searcher.explain_many(
+                self.text, doc_ids, competitors=competitors, exclude=exclude, filter=filter
+            )
         return [replace(explanation, example=self.name) for explanation in explanations]
+
+    def _excluded(
+        self, searcher: AnySearcher, kept: Sequence[str], filter: FilterLike | None
+    ) -> tuple[str, ...]:
+        """Return the documents that are excluded from the results, except those to be kept."""
+        if self.doc_id is not None:
+            return (self.doc_id,)
+        matching = searcher.rank(self.text, k=max(1, len(searcher.index)), filter=filter).doc_ids
+        return tuple(doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in kept)
 
     def _duplicates(self, searcher: AnySearcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the documents with the same words in the same order."""

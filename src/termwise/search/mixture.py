@@ -28,7 +28,14 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.attributes import Schema
-from termwise.engine.allowed_documents import AllowedDocuments, FilterLike, aligned, allowed_documents
+from termwise.engine.allowed_documents import (
+    AllowedDocuments,
+    FilterLike,
+    aligned,
+    allowed_documents,
+    documents_at,
+    facet_counts,
+)
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import candidate_ordinals, score_documents
@@ -62,7 +69,13 @@ from termwise.search.mixture_folder import (
     is_part_name,
     manifest_digest,
 )
-from termwise.search.searcher import Searcher, check_explained, checked_queries, excluded_documents
+from termwise.search.searcher import (
+    Searcher,
+    check_explained,
+    check_facets,
+    checked_queries,
+    excluded_documents,
+)
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.storage.safe_read import is_file
 from termwise.validation import check, check_names, check_path, check_threads, is_finite_number, is_integer
@@ -328,10 +341,10 @@ class MixtureSearcher:
         self._ordinals([doc_id])
         return self._with_parts([replace(p, searcher=p.searcher.for_example(doc_id)) for p in self.parts])
 
-    def rank_like(self, doc_id: str, *, k: int = 10) -> Ranking:
+    def rank_like(self, doc_id: str, *, k: int = 10, filter: FilterLike | None = None) -> Ranking:
         """Rank the other documents for the text of one document; see `Searcher.rank_like`."""
         query = self.query_of(doc_id)
-        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id)
+        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id, filter=filter)
 
     def rank(
         self,
@@ -593,10 +606,22 @@ class MixtureSearcher:
         return self._attribute_part.attributes(doc_ids)
 
     def facets(
-        self, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
+        self,
+        fields: Sequence[str],
+        *,
+        query: str | Query | None = None,
+        exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
+        n: int = 10,
     ) -> dict[str, list[ValueCount]]:
-        """Count the values of attributes; see `Searcher.facets`."""
-        return self._attribute_part.facets(fields, filter=filter, n=n)
+        """Count the values of attributes; see `Searcher.facets`. With a query, its candidates are counted."""
+        if query is None:
+            return self._attribute_part.facets(fields, filter=filter, n=n)
+        check_facets(self._with_attributes, fields)
+        excluded = excluded_documents("", exclude).for_query("")
+        found = self._candidates(self._encoded(query_text(query)), excluded, self._allowed(filter))
+        counted = documents_at(self._with_attributes, found.ordinals)
+        return {name: facet_counts(counted, name, n) for name in fields}
 
     @property
     def _attribute_part(self) -> Searcher:

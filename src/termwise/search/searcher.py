@@ -18,13 +18,20 @@ from termwise.engine.allowed_documents import (
     FilterLike,
     all_documents,
     allowed_documents,
+    documents_at,
     facet_counts,
 )
 from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import ScoreOthers, candidate_ordinals, first_stage_and_others, score_documents
+from termwise.engine.retrieval import (
+    ScoreOthers,
+    all_results,
+    candidate_ordinals,
+    first_stage_and_others,
+    score_documents,
+)
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Explanation
@@ -170,7 +177,7 @@ class Searcher:
             )
         return Query(doc_id, text)
 
-    def rank_like(self, doc_id: str, *, k: int = 10) -> Ranking:
+    def rank_like(self, doc_id: str, *, k: int = 10, filter: FilterLike | None = None) -> Ranking:
         """Rank the other documents for the text of one document: query by example.
 
         Parameters
@@ -179,6 +186,8 @@ class Searcher:
             A document of an index with texts.
         k : int, optional
             Number of results, 1 or more.
+        filter : str, mapping or Filter, optional
+            Condition on the attributes of results; see `rank`.
 
         Returns
         -------
@@ -193,7 +202,7 @@ class Searcher:
             If the index keeps no texts, or `k` is not a whole number of 1 or more.
         """
         query = self.query_of(doc_id)
-        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id)
+        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id, filter=filter)
 
     def _ordinal(self, doc_id: str) -> int:
         if not isinstance(doc_id, str):
@@ -394,7 +403,13 @@ class Searcher:
         )
 
     def facets(
-        self, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
+        self,
+        fields: Sequence[str],
+        *,
+        query: str | Query | None = None,
+        exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
+        n: int = 10,
     ) -> dict[str, list[ValueCount]]:
         """Count how many documents have each value of some attributes.
 
@@ -402,8 +417,13 @@ class Searcher:
         ----------
         fields : sequence of str
             Fields of type keyword, keywords, boolean or integer.
+        query : str or Query, optional
+            Count only the documents that match this query: those that share a term with it, and in an index with
+            vectors all documents with a vector. By default, documents are counted whatever their text.
+        exclude : str or collection of str, optional
+            Documents that do not match the query; see `rank`.
         filter : str, mapping or Filter, optional
-            See `rank`.
+            Count only documents with these attributes; see `rank`.
         n : int, optional
             Number of values of each field, the most frequent ones.
 
@@ -417,15 +437,21 @@ class Searcher:
         >>> import tempfile, termwise
         >>> tea = [termwise.Document("a", "green tea", {"kind": "tea"}), termwise.Document("b", "pot", {"kind": "pot"})]
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     termwise.build_index(tea, folder).facets(["kind"], filter='kind != "pot"')
+        ...     searcher = termwise.build_index(tea, folder)
+        ...     searcher.facets(["kind"])
+        ...     searcher.facets(["kind"], query="green")
+        {'kind': [ValueCount(value='pot', documents=1), ValueCount(value='tea', documents=1)]}
         {'kind': [ValueCount(value='tea', documents=1)]}
         """
-        check_names("fields", fields)
-        for name in fields:
-            if name not in self.index.schema:
-                raise UnknownNameError.of("field", name, self.index.schema)
-        allowed = all_documents(self.index) if filter is None else allowed_documents(self.index, filter)
-        return {name: facet_counts(allowed, name, n) for name in fields}
+        check_facets(self.index, fields)
+        allowed = None if filter is None else allowed_documents(self.index, filter)
+        if query is not None:
+            vector = query_vector(self.index, self.encode(query_text(query)))
+            excluded = excluded_documents("", exclude).for_query("")
+            ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
+            allowed = documents_at(self.index, ordinals)
+        counted = all_documents(self.index) if allowed is None else allowed
+        return {name: facet_counts(counted, name, n) for name in fields}
 
     def first_stage(
         self, query: QueryVector, k: int, allowed: AllowedDocuments | None = None
@@ -468,6 +494,14 @@ def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:
             "competitors is the number of documents to name, 0 or more",
             facts=[("competitors", competitors)],
         )
+
+
+def check_facets(index: Index, fields: Sequence[str]) -> None:
+    """Check the fields whose values are counted."""
+    check_names("fields", fields)
+    for name in fields:
+        if name not in index.schema:
+            raise UnknownNameError.of("field", name, index.schema)
 
 
 def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:

@@ -18,6 +18,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.filters import Equals, Less
 from termwise.fusion import mix_indexes
 from termwise.index import verify
+from termwise.search.by_example import Example
 
 WORDS = [f"w{number}" for number in range(30)]
 QUERIES = ["w0 w1", "w2 w2 w9", "w29", "w3 w4 w5 w6"]
@@ -110,6 +111,41 @@ def test_facets_count_the_allowed_documents(searcher: Any) -> None:
         assert sum(each.documents for each in counted["archived"]) == len(kept)
 
 
+@pytest.mark.parametrize("condition", [None, FILTERS[1], FILTERS[5], FILTERS[4]])
+def test_facets_of_a_query_count_all_its_results(searcher: Any, condition: str | None) -> None:
+    by_id = {document.doc_id: document.attributes for document in documents()}
+    for query in (*QUERIES, "unknown"):
+        every = searcher.rank(query, k=len(searcher.index), filter=condition).doc_ids
+        kept = [dict(by_id[name]) for name in every]
+        counted = searcher.facets(["lang", "archived"], query=query, filter=condition)
+        expected = {lang: sum(each.get("lang") == lang for each in kept) for lang in ("de", "fr", "it")}
+        assert dict(counted["lang"]) == {lang: count for lang, count in expected.items() if count}
+        assert sum(each.documents for each in counted["archived"]) == len(kept)
+        without = searcher.facets(["archived"], query=query, filter=condition, exclude=every[:3])
+        assert sum(each.documents for each in without["archived"]) == len(kept[3:])
+
+
+def test_filters_of_a_query_by_example(tmp_path: Path) -> None:
+    made = documents(150)
+    for name in ("bm25", "jm"):
+        termwise.build_index(made, tmp_path / name, model=name, store_text=True)
+    mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.4, 0.6], tmp_path / "mixture", names=["bm25", "jm"])
+    by_id = {document.doc_id: document.attributes for document in made}
+    for place in ("bm25", "mixture"):
+        searcher = termwise.open(tmp_path / place)
+        every = searcher.rank_like("d3", k=1000)
+        kept = [doc_id for doc_id in every.doc_ids if matches(dict(by_id[doc_id]), FILTERS[5])]
+        ranking = searcher.rank_like("d3", k=1000, filter=FILTERS[5])
+        assert len(kept) > 5
+        assert list(ranking.doc_ids) == kept if place == "bm25" else set(ranking.doc_ids) == set(kept)
+        for example in (Example.of(searcher, "d3"), Example("a file", made[3].text)):
+            found, _ = example.rank(searcher, k=3, filter=FILTERS[5])
+            explained = example.explain(searcher, found.doc_ids, competitors=1, filter=FILTERS[5])
+            assert [each.score for each in explained] == pytest.approx(found.scores.tolist())
+            assert [(each.rank, each.results) for each in explained] == [(n, len(kept)) for n in (1, 2, 3)]
+            assert example.facets(searcher, ["lang"], filter=FILTERS[5]) == {"lang": [("de", len(kept))]}
+
+
 def test_attributes_are_returned_as_they_were_given(searcher: Any) -> None:
     names = searcher.index.doc_ids(np.arange(len(searcher.index)))[::7]
     by_id = {document.doc_id: document.attributes for document in documents()}
@@ -144,6 +180,8 @@ def test_a_mixture_normalises_over_the_allowed_candidates(tmp_path: Path) -> Non
     explained = mixture.explain_many("w0 w1 w2", ranking.doc_ids, filter=condition)
     assert [each.score for each in explained] == pytest.approx(ranking.scores.tolist())
     assert mixture.facets(["archived"], filter=condition)["archived"][0].documents == 40
+    counted = mixture.facets(["archived"], query="w0 w1 w2", filter=condition)["archived"]
+    assert sum(each.documents for each in counted) == len(ranking)
     assert mixture.attributes(["d1"]) == [{"number": 1, "archived": False, "lang": "de"}]
 
 
@@ -179,6 +217,12 @@ def test_the_commands(
     assert {hit["doc_id"]: hit["attributes"]["price"] for hit in shown} == {"a": 12.5, "b": 4.0, "d": 9.0}
     assert run(["search", "shop.tw", "tea", "--facets", "tags", "--filter", "price < 20"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "tags: tea 3, green 1"
+    assert run(["search", "shop.tw", "pot green", "--facets", "tags"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "tags: green 1, pot 1, tea 1"
+    assert run(["search", "shop.tw", "tea", "--filter", "price < 1"]) == 0
+    assert "--filter allows no document that matches the query" in capsys.readouterr().err
+    assert run(["explain", "shop.tw", "tea", "c", "--filter", "price < 20"]) == 0
+    assert "not among the 3 results" in capsys.readouterr().out
     assert run(["delete", "shop.tw", "--filter", 'tags = "pot"', "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["deleted"] == 1
     assert run(["delete", "shop.tw"]) == 2
