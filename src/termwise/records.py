@@ -128,16 +128,20 @@ class ScoredDoc(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Documents in descending order of their scores for one query.
+    """Documents for one query, in descending order of their scores or sorted by an attribute.
 
     Parameters
     ----------
     doc_ids : sequence of str of length n
         Best first: rank 1 is ``doc_ids[0]``. Distinct.
     scores : array-like of shape (n,)
-        Scores in the same order, never increasing; stored read-only as float64. The unit is the model's.
+        Scores in the same order, never increasing unless `sorted_by` is given; stored read-only as float64. The unit is
+        the model's.
     query_id : str, optional
         Id of the query, if it has one.
+    sorted_by : str, optional
+        Attribute that the documents are sorted by, after a minus sign for descending order; by default, they are in the
+        order of their scores.
 
     Raises
     ------
@@ -158,8 +162,11 @@ class Ranking:
     doc_ids: tuple[str, ...]
     scores: npt.NDArray[np.float64]
     query_id: str = ""
+    sorted_by: str = ""
 
-    def __init__(self, doc_ids: Sequence[str], scores: npt.ArrayLike, query_id: str = "") -> None:
+    def __init__(
+        self, doc_ids: Sequence[str], scores: npt.ArrayLike, query_id: str = "", sorted_by: str = ""
+    ) -> None:
         try:
             values = np.array(scores, dtype=np.float64)
         except (OverflowError, TypeError, ValueError) as error:
@@ -171,6 +178,7 @@ class Ranking:
         object.__setattr__(self, "doc_ids", tuple(doc_ids))
         object.__setattr__(self, "scores", values)
         object.__setattr__(self, "query_id", query_id)
+        object.__setattr__(self, "sorted_by", sorted_by)
         self._check()
 
     def _check(self) -> None:
@@ -186,7 +194,7 @@ class Ranking:
                 facts=[("query", self.query_id), ("document", self.doc_ids[position])],
             )
         rising = np.flatnonzero(self.scores[1:] > self.scores[:-1])
-        if len(rising):
+        if len(rising) and not self.sorted_by:
             position = int(rising[0])
             raise WeightError(
                 "the scores of a ranking must not increase",
@@ -217,7 +225,7 @@ class Ranking:
         if not isinstance(other, Ranking):
             return NotImplemented
         return (
-            self.query_id == other.query_id
+            (self.query_id, self.sorted_by) == (other.query_id, other.sorted_by)
             and self.doc_ids == other.doc_ids
             and bool(np.array_equal(self.scores, other.scores))
         )
@@ -226,7 +234,7 @@ class Ranking:
 
     def top(self, k: int) -> Ranking:
         """Return the first `k` documents as a ranking."""
-        return Ranking(self.doc_ids[:k], self.scores[:k], self.query_id)
+        return Ranking(self.doc_ids[:k], self.scores[:k], self.query_id, self.sorted_by)
 
     def rank_scores(self) -> npt.NDArray[np.float64]:
         """Return the scores ``n, n-1, ..., 1``, which fix the order of ties for evaluators that sort by score."""
@@ -240,7 +248,7 @@ class Run:
     Parameters
     ----------
     rankings : iterable of Ranking
-        With distinct, non-empty query ids.
+        With distinct, non-empty query ids, in the order of their scores.
     name : str, optional
         Name of the system in tables and in the last column of a run file.
 
@@ -260,6 +268,12 @@ class Run:
             if ranking.query_id in table:
                 raise DuplicateIdError(
                     "a query is ranked twice in one run", facts=[("run", name), ("query", ranking.query_id)]
+                )
+            if ranking.sorted_by:
+                raise ParameterError(
+                    "a run is in the order of scores, and a ranking is sorted by an attribute",
+                    facts=[("run", name), ("query", ranking.query_id), ("sorted by", ranking.sorted_by)],
+                    fixes=["rank without `sort`"],
                 )
             table[ranking.query_id] = ranking
         object.__setattr__(self, "rankings", MappingProxyType(table))
@@ -349,4 +363,5 @@ class ExcludedDocuments:
         if all(keep):
             return ranking
         doc_ids = [doc_id for doc_id, kept in zip(ranking.doc_ids, keep, strict=True) if kept]
-        return Ranking(doc_ids, ranking.scores[np.array(keep, dtype=np.bool_)], ranking.query_id)
+        scores = ranking.scores[np.array(keep, dtype=np.bool_)]
+        return Ranking(doc_ids, scores, ranking.query_id, ranking.sorted_by)

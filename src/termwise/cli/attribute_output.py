@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from termwise.attributes.dates import iso
-from termwise.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from termwise.records import AttributeValue
-    from termwise.search.by_example import AnySearcher
-
-
-def check_fields(searcher: AnySearcher, fields: Sequence[str]) -> None:
-    """Refuse fields that the index does not keep as attributes."""
-    known = searcher.schema
-    for name in fields:
-        if name not in known:
-            raise UnknownNameError.of("attribute", name, known)
 
 
 def plain(value: AttributeValue) -> Any:

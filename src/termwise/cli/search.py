@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from termwise.cli.attribute_output import attribute_line, attribute_text, check_fields, json_attributes
+from termwise.cli.attribute_output import attribute_line, attribute_text, json_attributes
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
@@ -47,7 +47,7 @@ from termwise.errors import UsageError
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
     from termwise.index.reader import MappedVocabulary
-    from termwise.records import AttributeValue, Exclusion, Query, Ranking
+    from termwise.records import Exclusion, Query, Ranking
     from termwise.search import MixtureSearcher, Searcher
     from termwise.search.by_example import AnySearcher, Example
 
@@ -91,6 +91,13 @@ def command(
         ),
     ] = None,
     condition: Condition = None,
+    sort: Annotated[
+        str | None,
+        option("--sort NAME|-NAME", "Sort all matches by this attribute, - for the largest values first."),
+    ] = None,
+    collapse: Annotated[
+        str | None, option("--collapse NAME", "Show at most one result for each value of this attribute.")
+    ] = None,
     show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     facets: Annotated[
         str | None,
@@ -158,6 +165,8 @@ def command(
             example,
             10 if k is None else k,
             condition=condition,
+            sort=sort,
+            collapse=collapse,
             show=shown or (),
             explain=explain,
             as_json=as_json,
@@ -167,9 +176,9 @@ def command(
         if query is not None:
             _note_file(folder, query)
     else:
-        if output is None or explain:
+        if output is None or explain or sort is not None:
             raise UsageError(
-                "--queries needs --output, and does not combine with --explain",
+                "--queries needs --output, and does not combine with --explain and --sort",
                 fixes=[f"termwise search {quote(str(folder))} --queries {quote(queries)} --output run.trec"],
             )
         seeds = None if exclude_seed in (None, "id") else exclude_seed
@@ -186,6 +195,7 @@ def command(
             exclusion(exclude_seed),
             as_json,
             condition,
+            collapse,
         )
 
 
@@ -202,6 +212,8 @@ def _answer(
     k: int,
     *,
     condition: str | None,
+    sort: str | None,
+    collapse: str | None,
     show: Sequence[str],
     explain: bool,
     as_json: bool,
@@ -212,8 +224,8 @@ def _answer(
 
     def rank(condition: str | None) -> tuple[Ranking, tuple[str, ...]]:
         if example is None:
-            return searcher.rank(query, k=k, filter=condition), ()
-        return example.rank(searcher, k=k, filter=condition)
+            return searcher.rank(query, k=k, filter=condition, sort=sort, collapse=collapse), ()
+        return example.rank(searcher, k=k, filter=condition, sort=sort, collapse=collapse)
 
     rank(condition)  # loads the kernels, so that the measured time is the time of one search
     begin = time.perf_counter()
@@ -226,12 +238,12 @@ def _answer(
             if example is None
             else example.explain(searcher, ranking.doc_ids, filter=condition)
         )
-    attributes = _shown_attributes(searcher, ranking, show)
+    attributes = [hit.attributes for hit in searcher.hits(ranking, show=show)] if show else []
     if as_json:
         for position, hit in enumerate(ranking, 1):
             record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
             if searcher.approximate is not None:
-                record["approximate"] = searcher.windows_for(k)
+                record["approximate"] = searcher.windows_for(k if sort is None else len(searcher.index))
             if show:
                 record["attributes"] = json_attributes(attributes[position - 1])
             if explanations is not None:
@@ -252,7 +264,8 @@ def _answer(
         documents = counted(len(searcher.index), "document")
         if condition is not None:
             documents += f", filtered by {legible_line(condition)}"
-        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{_approximate_note(searcher, k)}")
+        approximate = _approximate_note(searcher, k) if sort is None else ""  # sorting takes all matches
+        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{approximate}")
     elif condition is not None and len(rank(None)[0]):
         note(f"no results: --filter allows no document that matches the query: {legible_line(condition)}")
     else:
@@ -265,17 +278,6 @@ def _answer(
             note_line(f"{IN_PIECES}: {_listed(pieces)}")
     if same:
         note_line(f"excluded, because the text is the same: {_listed(same)}")
-
-
-def _shown_attributes(
-    searcher: AnySearcher, ranking: Ranking, show: Sequence[str]
-) -> list[dict[str, AttributeValue]]:
-    """Return the chosen attributes of results, in this order."""
-    if not show:
-        return []
-    check_fields(searcher, show)
-    found = searcher.attributes(ranking.doc_ids)
-    return [{name: values[name] for name in show if name in values} for values in found]
 
 
 def _print_facets(
@@ -438,6 +440,7 @@ def _answer_file(
     exclude: Exclusion,
     as_json: bool,
     condition: str | None,
+    collapse: str | None,
 ) -> None:
     from termwise.collection import write_run
 
@@ -456,6 +459,7 @@ def _answer_file(
             threads=threads or (1 if measure_time else available_processors()),
             exclude=exclude,
             filter=condition,
+            collapse=collapse,
             name=tag,
             progress=progress,
         )

@@ -120,10 +120,17 @@ def all_results(
 ) -> RankedOrdinals:
     """Return all documents that `first_stage` can return and that are allowed and not excluded, best first."""
     ordinals, scores, _ = first_stage_and_others(index, query, max(1, len(index)), allowed=allowed)
-    if exclude:
-        included = ~np.isin(ordinals, index.find_many(list(exclude)))
-        ordinals, scores = ordinals[included], scores[included]
-    return ordinals, scores
+    return without(index, ordinals, scores, exclude)
+
+
+def without(
+    index: Index, ordinals: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], exclude: Collection[str]
+) -> RankedOrdinals:
+    """Remove documents from results by their identifiers; unknown ones are ignored."""
+    if not exclude:
+        return ordinals, scores
+    included = ~np.isin(ordinals, index.find_many(list(exclude)))
+    return ordinals[included], scores[included]
 
 
 def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:

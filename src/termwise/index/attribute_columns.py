@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,13 @@ class NumberColumn:
         begin = first // 8
         bits = np.unpackbits(self.bits[begin : (last + 7) // 8], bitorder="little")
         return bits[first - 8 * begin : last - 8 * begin].view(np.bool_)
+
+    def present_in(self, rows: npt.NDArray[np.int64]) -> Mask:
+        """Return which of some rows have a value."""
+        if not len(self.bits):
+            return np.ones(len(rows), dtype=np.bool_)
+        present: Mask = ((self.bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1).view(np.bool_)
+        return present
 
 
 @dataclass(frozen=True)
@@ -182,10 +190,13 @@ class AttributeColumns:
         offset = self._container.offset(f"{self._numbers[name]}.{section}")
         return corrupt(self.path, offset, f"{name}: {expected}", seen)
 
-    def values(self, rows: npt.NDArray[np.int64]) -> list[dict[str, AttributeValue]]:
+    def values(
+        self, rows: npt.NDArray[np.int64], fields: Collection[str] | None = None
+    ) -> list[dict[str, AttributeValue]]:
         """Return the attributes of several documents by their rows, in any order; missing values are left out.
 
-        Dates are `datetime` in UTC, and lists are tuples. `AttributeSpill.add` accepts the values, for a merge.
+        By default, all fields are read. Dates are `datetime` in UTC, and lists are tuples. `AttributeSpill.add` accepts
+        the values, for a merge.
 
         Raises
         ------
@@ -194,9 +205,29 @@ class AttributeColumns:
         """
         results: list[dict[str, AttributeValue]] = [{} for _ in range(len(rows))]
         for name, column in self._columns.items():
-            for place, value in self._present_values(name, column, rows):
-                results[place][name] = value
+            if fields is None or name in fields:
+                for place, value in self._present_values(name, column, rows):
+                    results[place][name] = value
         return results
+
+    def keys(
+        self, name: str, rows: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64] | npt.NDArray[np.float64], Mask]:
+        """Return numbers in the order of the values of a field in some rows, and which rows have a value.
+
+        Equal values have equal numbers. The numbers of strings are those of the segment; lists of strings have none.
+        """
+        column = self._columns.get(name)
+        if column is None:
+            return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.bool_)
+        if isinstance(column, NumberColumn):
+            return column.values[rows], column.present_in(rows)
+        if isinstance(column, BooleanColumn):
+            values = column.values[rows].astype(np.int64)
+            return values, values < MISSING
+        assert isinstance(column, KeywordColumn), "a field with one value"
+        codes = column.codes[rows].astype(np.int64)
+        return codes, codes > 0
 
     def _present_values(
         self, name: str, column: Column, rows: npt.NDArray[np.int64]
@@ -219,11 +250,7 @@ class AttributeColumns:
         if isinstance(column, BooleanColumn):
             places = np.flatnonzero(column.values[rows] < MISSING)
             return list(zip(places.tolist(), (column.values[rows[places]] == 1).tolist(), strict=True))
-        places = np.flatnonzero(
-            np.ones(len(rows), np.bool_)
-            if not len(column.bits)
-            else (column.bits[rows >> 3] >> (rows & 7).astype(np.uint8)) & 1
-        )
+        places = np.flatnonzero(column.present_in(rows))
         kind, numbers = self.schema[name], column.values[rows[places]]
         if kind == "date" and len(numbers) and not EARLIEST <= numbers.min() <= numbers.max() <= LATEST:
             raise self.damaged(name, "values", "dates from the years 1 to 9999", "another number")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -352,12 +352,19 @@ class Index:
         """Types of the attributes, empty without any."""
         return Schema(self.manifest.schema)
 
-    def attributes(self, ordinals: npt.NDArray[np.int64]) -> list[dict[str, AttributeValue]]:
-        """Return the attributes of several documents, without missing values; positions must be in range."""
+    def attributes(
+        self, ordinals: npt.NDArray[np.int64], fields: Collection[str] | None = None
+    ) -> list[dict[str, AttributeValue]]:
+        """Return attributes of several documents, by default all, without missing values.
+
+        Positions must be in range.
+        """
         found: list[dict[str, AttributeValue]] = [{} for _ in range(len(ordinals))]
         for segment, places, rows in self.by_segment(ordinals):
             if segment.attributes is not None:
-                for place, values in zip(places.tolist(), segment.attributes.values(rows), strict=True):
+                for place, values in zip(
+                    places.tolist(), segment.attributes.values(rows, fields), strict=True
+                ):
                     found[place] = values
         return found
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from termwise.search.by_example import Example
+from termwise.search.hits import Hit
 from termwise.search.mixture import MixtureSearcher, Part, open_searcher
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Example",
+    "Hit",
     "MixtureSearcher",
     "Part",
     "QueryDocumentLikelihood",

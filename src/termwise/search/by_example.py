@@ -54,7 +54,13 @@ class Example:
         return cls(doc_id, searcher.query_of(doc_id).text, doc_id)
 
     def rank(
-        self, searcher: AnySearcher, *, k: int, filter: FilterLike | None = None
+        self,
+        searcher: AnySearcher,
+        *,
+        k: int,
+        filter: FilterLike | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
     ) -> tuple[Ranking, tuple[str, ...]]:
         """Rank the documents for this example.
 
@@ -69,14 +75,16 @@ class Example:
             Documents with the same text, which are excluded.
         """
         if self.doc_id is not None:
-            return searcher.rank_like(self.doc_id, k=k, filter=filter), ()
-        depth = k
+            return searcher.rank_like(self.doc_id, k=k, filter=filter, sort=sort, collapse=collapse), ()
+        depth, duplicates = k, tuple[str, ...]()
         while True:
-            ranking = searcher.rank(self.text, k=depth, filter=filter)
-            duplicates = self._duplicates(searcher, ranking.doc_ids)
-            if len(ranking) < depth or len(ranking) - len(duplicates) >= k:
-                return searcher.rank(self.text, k=k, exclude=duplicates, filter=filter), duplicates
-            depth *= 2
+            ranking = searcher.rank(
+                self.text, k=depth, exclude=duplicates, filter=filter, sort=sort, collapse=collapse
+            )
+            found = self._duplicates(searcher, ranking.doc_ids)
+            if not found:
+                return ranking.top(k), duplicates
+            depth, duplicates = 2 * depth, duplicates + found
 
     def facets(
         self, searcher: AnySearcher, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10

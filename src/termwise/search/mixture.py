@@ -38,6 +38,7 @@ from termwise.engine.allowed_documents import (
 )
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.result_order import ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, score_documents
 from termwise.errors import (
     CorruptIndexError,
@@ -57,6 +58,7 @@ from termwise.index.reader import ATTEMPTS
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
+from termwise.search.hits import Hit, hits_of
 from termwise.search.mixture_folder import (
     DEPTH,
     MAX_DEPTH,
@@ -341,10 +343,20 @@ class MixtureSearcher:
         self._ordinals([doc_id])
         return self._with_parts([replace(p, searcher=p.searcher.for_example(doc_id)) for p in self.parts])
 
-    def rank_like(self, doc_id: str, *, k: int = 10, filter: FilterLike | None = None) -> Ranking:
+    def rank_like(
+        self,
+        doc_id: str,
+        *,
+        k: int = 10,
+        filter: FilterLike | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
+    ) -> Ranking:
         """Rank the other documents for the text of one document; see `Searcher.rank_like`."""
         query = self.query_of(doc_id)
-        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id, filter=filter)
+        return self.for_example(doc_id).rank(
+            query, k=k, exclude=doc_id, filter=filter, sort=sort, collapse=collapse
+        )
 
     def rank(
         self,
@@ -354,6 +366,8 @@ class MixtureSearcher:
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -372,11 +386,15 @@ class MixtureSearcher:
         filter : str, mapping or Filter, optional
             Condition on the attributes of candidates and results; see `Searcher.rank`. The scores of the parts are
             normalised over these candidates.
+        sort, collapse : str, optional
+            Attribute to sort the candidates by, and attribute of which each value has at most one result; see
+            `Searcher.rank`.
 
         Returns
         -------
         Ranking
-            At most `k` documents. ``rank(k=10)`` is the beginning of ``rank(k=100)``.
+            At most `k` documents, in the order of their scores, or of `sort`. ``rank(k=10)`` is the beginning of
+            ``rank(k=100)``.
 
         Raises
         ------
@@ -394,7 +412,8 @@ class MixtureSearcher:
         query_id = query.query_id if isinstance(query, Query) else ""
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
         allowed = self._allowed(filter)
-        return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed)
+        order = ResultOrder.parse(sort, collapse, self.schema)
+        return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed, order)
 
     def rank_many(
         self,
@@ -405,6 +424,7 @@ class MixtureSearcher:
         candidates: Run | None = None,
         exclude: Exclusion = None,
         filter: FilterLike | None = None,
+        collapse: str | None = None,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -413,6 +433,7 @@ class MixtureSearcher:
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
         allowed = self._allowed(filter)
+        order = ResultOrder.parse(None, collapse, self.schema)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
@@ -420,7 +441,7 @@ class MixtureSearcher:
             vectors = self._encoded(query.text)
             middle = time.perf_counter()
             left_out = excluded.for_query(query.query_id)
-            ranking = self._rank(vectors, k, doc_ids, query.query_id, left_out, allowed)
+            ranking = self._rank(vectors, k, doc_ids, query.query_id, left_out, allowed, order)
             return ranking, middle - begin, time.perf_counter() - middle
 
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
@@ -569,18 +590,20 @@ class MixtureSearcher:
         query_id: str,
         excluded: frozenset[str],
         allowed: list[AllowedDocuments] | None,
+        order: ResultOrder,
     ) -> Ranking:
         found = self._candidates(vectors, excluded, allowed)
         if candidates is None:
-            ordinals, scores = found.best(k)
-            return Ranking(self.index.doc_ids(ordinals), scores, query_id)
+            return order.ranking(self._with_attributes, found.best, k, query_id)
         ordinals = candidate_ordinals(self.index, candidates, query_id, path=self.path)
         if allowed is not None:
             kept = allowed[0].mask[ordinals]
             candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
         scores = self._scores(found, self._part_scores(found, ordinals))
-        ranking = rank_candidates(candidates, scores, query_id)
-        return excluded_documents(query_id, excluded).remove_from(ranking).top(k)
+        ranking = excluded_documents(query_id, excluded).remove_from(
+            rank_candidates(candidates, scores, query_id)
+        )
+        return order.of_ranking(self._with_attributes, ranking, k)
 
     def _allowed(self, filter: FilterLike | None) -> list[AllowedDocuments] | None:
         """Return the documents that a filter allows in each part."""
@@ -604,6 +627,10 @@ class MixtureSearcher:
     def attributes(self, doc_ids: Sequence[str]) -> list[dict[str, AttributeValue]]:
         """Return the attributes of documents; see `Searcher.attributes`."""
         return self._attribute_part.attributes(doc_ids)
+
+    def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None) -> list[Hit]:
+        """Return the results of a ranking with attributes and texts; see `Searcher.hits`."""
+        return hits_of(ranking, show, attributes=self._with_attributes, texts=self.index)
 
     def facets(
         self,

@@ -25,12 +25,15 @@ from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
 from termwise.engine.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
 from termwise.engine.query_vector import QueryVector, query_vector
+from termwise.engine.result_order import ResultOrder
 from termwise.engine.retrieval import (
+    RankedOrdinals,
     ScoreOthers,
     all_results,
     candidate_ordinals,
     first_stage_and_others,
     score_documents,
+    without,
 )
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explainer import explain
@@ -40,6 +43,7 @@ from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
+from termwise.search.hits import Hit, hits_of
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.validation import check, check_names, check_run, check_threads, is_integer
 from termwise.weights import TermWeights
@@ -177,7 +181,15 @@ class Searcher:
             )
         return Query(doc_id, text)
 
-    def rank_like(self, doc_id: str, *, k: int = 10, filter: FilterLike | None = None) -> Ranking:
+    def rank_like(
+        self,
+        doc_id: str,
+        *,
+        k: int = 10,
+        filter: FilterLike | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
+    ) -> Ranking:
         """Rank the other documents for the text of one document: query by example.
 
         Parameters
@@ -188,6 +200,8 @@ class Searcher:
             Number of results, 1 or more.
         filter : str, mapping or Filter, optional
             Condition on the attributes of results; see `rank`.
+        sort, collapse : str, optional
+            Attribute to sort results by, and attribute of which each value has at most one result; see `rank`.
 
         Returns
         -------
@@ -202,7 +216,9 @@ class Searcher:
             If the index keeps no texts, or `k` is not a whole number of 1 or more.
         """
         query = self.query_of(doc_id)
-        return self.for_example(doc_id).rank(query, k=k, exclude=doc_id, filter=filter)
+        return self.for_example(doc_id).rank(
+            query, k=k, exclude=doc_id, filter=filter, sort=sort, collapse=collapse
+        )
 
     def _ordinal(self, doc_id: str) -> int:
         if not isinstance(doc_id, str):
@@ -236,6 +252,8 @@ class Searcher:
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        sort: str | None = None,
+        collapse: str | None = None,
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -255,16 +273,27 @@ class Searcher:
         filter : str, mapping or Filter, optional
             Condition on the attributes of results, such as ``'lang = "de" and price < 20'``; see `termwise.filters`.
             Scores are those that the documents have without a filter.
+        sort : str, optional
+            Attribute to sort by, such as ``price``, or ``-price`` for the largest values first. The results are the
+            first `k` of all documents that match the query, not of the best ones. Documents with equal values are in
+            the order of their scores, and those without a value are last. By default, the order is that of the scores.
+        collapse : str, optional
+            Attribute of which each value has at most one result: the first one in the order of the results. There are
+            `k` results if so many values match. Documents without a value are all results.
 
         Returns
         -------
         Ranking
-            At most `k` documents. ``rank(k=10)`` is the beginning of ``rank(k=100)``.
+            At most `k` documents, in the order of their scores, or of `sort`. ``rank(k=10)`` is the beginning of
+            ``rank(k=100)``.
 
         Raises
         ------
         ParameterError
-            If `k` is not a whole number of 1 or more, or `candidates` or `exclude` are not strings.
+            If `k` is not a whole number of 1 or more, `candidates` or `exclude` are not strings, or `sort` or
+            `collapse` is an attribute whose values are lists.
+        UnknownNameError
+            If the index has no such attribute.
         UnknownIdError, DuplicateIdError
             If a candidate is not in the index, or occurs twice.
         """
@@ -272,7 +301,8 @@ class Searcher:
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
         allowed = None if filter is None else allowed_documents(self.index, filter)
         excluded = excluded_documents(query_id, exclude)
-        return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed)
+        order = ResultOrder.parse(sort, collapse, self.schema)
+        return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed, order)
 
     def rank_many(
         self,
@@ -283,6 +313,7 @@ class Searcher:
         candidates: Run | None = None,
         exclude: Exclusion = None,
         filter: FilterLike | None = None,
+        collapse: str | None = None,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -304,6 +335,8 @@ class Searcher:
             for the document with the identifier of the query. The ranking still has up to `k` results.
         filter : str, mapping or Filter, optional
             Condition on the attributes of the results of all queries; see `rank`.
+        collapse : str, optional
+            Attribute of which each value has at most one result for each query; see `rank`.
         name : str, optional
             Name of the resulting run.
         progress : callable, optional
@@ -318,13 +351,14 @@ class Searcher:
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
         allowed = None if filter is None else allowed_documents(self.index, filter)
+        order = ResultOrder.parse(None, collapse, self.schema)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
             begin = time.perf_counter()
             row = self.encode(query.text)
             middle = time.perf_counter()
-            ranking = self._rank_row(row, k, doc_ids, query.query_id, excluded, allowed)
+            ranking = self._rank_row(row, k, doc_ids, query.query_id, excluded, allowed, order)
             return ranking, middle - begin, time.perf_counter() - middle
 
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
@@ -402,6 +436,35 @@ class Searcher:
             np.array([self.index.ordinal(doc_id) for doc_id in doc_ids], dtype=np.int64)
         )
 
+    def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None) -> list[Hit]:
+        """Return the results of a ranking with the attributes and texts of the documents.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Documents of the index.
+        show : sequence of str, optional
+            Attributes to return, in this order; by default all.
+
+        Raises
+        ------
+        UnknownNameError
+            If the index has no such attribute.
+        UnknownIdError
+            If the index holds no such document.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> teas = [termwise.Document("a", "green tea", {"price": 12}), termwise.Document("b", "tea", {"price": 4})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(teas, folder, store_text=True)
+        ...     hits = searcher.hits(searcher.rank("tea", sort="-price"), show=["price"])
+        >>> [(hit.doc_id, hit.attributes, hit.text) for hit in hits]
+        [('a', {'price': 12}, 'green tea'), ('b', {'price': 4}, 'tea')]
+        """
+        return hits_of(ranking, show, attributes=self.index, texts=self.index)
+
     def facets(
         self,
         fields: Sequence[str],
@@ -468,22 +531,27 @@ class Searcher:
         query_id: str,
         excluded: ExcludedDocuments,
         allowed: AllowedDocuments | None,
+        order: ResultOrder,
     ) -> Ranking:
         query = query_vector(self.index, row)
         excluded_ids = excluded.for_query(query_id)
-        depth = k + len(excluded_ids)
         if candidates is None:
-            ordinals, scores, _ = self.first_stage(query, depth, allowed)
-            ranking = Ranking(self.index.doc_ids(ordinals), scores, query_id)
-        else:
-            ordinals = candidate_ordinals(self.index, candidates, query_id)
-            if allowed is not None:
-                kept = allowed.mask[ordinals]
-                candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
-            scores, matched = score_documents(self.index, query, ordinals)
-            scored = None if query.vector is None else matched
-            ranking = rank_candidates(candidates, scores, query_id, depth, scored=scored)
-        return excluded.remove_from(ranking).top(k) if excluded_ids else ranking
+
+            def best(k: int) -> RankedOrdinals:
+                ordinals, scores, _ = self.first_stage(query, k + len(excluded_ids), allowed)
+                ordinals, scores = without(self.index, ordinals, scores, excluded_ids)
+                return ordinals[:k], scores[:k]
+
+            return order.ranking(self.index, best, k, query_id)
+        ordinals = candidate_ordinals(self.index, candidates, query_id)
+        if allowed is not None:
+            kept = allowed.mask[ordinals]
+            candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
+        scores, matched = score_documents(self.index, query, ordinals)
+        scored = None if query.vector is None else matched
+        depth = k + len(excluded_ids) if order.by_score else None
+        ranking = excluded.remove_from(rank_candidates(candidates, scores, query_id, depth, scored=scored))
+        return order.of_ranking(self.index, ranking, k)
 
 
 def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:

@@ -1,0 +1,184 @@
+"""Order of the results of a search: by score or by an attribute, and at most one result for each value of a field.
+
+Both are exact. Sorting takes all documents that match, not the best ones by score. Collapsing takes more and more of
+the first documents until enough of them have different values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.attributes import Schema
+from termwise.engine.retrieval import RankedOrdinals
+from termwise.errors import ParameterError, UnknownNameError
+from termwise.index import Index
+from termwise.index.segment import Segment
+from termwise.records import AttributeValue, Ranking
+from termwise.validation import check
+
+DEEPER = 16
+"""Factor of the number of documents that are collapsed, as long as too few have different values."""
+
+Ordinals = npt.NDArray[np.int64]
+Places = npt.NDArray[np.intp]
+
+Best = Callable[[int], RankedOrdinals]
+"""Returns so many documents, best first, or all if there are fewer."""
+
+
+@dataclass(frozen=True)
+class ResultOrder:
+    """Order of the results of a search.
+
+    Attributes
+    ----------
+    sort : str or None
+        Attribute that results are sorted by; None for the order of their scores.
+    descending : bool
+        Whether the largest value of `sort` is first.
+    collapse : str or None
+        Attribute of which each value has one result, the first; documents without a value are all results.
+    """
+
+    sort: str | None = None
+    descending: bool = False
+    collapse: str | None = None
+
+    @classmethod
+    def parse(cls, sort: str | None, collapse: str | None, schema: Schema) -> ResultOrder:
+        """Check the arguments of a search; `sort` has a minus sign for descending order.
+
+        Raises
+        ------
+        ParameterError, UnknownNameError
+            If the documents have no such attribute, or its values are lists.
+
+        Examples
+        --------
+        >>> ResultOrder.parse("-price", None, Schema({"price": "float"}))
+        ResultOrder(sort='price', descending=True, collapse=None)
+        """
+        descending = False
+        if sort is not None:
+            check("sort", sort, isinstance(sort, str), "an attribute, after - for descending order")
+            descending = sort.startswith("-") and sort not in schema
+            sort = sort[descending:]
+        for field in (sort, collapse):
+            if field is None:
+                continue
+            check("collapse", field, isinstance(field, str), "an attribute")
+            if field not in schema:
+                raise UnknownNameError.of("attribute", field, schema)
+            if schema[field] == "keywords":
+                raise ParameterError(
+                    "results are sorted and collapsed by attributes with one value, and this one is a list",
+                    facts=[("attribute", field), ("type", schema[field])],
+                    fixes=["filter by a value of the list"],
+                )
+        return cls(sort, descending, collapse)
+
+    @property
+    def by_score(self) -> bool:
+        """Whether the best documents by score are the results."""
+        return self.sort is None and self.collapse is None
+
+    def ranking(self, index: Index, best: Best, k: int, query_id: str) -> Ranking:
+        """Return the first `k` results of a search; `best` finds the best documents by score."""
+        first = best if self.sort is None else self._sorted(index, best)
+        ordinals, scores = first(k) if self.collapse is None else self._collapsed(index, first, k)
+        sorted_by = "" if self.sort is None else f"{'-' * self.descending}{self.sort}"
+        return Ranking(index.doc_ids(ordinals), scores, query_id, sorted_by)
+
+    def of_ranking(self, index: Index, ranking: Ranking, k: int) -> Ranking:
+        """Return the first `k` results of a ranking by score."""
+        if self.by_score:
+            return ranking.top(k)
+        ordinals = index.find_many(ranking.doc_ids)
+        return self.ranking(index, lambda k: (ordinals[:k], ranking.scores[:k]), k, ranking.query_id)
+
+    def _sorted(self, index: Index, best: Best) -> Best:
+        ordinals, scores = best(max(1, len(index)))
+
+        def first(k: int) -> RankedOrdinals:
+            places = self._first_places(index, ordinals, k)
+            return ordinals[places], scores[places]
+
+        return first
+
+    def _first_places(self, index: Index, ordinals: Ordinals, k: int) -> Places:
+        """Return the places in `ordinals` of the first `k` documents in the order of an attribute.
+
+        Documents with equal values are in the order of `ordinals`, and those without a value are last.
+        """
+        assert self.sort is not None, "results are sorted"
+        of_segments = [
+            places[self._first_rows(segment, rows, k)] for segment, places, rows in index.by_segment(ordinals)
+        ]
+        if len(of_segments) == 1:
+            return of_segments[0]
+        places = _ascending(of_segments)
+        values = _values(index, self.sort, ordinals, places)
+        with_value = sorted(values, key=values.__getitem__, reverse=self.descending)  # type: ignore[arg-type]
+        missing = [place for place in places.tolist() if place not in values]
+        return np.array([*with_value, *missing][:k], dtype=np.intp)
+
+    def _first_rows(self, segment: Segment, rows: Ordinals, k: int) -> Places:
+        """Return the places in `rows` of the first `k` rows of a segment."""
+        assert self.sort is not None, "results are sorted"
+        if segment.attributes is None:
+            return np.arange(len(rows))[:k]
+        keys, present = segment.attributes.keys(self.sort, rows)
+        places, keys = np.flatnonzero(present), keys[present]
+        if self.descending:
+            keys = np.negative(keys) if keys.dtype.kind == "f" else np.invert(keys)  # which has no overflow
+        if k < len(keys):
+            among = keys <= np.partition(keys, k - 1)[k - 1]
+            places, keys = places[among], keys[among]
+        ordered = places[np.argsort(keys, kind="stable")]
+        return np.concatenate([ordered, np.flatnonzero(~present)])[:k]
+
+    def _collapsed(self, index: Index, first: Best, k: int) -> RankedOrdinals:
+        assert self.collapse is not None, "results are collapsed"
+        depth = k
+        while True:
+            ordinals, scores = first(depth)
+            places = _first_of_values(index, self.collapse, ordinals)
+            if len(places) >= k or len(ordinals) < depth:
+                return ordinals[places[:k]], scores[places[:k]]
+            depth *= DEEPER
+
+
+def _first_of_values(index: Index, field: str, ordinals: Ordinals) -> Places:
+    """Return the places in `ordinals` of documents with a value that no earlier one has, and of those without one."""
+    of_segments = []
+    for segment, places, rows in index.by_segment(ordinals):
+        if segment.attributes is not None:
+            keys, present = segment.attributes.keys(field, rows)
+            _, first = np.unique(keys[present], return_index=True)
+            places = np.concatenate([places[present][first], places[~present]])
+        of_segments.append(places)
+    places = _ascending(of_segments)
+    if len(of_segments) < 2:
+        return places
+    values = _values(index, field, ordinals, places)
+    seen: set[AttributeValue] = set()
+    kept = [
+        place
+        for place in places.tolist()
+        if place not in values or not (values[place] in seen or seen.add(values[place]))  # type: ignore[func-returns-value]
+    ]
+    return np.array(kept, dtype=np.intp)
+
+
+def _ascending(of_segments: list[Places]) -> Places:
+    return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *of_segments]))
+
+
+def _values(index: Index, field: str, ordinals: Ordinals, places: Places) -> dict[int, AttributeValue]:
+    """Return the values of a field by places in `ordinals`, without missing ones."""
+    found = index.attributes(ordinals[places], [field])
+    return {place: each[field] for place, each in zip(places.tolist(), found, strict=True) if field in each}

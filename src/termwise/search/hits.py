@@ -1,0 +1,50 @@
+"""Results of a search with what a page of results shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from termwise.errors import UnknownNameError
+from termwise.index import Index
+from termwise.records import AttributeValue, Ranking
+from termwise.validation import check, check_names
+
+
+class Hit(NamedTuple):
+    """A result with attributes and text of the document.
+
+    Attributes
+    ----------
+    doc_id : str
+    score : float
+    attributes : dict of str to AttributeValue
+        Without missing values; dates are `datetime` in UTC.
+    text : str or None
+        None if the index stores no texts.
+    """
+
+    doc_id: str
+    score: float
+    attributes: dict[str, AttributeValue]
+    text: str | None
+
+
+def hits_of(ranking: Ranking, show: Sequence[str] | None, *, attributes: Index, texts: Index) -> list[Hit]:
+    """Return the results of a ranking, from indexes with the same documents; see `Searcher.hits`."""
+    check("ranking", ranking, isinstance(ranking, Ranking), "a Ranking")
+    if show is not None:
+        check_names("show", show)
+        for name in show:
+            if name not in attributes.schema:
+                raise UnknownNameError.of("attribute", name, attributes.schema)
+    ordinals = np.array([attributes.ordinal(doc_id) for doc_id in ranking.doc_ids], dtype=np.int64)
+    values = attributes.attributes(ordinals, show)
+    if show is not None:
+        values = [{name: each[name] for name in show if name in each} for each in values]
+    return [
+        Hit(scored.doc_id, scored.score, shown, text)
+        for scored, shown, text in zip(ranking, values, texts.texts(ordinals), strict=True)
+    ]

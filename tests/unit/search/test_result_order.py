@@ -1,0 +1,143 @@
+"""Results sorted and collapsed by attributes, and what a page of results shows of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import termwise
+from termwise import Document, Query, Run
+from termwise.attributes import Schema
+from termwise.cli.main import run
+from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
+from termwise.fusion import mix_indexes
+from termwise.search import Example
+
+SHOP = [
+    Document("p1", "green tea", {"brand": "Aki", "price": 12.5, "tags": ("tea",)}),
+    Document("p2", "black tea tea", {"brand": "Bo", "price": 4.0}),
+    Document("p3", "tea pot", {"brand": "Bo"}),
+    Document("p4", "white tea", {"brand": "Aki", "price": 20.0}),
+    Document("p5", "mint tea", {"price": 4.0}),
+    Document("p6", "cast iron pan", {"brand": "Bo", "price": 1.0}),
+]
+BY_SCORE = ("p2", "p1", "p3", "p4", "p5")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with indexes: of one segment, of several ones, of vectors, and a mixture."""
+    place = tmp_path_factory.mktemp("order")
+    termwise.build_index(SHOP, place / "bm25", store_text=True)
+    termwise.build_index(SHOP[:2], place / "changed", store_text=True)
+    with termwise.open_writer(place / "changed") as writer:
+        writer.add([Document("x", "tea", {"brand": "Cy", "price": 0.5}), *SHOP[2:4]])
+        writer.commit()
+        writer.delete(["x"])
+        writer.add(SHOP[4:])
+    termwise.build_index(SHOP, place / "jm", model="jm", attributes=Schema())
+    mix_indexes([place / "jm", place / "bm25"], [0.5, 0.5], place / "mixture", names=["jm", "bm25"])
+    return place
+
+
+@pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
+def test_results_by_hand(folder: Path, name: str) -> None:
+    searcher = termwise.open(folder / name)
+    assert searcher.rank("tea").doc_ids == BY_SCORE
+    assert searcher.rank("tea", sort="price").doc_ids == ("p2", "p5", "p1", "p4", "p3")
+    assert searcher.rank("tea", sort="-price").doc_ids == ("p4", "p1", "p2", "p5", "p3")
+    assert searcher.rank("tea", sort="-price", k=2).doc_ids == ("p4", "p1")
+    assert searcher.rank("tea", sort="brand").doc_ids == ("p1", "p4", "p2", "p3", "p5")
+    assert searcher.rank("tea", collapse="brand").doc_ids == ("p2", "p1", "p5")
+    assert searcher.rank("tea", collapse="brand", k=2).doc_ids == ("p2", "p1")
+    assert searcher.rank("tea", collapse="brand", sort="-price").doc_ids == ("p4", "p2", "p5")
+    assert searcher.rank("tea", collapse="price", filter="price < 15").doc_ids == ("p2", "p1")
+    assert searcher.rank("tea", collapse="brand", exclude="p2").doc_ids == ("p1", "p3", "p5")
+    assert searcher.rank("tea", candidates=["p6", "p4", "p1"], sort="price").doc_ids == ("p6", "p1", "p4")
+    assert searcher.rank("tea", candidates=["p6", "p4", "p1"], collapse="brand").doc_ids == ("p4", "p6")
+    assert searcher.rank("unknown", sort="price", collapse="brand").doc_ids == ()
+
+
+@pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
+def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
+    searcher = termwise.open(folder / name)
+    scores = dict(zip(BY_SCORE, searcher.rank("tea").scores, strict=True))
+    ranking = searcher.rank("tea", sort="price")
+    assert [scores[hit.doc_id] for hit in ranking] == ranking.scores.tolist()
+    assert ranking.sorted_by == "price"
+    assert ranking.top(1).sorted_by == "price"
+    run = searcher.rank_many([Query("q", "tea")], collapse="brand").run
+    assert run["q"] == searcher.rank(Query("q", "tea"), collapse="brand")
+    with pytest.raises(ParameterError, match="a run is in the order of scores"):
+        Run([ranking])
+
+
+@pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
+def test_similar_documents(folder: Path, name: str) -> None:
+    searcher = termwise.open(folder / name)
+    assert searcher.rank_like("p1", sort="-price").doc_ids == ("p4", "p2", "p5", "p3")
+    for example in (Example.of(searcher, "p1"), Example("a file", "green tea\n")):
+        ranking, same = example.rank(searcher, k=2, collapse="brand", sort="price")
+        assert ranking.doc_ids == ("p2", "p5")
+        assert set(same) <= {"p1"}
+
+
+def test_all_documents_with_a_vector_are_sorted(tmp_path: Path) -> None:
+    searcher = termwise.build_index(SHOP, tmp_path / "lookup", model="lookup")
+    assert searcher.rank("tea", sort="price", k=3).doc_ids[0] == "p6"
+    best = searcher.rank("tea", k=1).doc_ids
+    assert searcher.rank("tea", collapse="brand", k=1).doc_ids == best
+
+
+@pytest.mark.parametrize("name", ["changed", "mixture"])
+def test_hits(folder: Path, name: str) -> None:
+    searcher = termwise.open(folder / name)
+    first, *_, last = searcher.hits(searcher.rank("tea", sort="-price"), show=["price", "brand"])
+    assert (first.doc_id, first.attributes, first.text) == (
+        "p4",
+        {"price": 20.0, "brand": "Aki"},
+        "white tea",
+    )
+    assert list(first.attributes) == ["price", "brand"]
+    assert (last.doc_id, last.attributes) == ("p3", {"brand": "Bo"})
+    assert searcher.hits(searcher.rank("green"))[0].attributes == dict(SHOP[0].attributes)
+    assert searcher.hits(searcher.rank("green"), show=[])[0].attributes == {}
+    with pytest.raises(UnknownNameError, match="prize"):
+        searcher.hits(searcher.rank("tea"), show=["prize"])
+    with pytest.raises(UnknownIdError):
+        searcher.hits(termwise.Ranking(["nowhere"], [1.0]))
+
+
+def test_fields_without_one_value_are_refused(folder: Path) -> None:
+    searcher = termwise.open(folder / "bm25")
+    for wrong in ({"sort": "tags"}, {"sort": "-tags"}, {"collapse": "tags"}):
+        with pytest.raises(ParameterError, match="this one is a list"):
+            searcher.rank("tea", **wrong)
+    for wrong in ({"sort": "prize"}, {"sort": "--price"}, {"collapse": "-brand"}):
+        with pytest.raises(UnknownNameError):
+            searcher.rank("tea", **wrong)
+
+
+def test_the_commands(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    index = str(folder / "changed")
+    search = ["search", index, "tea", "--json", "--show", "price"]
+    assert run([*search, "--sort", "-price", "--collapse", "brand"]) == 0
+    hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(hit["doc_id"], hit["attributes"]) for hit in hits] == [
+        ("p4", {"price": 20.0}),
+        ("p2", {"price": 4.0}),
+        ("p5", {"price": 4.0}),
+    ]
+    assert run(["search", index, "--like", "p1", "--sort", "price", "-k", "1"]) == 0
+    assert "p2" in capsys.readouterr().out
+    Path("queries.tsv").write_text("q1\ttea\n")
+    many = ["search", index, "--queries", "queries.tsv", "--output", "run.trec"]
+    assert run([*many, "--collapse", "brand"]) == 0
+    assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["p2", "p1", "p5"]
+    assert run([*many, "--sort", "price", "--overwrite"]) == 2
+    assert run([*search, "--sort", "prize"]) == 2
