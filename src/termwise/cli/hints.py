@@ -22,6 +22,7 @@ _COMMANDS = {
     "open_searcher": 'search DIR "your question"',
     "open_writer": "add DIR COLLECTION",
     "open_table": "table DIR WORD",
+    "renew_index": "merge DIR --renew",
     "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --output FILE",
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",

@@ -1,9 +1,11 @@
-"""``termwise merge``: merge all segments of an index into one."""
+"""``termwise merge``: merge all segments of an index into one, or weigh its documents again."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from termwise.cli.changes import ChangedFolder, refuse_mixture
 from termwise.cli.options import (
@@ -20,32 +22,47 @@ if TYPE_CHECKING:
 
 
 def command(
-    folder: ChangedFolder, threads: Threads = None, memory: Memory = "2GB", as_json: JsonFlag = False
+    folder: ChangedFolder,
+    renew: Annotated[
+        bool,
+        typer.Option(
+            "--renew",
+            help="Weigh the stored texts again, with the statistics of the documents that the index has now.",
+        ),
+    ] = False,
+    threads: Threads = None,
+    memory: Memory = "2GB",
+    as_json: JsonFlag = False,
 ) -> None:
     """Merge the segments of an index into one.
 
     Deleted documents are removed, and searches are then as fast as after a build. Small segments are merged after each
-    change in any case.
+    change in any case. With --renew, the index becomes that of a new build of its documents.
 
     For example:
 
     termwise merge docs.tw
+
+    termwise merge docs.tw --renew
     """
+    from termwise.index import Index
     from termwise.index.updater import IndexUpdater
+    from termwise.indexing import renew_index
 
     refuse_mixture(folder)
     begin = time.perf_counter()
-    with (
-        progress_bar() as progress,
-        IndexUpdater(
-            folder,
-            threads=threads or available_processors(),
-            memory=memory_size(memory),
-            progress=progress,
-        ) as updater,
-    ):
-        before = updater.index.manifest
-        manifest = updater.merge()
+    before = Index.open(folder).manifest
+    threads = threads or available_processors()
+    with progress_bar() as progress:
+        if renew:
+            manifest = renew_index(
+                folder, threads=threads, memory=memory_size(memory), progress=progress
+            ).index.manifest
+        else:
+            with IndexUpdater(
+                folder, threads=threads, memory=memory_size(memory), progress=progress
+            ) as updater:
+                manifest = updater.merge()
     seconds = time.perf_counter() - begin
     removed = _deleted(before) - _deleted(manifest)
     size = sum(file.length for file in manifest.files())

@@ -21,7 +21,7 @@ from termwise.filters import Filter, ValueCount, as_filter, rows_allowed, top_co
 from termwise.filters.facets import FacetValue
 from termwise.index import Index
 from termwise.index.attribute_columns import NoColumns
-from termwise.index.segment import Segment
+from termwise.index.segment import Segment, views_of
 from termwise.kernels.forward_index import mark_documents
 
 FilterLike = str | Mapping[str, Any] | Filter
@@ -92,6 +92,11 @@ class AllowedDocuments:
     def count(self) -> int:
         """Number of documents."""
         return sum(segment.count for segment in self.segments)
+
+    @cached_property
+    def views(self) -> npt.NDArray[np.void]:
+        """Records of the segments for `termwise.kernels.retrieval.retrieve_segments`."""
+        return views_of((each.segment, each.words, each.mask) for each in self.segments)
 
     @cached_property
     def mask(self) -> npt.NDArray[np.bool_]:

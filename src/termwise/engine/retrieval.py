@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,11 @@ from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
-from termwise.index.segment import Inverted, Segment
+from termwise.index.segment import Segment
 from termwise.kernels.forward_index import score_rows
-from termwise.kernels.retrieval import OK, ORDINAL_BITS, retrieve
+from termwise.kernels.retrieval import OK, retrieve_segments
 from termwise.validation import check_names
 
-_LOW = (1 << ORDINAL_BITS) - 1
 _tables = threading.local()
 
 RankedOrdinals = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
@@ -36,13 +35,10 @@ SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.f
 """Best rows of a segment, best first; their sums; and the sums of all rows, or None if they were not computed."""
 
 SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], SegmentResults]
+"""Search of a segment for a number of results."""
 
 DIRECT = 64
 """At most one allowed document in this many is scored directly, without visiting the postings of the query."""
-
-_ALL: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-_ALL.setflags(write=False)  # kernels are compiled for read-only arrays
-"""Search of a segment for a number of results."""
 
 
 def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
@@ -86,21 +82,12 @@ def first_stage_and_others(
     An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
     exact search of each segment. Only documents that are `allowed` are results.
     """
-    ordinals: list[npt.NDArray[np.int64]] = []
-    sums: list[npt.NDArray[Any]] = []
+    few = allowed is not None and allowed.count * DIRECT <= len(index)
     every: npt.NDArray[np.float64] | None = None
-    for number, (first, segment) in enumerate(zip(index.firsts, index.segments, strict=True)):
-        rows_allowed = None if allowed is None else allowed.segments[number]
-        available = len(segment) if rows_allowed is None else rows_allowed.count
-        if available:
-            wanted = min(k, available)
-            if search is None:
-                rows, segment_sums, every = _search(segment, query, wanted, _least(sums, k), rows_allowed)
-            else:
-                rows, segment_sums, every = search(segment, query, wanted, rows_allowed)
-            ordinals.append(segment.places_of(rows) + first)
-            sums.append(segment_sums)
-    merged, totals = (ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)
+    if search is None and index.has_postings and not few:
+        ordinals, sums = _search_postings(index, query, k, allowed)
+    else:
+        ordinals, sums, every = _search_segments(index, query, k, search or _search_segment, allowed)
 
     def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
         if every is None or allowed is not None or len(index.segments) > 1:
@@ -108,7 +95,7 @@ def first_stage_and_others(
         scores, matched = results_of(every[index.segments[0].rows_of(ordinals)])
         return scores * query.unit + query.constant, matched
 
-    return merged, totals * query.unit + query.constant, score_others
+    return ordinals, sums * query.unit + query.constant, score_others
 
 
 def all_results(
@@ -197,19 +184,50 @@ def candidate_ordinals(
     return ordinals
 
 
-def _search(
-    segment: Segment, query: QueryVector, k: int, least: int, allowed: AllowedRows | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-    """Return the `k` best rows of a segment, best first, their sums, and the sums of all rows if they are known.
+def _search_postings(
+    index: Index, query: QueryVector, k: int, allowed: AllowedDocuments | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the ordinals and sums of the `k` best documents by the postings of all segments."""
+    number = np.int32 if query.bound < 2**31 - 1 else np.int64
+    views = index.views if allowed is None else allowed.views
+    ordinals, sums, corrupt_segment = retrieve_segments(
+        views, query.terms, query.weights.astype(number), number(query.background), k, number(1)
+    )
+    if corrupt_segment >= 0:
+        raise corrupt(
+            index.segments[corrupt_segment].path, 0, "postings inside their arrays", "a position outside"
+        )
+    return ordinals, sums
 
-    Rows with a sum below `least` may be missing.
-    """
+
+def _search_segments(
+    index: Index, query: QueryVector, k: int, search: SearchSegment, allowed: AllowedDocuments | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64] | None]:
+    """Return the ordinals and sums of the `k` best documents, and the sums of all rows of the last segment."""
+    ordinals: list[npt.NDArray[np.int64]] = []
+    sums: list[npt.NDArray[Any]] = []
+    every: npt.NDArray[np.float64] | None = None
+    for number, (first, segment) in enumerate(zip(index.firsts, index.segments, strict=True)):
+        rows_allowed = None if allowed is None else allowed.segments[number]
+        available = len(segment) if rows_allowed is None else rows_allowed.count
+        if available:
+            rows, segment_sums, every = search(segment, query, min(k, available), rows_allowed)
+            ordinals.append(segment.places_of(rows) + first)
+            sums.append(segment_sums)
+    return *((ordinals[0], sums[0]) if len(sums) == 1 else _merge(ordinals, sums, k)), every
+
+
+def _search_segment(
+    segment: Segment, query: QueryVector, k: int, allowed: AllowedRows | None
+) -> SegmentResults:
+    """Return the `k` best rows of a segment by its vectors, or by scoring all rows, or all allowed rows."""
     if segment.vectors is not None:
         return best_by_vectors(segment.vectors, query, k, rows_left_out(segment, allowed))
-    few = allowed is not None and allowed.count * DIRECT <= segment.documents
-    if segment.inverted is None or few:
-        return *_search_rows(segment, query, k, allowed), None
-    return *_search_blocks(segment, query, k, least, allowed), None
+    rows = segment.rows_of(np.arange(len(segment))) if allowed is None else allowed.rows
+    sums, matched = _score_rows(segment, query, rows)
+    rows, sums = rows[matched], sums[matched]
+    best = np.lexsort((rows, -sums))[:k]
+    return rows[best], sums[best], None
 
 
 def rows_left_out(segment: Segment, allowed: AllowedRows | None) -> npt.NDArray[np.bool_] | None:
@@ -217,44 +235,6 @@ def rows_left_out(segment: Segment, allowed: AllowedRows | None) -> npt.NDArray[
     if allowed is not None:
         return ~allowed.mask
     return None if segment.live is None else segment.live.deleted
-
-
-def _least(sums: list[npt.NDArray[Any]], k: int) -> int:
-    """Return the smallest sum that a document of the next segment needs: earlier documents win ties."""
-    if sum(map(len, sums)) < k:
-        return 1
-    every = np.concatenate(sums)
-    return int(np.partition(every, len(every) - k)[len(every) - k]) + 1
-
-
-def _search_blocks(
-    segment: Segment, query: QueryVector, k: int, least: int, allowed: AllowedRows | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    view = cast(Inverted, segment.inverted)
-    number = np.int32 if query.bound < 2**31 - 1 else np.int64
-    terms, weights = _of_segment(segment, query)
-    keys, status = retrieve(
-        terms, weights.astype(number), number(int(query.background) << segment.shift), k,
-        segment.documents, segment.block_bits,
-        view.term_entries, view.term_postings, view.entry_block, view.entry_count, view.entry_max,
-        view.posting_offset, view.posting_impact, view.order, view.bias, view.block_bias,
-        segment.allowed if allowed is None else allowed.words,
-        _ALL if allowed is None else allowed.mask, number(least),
-    )  # fmt: skip
-    rows = _LOW - (keys & _LOW)
-    if status != OK or (len(rows) and rows.max() >= segment.documents):
-        raise corrupt(segment.path, 0, "postings inside their arrays", "a position outside")
-    return rows, keys >> ORDINAL_BITS
-
-
-def _search_rows(
-    segment: Segment, query: QueryVector, k: int, allowed: AllowedRows | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-    rows = segment.rows_of(np.arange(len(segment))) if allowed is None else allowed.rows
-    sums, matched = _score_rows(segment, query, rows)
-    rows, sums = rows[matched], sums[matched]
-    best = np.lexsort((rows, -sums))[:k]
-    return rows[best], sums[best]
 
 
 def _score_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,6 @@ class LiveRows:
     def __init__(self, deleted: npt.NDArray[np.bool_]) -> None:
         self.deleted = deleted
         self.rows: npt.NDArray[np.int64] = np.flatnonzero(~deleted)
-        self._places: npt.NDArray[np.int64] | None = None
 
     @classmethod
     def read(cls, container: Container, documents: int, deletions: int) -> LiveRows:
@@ -47,9 +47,12 @@ class LiveRows:
 
     def places(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of rows among those that are not deleted; the rows must not be deleted."""
-        if self._places is None:
-            self._places = np.cumsum(~self.deleted) - 1
-        return self._places[rows]
+        return self.place_of_row[rows].astype(np.int64)
+
+    @cached_property
+    def place_of_row(self) -> npt.NDArray[np.int32]:
+        """Position of each row among those that are not deleted, shape (documents,)."""
+        return np.cumsum(~self.deleted, dtype=np.int32) - np.int32(1)
 
     def words(self, order: npt.NDArray[np.unsignedinteger], block_bits: int) -> npt.NDArray[np.uint64]:
         """Return the rows that are not deleted as bits by internal number, for the kernel of retrieval."""

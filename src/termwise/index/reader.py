@@ -22,7 +22,7 @@ from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
-from termwise.index.segment import Segment, concatenated_ranges
+from termwise.index.segment import ALL_ROWS, Segment, concatenated_ranges, views_of
 from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
@@ -33,6 +33,9 @@ from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.validation import check_path
 from termwise.vectors import DocumentVectors, TermVectors
 from termwise.weights import TermWeights
+
+FEW = 8
+"""With fewer documents for each segment, identifiers are read one by one."""
 
 ATTEMPTS = 5
 """Number of attempts to open an index while builds replace it."""
@@ -293,6 +296,8 @@ class Index:
         """Return the identifiers of several documents; positions must be in range."""
         if len(self.identifiers) == 1:
             return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
+        if len(ordinals) < FEW * len(self.segments):
+            return [self.doc_id(ordinal) for ordinal in ordinals.tolist()]
         doc_ids = [""] * len(ordinals)
         for number, places, rows in self._by_number(ordinals):
             found = self.identifiers[number].get_many(rows)
@@ -378,8 +383,10 @@ class Index:
         """
         if not 0 <= ordinal < len(self):
             raise IndexError(f"document {ordinal} of {len(self)}")
-        segment = int(np.searchsorted(self.firsts, ordinal, side="right")) - 1
-        return segment, int(self.segments[segment].rows_of(np.array([ordinal - self.firsts[segment]]))[0])
+        number = bisect_right(self.firsts, ordinal) - 1
+        place = ordinal - self.firsts[number]
+        live = self.segments[number].live
+        return number, place if live is None else int(live.rows[place])
 
     def row(self, ordinal: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
         """Return the terms of a document and their impacts in units of the quantiser (weights in a float index)."""
@@ -564,6 +571,16 @@ class Index:
         for number in sorted(set(owners.tolist())):
             positions = np.flatnonzero(owners == number)
             yield number, positions, self.segments[number].rows_of(ordinals[positions] - self.firsts[number])
+
+    @property
+    def has_postings(self) -> bool:
+        """Whether the segments have postings by term; an index with vectors or float weights has none."""
+        return self.term_vectors is None and self.manifest.quantiser.kind != "float32"
+
+    @cached_property
+    def views(self) -> npt.NDArray[np.void]:
+        """Records of the segments for `termwise.kernels.retrieval.retrieve_segments`."""
+        return views_of((segment, segment.allowed, ALL_ROWS) for segment in self.segments)
 
     @property
     def largest_shift(self) -> int:

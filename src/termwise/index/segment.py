@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,8 +20,10 @@ from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
+from termwise.kernels.addresses import address_of
 from termwise.kernels.forward_index import find_terms
 from termwise.kernels.inversion import collect_postings, count_terms, cut_postings
+from termwise.kernels.retrieval import VIEW
 from termwise.progress import Progress
 
 KIND = "views"
@@ -199,6 +201,11 @@ def _write_inverted(
 _ALL: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
 _ALL.setflags(write=False)  # kernels are compiled for read-only arrays
 
+ALL_ROWS: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+"""Mask that allows all rows of a segment."""
+
+_NONE: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
+
 
 class Segment:
     """Views of a segment, mapped from its file.
@@ -336,6 +343,47 @@ class Segment:
             return _ALL
         return self.live.words(self.inverted.order, self.block_bits)
 
+    def view(
+        self, first: int, words: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.void]:
+        """Return the record of this segment for `retrieve_segments`, shape (1,), VIEW.
+
+        Parameters
+        ----------
+        first : int
+            Position of the first document in the index.
+        words, mask : ndarrays
+            Documents that are allowed; see `retrieve`. The caller keeps them in memory.
+        """
+        assert self.inverted is not None, "a float index has no view by term"
+        arrays = {
+            **vars(self.inverted),
+            "own_terms": _NONE if self.own_terms is None else self.own_terms,
+            "allowed": words,
+            "mask": mask,
+            "places": _NONE if self.live is None else self.live.place_of_row,
+        }
+        view = np.zeros(1, dtype=VIEW)
+        for name, array in arrays.items():
+            view[f"{name}_at"] = address_of(array)
+        lengths = {
+            "documents": self.documents,
+            "block_bits": self.block_bits,
+            "shift": self.shift,
+            "first": first,
+            "terms": self.n_terms,
+            "entries": len(self.inverted.entry_block),
+            "postings": self.postings,
+            "own_terms": len(arrays["own_terms"]),
+            "biases": len(self.inverted.bias),
+            "block_biases": len(self.inverted.block_bias),
+            "words": len(words),
+            "masked": len(mask),
+        }
+        for name, length in lengths.items():
+            view[name] = length
+        return view
+
     @cached_property
     def internal_numbers(self) -> npt.NDArray[np.int32]:
         """Internal number of each row, shape (documents,); raises `CorruptIndexError`."""
@@ -356,6 +404,17 @@ class Segment:
             seen = f"row {row} from {starts[wrong[0]]} to {stops[wrong[0]]}"
             raise corrupt(self.path, self.starts_at + 4 * row, "rows in order", seen)
         return starts, stops - starts
+
+
+def views_of(
+    parts: Iterable[tuple[Segment, npt.NDArray[np.uint64], npt.NDArray[np.bool_]]],
+) -> npt.NDArray[np.void]:
+    """Return the records of the segments of an index, each given with its allowed documents; see `Segment.view`."""
+    views, first = [np.empty(0, dtype=VIEW)], 0
+    for segment, words, mask in parts:
+        views.append(segment.view(first, words, mask))
+        first += len(segment)
+    return np.concatenate(views)
 
 
 def concatenated_ranges(

@@ -9,6 +9,7 @@
 `lookup_rows`           term weights compiled from vectors
 `live_writer`           `open_writer`: add, replace and delete documents, and merge segments
 `built_statistics`      statistics of the build, for documents that are added later
+`renewal`               `renew_index`: weigh all documents again, with the current statistics
 `graph`                 `build_graph`: graphs for approximate search of vectors
 `vector_rows`           rows read from a file
 `context`               arguments and objects shared by all row sources
@@ -21,6 +22,7 @@ from termwise.indexing.collection_encoding import EncodedShare, encode_collectio
 from termwise.indexing.graph import build_graph
 from termwise.indexing.live_writer import Added, LiveWriter, open_writer
 from termwise.indexing.model_choice import chosen_model
+from termwise.indexing.renewal import renew_index
 from termwise.indexing.work_folder import default_encoding
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "encode_collection",
     "finished_blocks",
     "open_writer",
+    "renew_index",
 ]
 
 

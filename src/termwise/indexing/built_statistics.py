@@ -67,5 +67,8 @@ def missing_statistics(index: Index) -> ParameterError:
     return ParameterError(
         "this index has no statistics of its collection, which the weights of new documents depend on",
         facts=[("index", index.path), ("written by", index.manifest.written_by)],
-        fixes=["build the index again with this version of termwise"],
+        fixes=[
+            "`renew_index(path)`, if it stores texts",
+            "build the index again with this version of termwise",
+        ],
     )

@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from termwise.kernels.addresses import array_at
+from termwise.kernels.forward_index import find_terms
 from termwise.kernels.jit import Array, compiled
 
 ORDINAL_BITS = 24
@@ -27,14 +29,31 @@ ORDINAL_BITS = 24
 MAX_SCORE = 2**38
 """Upper bound of sums; keys then fit a signed 64-bit integer."""
 
+BINS = 8
+"""Largest number of bins of the counting sort of bounds, for each block."""
+
 MAX_BINS = 4096
-"""Largest number of bins of the counting sort of bounds."""
+"""Largest number of bins in all."""
 
 GIVE_UP = 16
 """Number of terms of a block after which to check whether the other terms can still raise it to the k-th score."""
 
 OK = 0
 CORRUPT = 1
+
+VIEW = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("documents", "block_bits", "shift", "first", "terms", "entries", "postings"),
+            *("own_terms", "biases", "block_biases", "words", "masked"),
+            *("term_entries_at", "term_postings_at", "entry_block_at", "entry_count_at", "entry_max_at"),
+            *("posting_offset_at", "posting_impact_at", "order_at", "bias_at", "block_bias_at"),
+            *("own_terms_at", "allowed_at", "mask_at", "places_at"),
+        )
+    ]
+)
+"""A segment for `retrieve_segments`: lengths and addresses of its arrays."""
 
 
 @compiled
@@ -122,8 +141,9 @@ def _sort_blocks(bounds: Array, queue: Array) -> int:
     top = bounds[0]
     for block in range(len(bounds)):
         top = max(top, bounds[block])
+    bins = min(MAX_BINS, BINS * len(bounds))
     shift = 0
-    while (top >> shift) >= MAX_BINS:
+    while (top >> shift) >= bins:
         shift += 1
     highest = top >> shift
     starts = np.zeros(highest + 2, dtype=np.int32)
@@ -307,3 +327,105 @@ def retrieve(
                 least = max(least, number(threshold >> ORDINAL_BITS))
         sums[:] = zero
     return np.sort(heap[:n_keys])[::-1], OK
+
+
+@compiled
+def retrieve_segments(
+    views: Array, query_terms: Array, query_weights: Array, background_weight: Any, k: int, least: Any
+) -> tuple[Array, Array, int]:
+    """Find the `k` best documents of several segments.
+
+    Parameters
+    ----------
+    views : ndarray of shape (segments,), VIEW
+        See `retrieve` for the arrays. In addition, a segment may have numbers of its own for its terms: the array
+        `own_terms`, strictly increasing and of type uint32, has their numbers in the index. `places`, of type int32 and
+        empty if no row is deleted, has the place of each row among those that are not deleted. `first` is the ordinal
+        of the first document, and impacts are multiplied by ``2**shift``.
+    query_terms : ndarray of shape (q,), int32
+        Distinct terms of the index, ascending.
+    query_weights, background_weight, least
+        See `retrieve`; `least` is 1.
+    k : int
+        Number of results, 1 or more.
+
+    Returns
+    -------
+    ordinals : ndarray of shape (at most k,), int64
+        Best documents first, ties by ordinal.
+    scores : ndarray of the same shape, int64
+    corrupt : int
+        Number of a damaged segment, or -1.
+    """
+    number = type(least)
+    ordinals = np.empty(0, dtype=np.int64)
+    scores = np.empty(0, dtype=np.int64)
+    for i in range(len(views)):
+        view = views[i]
+        terms, weights = _terms_of(view, query_terms, query_weights)
+        documents = view["documents"]
+        keys, status = retrieve(
+            terms, weights, number(np.int64(background_weight) << view["shift"]), min(k, documents), documents,
+            view["block_bits"],
+            array_at(view["term_entries_at"], view["terms"] + 1, np.uint32),
+            array_at(view["term_postings_at"], view["terms"] + 1, np.uint32),
+            array_at(view["entry_block_at"], view["entries"], np.uint16),
+            array_at(view["entry_count_at"], view["entries"], np.uint8),
+            array_at(view["entry_max_at"], view["entries"], np.uint8),
+            array_at(view["posting_offset_at"], view["postings"], np.uint8),
+            array_at(view["posting_impact_at"], view["postings"], np.uint8),
+            array_at(view["order_at"], documents, np.uint32),
+            array_at(view["bias_at"], view["biases"], np.uint16),
+            array_at(view["block_bias_at"], view["block_biases"], np.uint16),
+            array_at(view["allowed_at"], view["words"], np.uint64),
+            array_at(view["mask_at"], view["masked"], np.bool_),
+            least,
+        )  # fmt: skip
+        if status != OK:
+            return ordinals, scores, i
+        found = (np.int64(1) << ORDINAL_BITS) - 1 - (keys & ((np.int64(1) << ORDINAL_BITS) - 1))
+        if view["places_at"] != 0:
+            places = array_at(view["places_at"], documents, np.int32)
+            for place in range(len(found)):
+                found[place] = places[found[place]]
+        found += view["first"]
+        ordinals, scores = _merge(ordinals, scores, found, keys >> ORDINAL_BITS, k)
+        if len(scores) == k:
+            least = number(scores[k - 1] + 1)  # earlier documents win ties
+    return ordinals, scores, -1
+
+
+@compiled
+def _terms_of(view: Any, terms: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the terms of a query that a segment has, by its numbers, and their weights in units of its impacts."""
+    if view["own_terms"] > 0:
+        places, found = find_terms(array_at(view["own_terms_at"], view["own_terms"], np.uint32), terms)
+    else:
+        known = np.searchsorted(terms, view["terms"])  # others were added after the segment was written
+        places, found = terms[:known].copy(), np.arange(known, dtype=np.int32)
+    kept = np.empty(len(found), dtype=weights.dtype)
+    for i in range(len(found)):
+        kept[i] = weights[found[i]] << view["shift"]
+    return places, kept
+
+
+@compiled
+def _merge(
+    ordinals: Array, scores: Array, later_ordinals: Array, later_scores: Array, k: int
+) -> tuple[Array, Array]:
+    """Merge two lists of results, best first, into the `k` best; the first list wins ties."""
+    count = min(k, len(scores) + len(later_scores))
+    merged = np.empty(count, dtype=np.int64)
+    totals = np.empty(count, dtype=np.int64)
+    i = 0
+    j = 0
+    for place in range(count):
+        if j == len(later_scores) or (i < len(scores) and scores[i] >= later_scores[j]):
+            merged[place] = ordinals[i]
+            totals[place] = scores[i]
+            i += 1
+        else:
+            merged[place] = later_ordinals[j]
+            totals[place] = later_scores[j]
+            j += 1
+    return merged, totals

@@ -181,5 +181,14 @@ def test_an_index_without_statistics_is_refused(place, capsys, command):
     assert "build the index again with this version of termwise" in error
 
 
+def test_merge_with_renewed_statistics(place, capsys):
+    assert run(["add", "tw", "next.jsonl"]) == 0
+    capsys.readouterr()
+    assert run(["merge", "tw", "--renew", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["segments"], report["documents"], report["removed"]) == (1, 4, 1)
+    assert Index.open("tw").manifest.idf is None
+
+
 def test_a_missing_collection(place, capsys):
     assert "there is no such collection" in failure(capsys, ["add", "tw", "nothing.jsonl"], 3)

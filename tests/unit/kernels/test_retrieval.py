@@ -10,16 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from termwise.kernels.addresses import address_of
 from termwise.kernels.reference import retrieval as reference
 from termwise.kernels.retrieval import (
+    BINS,
     CORRUPT,
     GIVE_UP,
     MAX_SCORE,
     OK,
     ORDINAL_BITS,
+    VIEW,
     _bound_blocks,
     _sort_blocks,
     retrieve,
+    retrieve_segments,
 )
 
 LOW = (1 << ORDINAL_BITS) - 1
@@ -263,15 +267,15 @@ def changed(view: View, name: str, position: int, value: int) -> View:
     return replace(view, **{name: array})
 
 
-VIEW = invert([{0: 3, 1: 1}, {1: 2}, {0: 4, 2: 9}, {1: 7}], block_bits=1, bias=[1, 2, 3, 4])
+SMALL = invert([{0: 3, 1: 1}, {1: 2}, {0: 4, 2: 9}, {1: 7}], block_bits=1, bias=[1, 2, 3, 4])
 
 
 def test_the_inverted_view_by_hand() -> None:
-    assert VIEW.term_entries.tolist() == [0, 2, 4, 5, 5, 5, 5, 5, 5]
-    assert VIEW.term_postings.tolist() == [0, 2, 5, 6, 6, 6, 6, 6, 6]
-    assert VIEW.entry_block.tolist() == [0, 1, 0, 1, 1]
-    assert VIEW.entry_count.tolist() == [0, 0, 1, 0, 0]
-    assert VIEW.top({0: 1, 1: 1, 2: 1}, 4, 1) == ([(2, 16), (3, 11), (0, 5), (1, 4)], OK)
+    assert SMALL.term_entries.tolist() == [0, 2, 4, 5, 5, 5, 5, 5, 5]
+    assert SMALL.term_postings.tolist() == [0, 2, 5, 6, 6, 6, 6, 6, 6]
+    assert SMALL.entry_block.tolist() == [0, 1, 0, 1, 1]
+    assert SMALL.entry_count.tolist() == [0, 0, 1, 0, 0]
+    assert SMALL.top({0: 1, 1: 1, 2: 1}, 4, 1) == ([(2, 16), (3, 11), (0, 5), (1, 4)], OK)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +301,7 @@ def test_the_inverted_view_by_hand() -> None:
 )
 @pytest.mark.parametrize("number", [np.int32, np.int64])
 def test_a_position_outside_its_array_is_corrupt(name: str, position: int, value: int, number: Any) -> None:
-    found, status = changed(VIEW, name, position, value).top({0: 1, 1: 1, 2: 1}, 4, 1, number)
+    found, status = changed(SMALL, name, position, value).top({0: 1, 1: 1, 2: 1}, 4, 1, number)
     assert status == CORRUPT
     assert found == []
 
@@ -309,7 +313,7 @@ def test_a_document_beyond_the_last_is_corrupt() -> None:
 
 def test_a_wrong_impact_or_bound_is_not_noticed_but_does_no_harm() -> None:
     for name, position, value in [("posting_impact", 0, 255), ("entry_max", 0, 0), ("posting_offset", 0, 1)]:
-        found, status = changed(VIEW, name, position, value).top({0: 1, 1: 1}, 4)
+        found, status = changed(SMALL, name, position, value).top({0: 1, 1: 1}, 4)
         assert status == OK
         assert len(found) <= 4
 
@@ -356,8 +360,8 @@ def test_blocks_are_sorted_by_bins_of_their_bounds(top: int) -> None:
     assert sorted(queue.tolist()) == list(range(len(bounds)))
     bins = bounds[queue] >> shift
     assert (np.diff(bins) <= 0).all()
-    assert (top >> shift) < 4096
-    assert shift == 0 or (top >> (shift - 1)) >= 4096
+    assert (top >> shift) < BINS * 202
+    assert shift == 0 or (top >> (shift - 1)) >= BINS * 202
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -385,3 +389,55 @@ def test_only_allowed_documents_with_the_least_sum_are_results(seed: int) -> Non
         found = [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()]
         assert status == OK
         assert found == [(row, score) for row, score in every if allowed[row] and score >= least][:20]
+
+
+def views_of(*parts: tuple[View, dict[str, Any]]) -> np.ndarray:
+    """Return the records of segments; extra entries are lengths, and arrays by their names."""
+    views = np.zeros(len(parts), dtype=VIEW)
+    for record, (view, extra) in zip(views, parts, strict=True):
+        arrays = {**vars(view), **extra}
+        for name, value in arrays.items():
+            record[f"{name}_at" if isinstance(value, np.ndarray) else name] = (
+                address_of(value) if isinstance(value, np.ndarray) else value
+            )
+        record["terms"] = len(view.term_entries) - 1
+        record["entries"] = len(view.entry_block)
+        record["postings"] = len(view.posting_offset)
+        record["own_terms"] = len(extra.get("own_terms", ()))
+        record["biases"], record["block_biases"] = len(view.bias), len(view.block_bias)
+        record["words"] = len(view.allowed)
+    return views
+
+
+def search_segments(views: np.ndarray, query: dict[int, int], k: int) -> tuple[list[tuple[int, int]], int]:
+    terms = np.array(sorted(query), dtype=np.int32)
+    weights = np.array([query[term] for term in sorted(query)], dtype=np.int32)
+    ordinals, scores, corrupt = retrieve_segments(views, terms, weights, np.int32(0), k, np.int32(1))
+    return list(zip(ordinals.tolist(), scores.tolist(), strict=True)), corrupt
+
+
+def test_segments_with_own_terms_deletions_and_shifts_are_searched_together() -> None:
+    """The second segment has the terms 2 and 7 of the index, twice as large units, and a deleted first row."""
+    first = invert([{2: 6}, {1: 1}, {2: 4, 7: 1}])
+    second = replace(
+        invert([{0: 9}, {0: 3}, {1: 2}, {0: 1, 1: 1}], n_terms=2),
+        allowed=np.array([0b1110, 0, 0, 0], np.uint64),
+    )
+    living = {
+        "first": 3,
+        "shift": 1,
+        "own_terms": np.array([2, 7], dtype=np.uint32),
+        "places": np.array([-1, 0, 1, 2], dtype=np.int32),
+    }
+    views = views_of((first, {"first": 0}), (second, living))
+    # row 0: 6; row 2: 4 + 2 * 1; of the second segment 2 * 3, 2 * 2 * 2, and 2 * 1 + 2 * 2 * 1
+    every = [(4, 8), (0, 6), (2, 6), (3, 6), (5, 6)]
+    for k in range(1, 7):
+        assert search_segments(views, {2: 1, 7: 2, 9: 5}, k) == (every[:k], -1)
+    assert search_segments(views[:0], {2: 1}, 3) == ([], -1)
+
+
+def test_the_damaged_segment_is_named() -> None:
+    good = invert([{2: 6}])
+    bad = replace(good, order=np.array([5], dtype=np.uint32))
+    assert search_segments(views_of((good, {}), (bad, {"first": 1})), {2: 1}, 3)[1] == 1

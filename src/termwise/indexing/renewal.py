@@ -1,0 +1,116 @@
+"""`renew_index`: weigh the documents of an index again, with the statistics of the documents that it has now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from termwise.engine.query_encoder import analyzer_of
+from termwise.errors import ParameterError
+from termwise.index import Index
+from termwise.index.writer import DEFAULT_MEMORY
+from termwise.indexing.builder import build_index
+from termwise.models import CountModel, Model, model_from_parameters, model_names
+from termwise.progress import Progress, no_progress
+from termwise.records import Document
+from termwise.search.searcher import Searcher
+from termwise.validation import check_path
+
+BATCH = 4096
+"""Documents to read at a time."""
+
+
+def renew_index(
+    path: str | Path, *, threads: int = 1, memory: int = DEFAULT_MEMORY, progress: Progress = no_progress
+) -> Searcher:
+    """Weigh all documents of an index again, from their stored texts.
+
+    Documents that are added later get weights with the statistics of the build, such as its mean document length; only
+    the document frequencies are always those of the current documents. Afterwards the index has the weights, the
+    ranking and one segment of a new build of its documents in their current order.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of an index of a model of term counts that stores texts. Readers keep the generation that they opened.
+    threads, memory, progress
+        See `build_index`.
+
+    Returns
+    -------
+    Searcher
+        The new generation.
+
+    Raises
+    ------
+    ParameterError
+        If the index stores no texts, or if its weights depend on the text of a document alone.
+    IndexLockedError
+        If another process writes the index.
+    TermwiseError
+        If the index cannot be read or written; it is unchanged then.
+
+    Examples
+    --------
+    >>> import tempfile, termwise
+    >>> from termwise.indexing import renew_index
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     searcher = termwise.build_index([Document("a", "green tea")], folder, store_text=True)
+    ...     with termwise.open_writer(folder) as writer:
+    ...         added = writer.add([Document("b", "a pot for green tea, and a cup")])
+    ...     before = searcher.refresh().rank("tea")
+    ...     after = renew_index(folder).rank("tea")
+    >>> before.scores.tolist() == after.scores.tolist()
+    False
+    """
+    check_path("path", path)
+    index = Index.open(path)
+    model = _count_model(index)
+    if not index.stores_text:
+        raise ParameterError(
+            "this index keeps no texts, from which its weights could be computed again",
+            facts=[("index", index.path)],
+            fixes=["build it again from the collection, with `store_text=True`"],
+        )
+    return build_index(
+        _documents(Path(path)),
+        path,
+        model=model,
+        analyzer=analyzer_of(index),
+        attributes=index.schema or None,
+        store_text=True,
+        quantiser=index.manifest.quantiser.kind,
+        overwrite=True,
+        threads=threads,
+        memory=memory,
+        progress=progress,
+    )
+
+
+def _count_model(index: Index) -> Model:
+    described = index.manifest.encoder.get("model") or {}
+    name = described.get("name", "unknown")
+    model = model_from_parameters(name, described.get("parameters", {})) if name in model_names() else None
+    if not isinstance(model, CountModel):
+        raise ParameterError(
+            "this index has no statistics to renew",
+            facts=[
+                ("index", index.path),
+                ("model", name),
+                ("reason", "only models of term counts weigh a text with statistics of the whole collection"),
+            ],
+            fixes=["merge its segments with `open_writer(path).merge()`"],
+        )
+    return model
+
+
+def _documents(path: Path) -> Iterator[Document]:
+    """Yield the documents of an index. It is opened with the first one, when the build holds the lock."""
+    index = Index.open(path)
+    for start in range(0, len(index), BATCH):
+        ordinals = np.arange(start, min(start + BATCH, len(index)))
+        rows = zip(index.doc_ids(ordinals), index.texts(ordinals), index.attributes(ordinals), strict=True)
+        for doc_id, text, attributes in rows:
+            yield Document(doc_id, text or "", attributes)

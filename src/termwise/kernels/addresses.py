@@ -1,0 +1,49 @@
+"""Arrays of compiled kernels by their addresses, so that one call can read the arrays of many files."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numba import carray, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from termwise.kernels.jit import Array
+
+
+def address_of(array: Array) -> int:
+    """Return the address of the first number of a contiguous array; 0 for an empty one."""
+    if not array.flags.c_contiguous:
+        raise ValueError("the array is not contiguous")
+    return int(array.ctypes.data) if len(array) else 0
+
+
+def array_at(address: int, length: int, dtype: Any) -> Array:
+    """Return the array of `length` numbers at an address, in plain Python and in kernels.
+
+    The caller keeps the memory; nothing here can check that the address and the length are those of an array.
+    """
+    size = length * np.dtype(dtype).itemsize
+    return (
+        np.frombuffer((ctypes.c_char * size).from_address(int(address)), dtype)
+        if size
+        else np.empty(0, dtype)
+    )
+
+
+@overload(array_at)
+def _compiled_array_at(address: Any, length: Any, dtype: Any) -> Any:
+    def array(address: Any, length: Any, dtype: Any) -> Any:
+        return carray(_pointer(address), (length,), dtype)
+
+    return array
+
+
+@intrinsic  # type: ignore[misc]
+def _pointer(context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), generate
