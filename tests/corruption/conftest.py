@@ -28,13 +28,13 @@ def run() -> Callable[..., Any]:
     A crash of the interpreter then fails one test only.
     """
 
-    def run(name: str, *arguments: object, **variables: str) -> Any:
+    def run(name: str, *arguments: object, timeout: float = 120, **variables: str) -> Any:
         result = subprocess.run(
             [sys.executable, "-X", "faulthandler", HERE / f"{name}.py", *map(str, arguments)],
             env=environment(**variables),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout,
         )
         assert result.returncode == 0, f"exit status {result.returncode}\n{result.stderr[-4000:]}"
         return json.loads(result.stdout)

@@ -127,8 +127,19 @@ def test_a_refused_step_of_a_change_is_reported_and_loses_no_commit(tmp_path: Pa
     assert set(result["left"]) == {"0", "1", "2"}
 
 
-def test_readers_see_whole_commits_while_documents_are_replaced(tmp_path: Path, run: Run) -> None:
-    result = run("batches", tmp_path / "index", 4, 3)
+@pytest.mark.parametrize("kills", [20, pytest.param(2000, marks=pytest.mark.slow)])
+def test_changes_that_are_killed_at_random(tmp_path: Path, run: Run, kills: int) -> None:
+    result = run("random_kills", tmp_path / "index", kills, kills, timeout=3600)
+    assert result["kills"] == kills
+    if kills >= 1000:
+        assert min(result["commits"], result["unacknowledged"], result["left_over"]) > 10
+
+
+@pytest.mark.parametrize(("seconds", "readers"), [(4, 3), pytest.param(600, 8, marks=pytest.mark.slow)])
+def test_readers_see_whole_commits_while_documents_are_replaced(
+    tmp_path: Path, run: Run, seconds: int, readers: int
+) -> None:
+    result = run("batches", tmp_path / "index", seconds, readers, timeout=seconds + 120)
     assert result["generation"] > 10
     assert min(result["searches"]) > 10
     assert max(result["batches"]) > 3
