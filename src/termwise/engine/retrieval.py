@@ -83,6 +83,8 @@ def first_stage_and_others(
     exact search of each segment. Only documents that are `allowed` are results.
     """
     few = allowed is not None and allowed.count * DIRECT <= len(index)
+    ordinals: npt.NDArray[np.int64]
+    sums: npt.NDArray[Any]
     every: npt.NDArray[np.float64] | None = None
     if search is None and index.has_postings and not few:
         ordinals, sums = _search_postings(index, query, k, allowed)

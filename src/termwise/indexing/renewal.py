@@ -81,7 +81,7 @@ def renew_index(
         analyzer=analyzer_of(index),
         attributes=index.schema or None,
         store_text=True,
-        quantiser=index.manifest.quantiser.kind,
+        quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8",
         overwrite=True,
         threads=threads,
         memory=memory,

@@ -6,9 +6,10 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
+from numba.np.numpy_support import carray
 
 from termwise.kernels.jit import Array
 
@@ -33,17 +34,19 @@ def array_at(address: int, length: int, dtype: Any) -> Array:
     )
 
 
+def _to_pointer(context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), generate
+
+
+_pointer: Any = intrinsic(_to_pointer)
+
+
 @overload(array_at)
 def _compiled_array_at(address: Any, length: Any, dtype: Any) -> Any:
     def array(address: Any, length: Any, dtype: Any) -> Any:
         return carray(_pointer(address), (length,), dtype)
 
     return array
-
-
-@intrinsic  # type: ignore[misc]
-def _pointer(context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(types.int64), generate
