@@ -94,10 +94,11 @@ def first_stage_and_others(
     def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
         if every is None or allowed is not None or len(index.segments) > 1:
             return score_documents(index, query, ordinals)
-        scores, matched = results_of(every[index.segments[0].rows_of(ordinals)])
-        return scores * query.unit + query.constant, matched
+        values, matched = results_of(every[index.segments[0].rows_of(ordinals)])
+        return values * query.unit + query.constant, matched
 
-    return ordinals, sums * query.unit + query.constant, score_others
+    scores: npt.NDArray[np.float64] = sums * query.unit + query.constant
+    return ordinals, scores, score_others
 
 
 def all_results(
