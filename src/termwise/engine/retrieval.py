@@ -83,8 +83,6 @@ def first_stage_and_others(
     exact search of each segment. Only documents that are `allowed` are results.
     """
     few = allowed is not None and allowed.count * DIRECT <= len(index)
-    ordinals: npt.NDArray[np.int64]
-    sums: npt.NDArray[Any]
     every: npt.NDArray[np.float64] | None = None
     if search is None and index.has_postings and not few:
         ordinals, sums = _search_postings(index, query, k, allowed)
@@ -94,11 +92,10 @@ def first_stage_and_others(
     def score_others(ordinals: npt.NDArray[np.int64]) -> Scored:
         if every is None or allowed is not None or len(index.segments) > 1:
             return score_documents(index, query, ordinals)
-        values, matched = results_of(every[index.segments[0].rows_of(ordinals)])
-        return values * query.unit + query.constant, matched
+        scores, matched = results_of(every[index.segments[0].rows_of(ordinals)])
+        return scores * query.unit + query.constant, matched
 
-    scores: npt.NDArray[np.float64] = sums * query.unit + query.constant
-    return ordinals, scores, score_others
+    return ordinals, sums * query.unit + query.constant, score_others
 
 
 def all_results(
@@ -189,7 +186,7 @@ def candidate_ordinals(
 
 def _search_postings(
     index: Index, query: QueryVector, k: int, allowed: AllowedDocuments | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
     """Return the ordinals and sums of the `k` best documents by the postings of all segments."""
     number = np.int32 if query.bound < 2**31 - 1 else np.int64
     views = index.views if allowed is None else allowed.views
