@@ -131,7 +131,7 @@ def note_finished_blocks(
     precision: Literal["float32", "int8"] | None,
     providers: Sequence[str] | None,
 ) -> None:
-    """Report on stderr how many blocks of documents an earlier run has encoded, if any."""
+    """Report on stderr how many blocks of documents earlier runs have encoded, if any."""
     from termwise.errors import TermwiseError
     from termwise.indexing import finished_blocks
 
@@ -140,7 +140,7 @@ def note_finished_blocks(
     except TermwiseError:
         return  # build_index opens the same files again and raises the error
     if done:
-        note(f"resuming: {counted(done, 'finished block is', 'finished blocks are')} kept in {work}")
+        note(f"resuming: texts of {counted(done, 'finished block')} in {work} are not encoded again")
 
 
 @contextmanager

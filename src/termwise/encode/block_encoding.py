@@ -2,14 +2,13 @@
 
 ::
 
-    encoding.json         the encoder and its settings; only the same encoder may add to this folder
-    block-000000.rows     rows of the first documents, and the hash of their identifiers and texts
-    block-000001.rows     ...
+    encoding.json                   the encoder and its settings; only the same encoder may add to this folder
+    block-0f3a9c5d7e1b2468.rows     digests and rows of texts that were encoded together
+    ...
 
-The first undamaged block that a run finds must hold its own documents. Otherwise the folder belongs to another
-collection, and the run ends without a change to it. After such a block, a block of other documents is replaced: the
-collection has grown or changed. So a change in the first block needs another folder. Damaged blocks are always encoded
-again.
+A row depends on the text alone and is found by the digest of the text. So a text that the folder holds is not encoded
+again, whatever its identifier, its place or its collection. The other texts of a block are encoded and become a new
+file. Damaged files are ignored. Nothing is removed from the folder.
 """
 
 from __future__ import annotations
@@ -17,20 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from termwise.display.safe_text import settings_differences, short_digest
-from termwise.encode.block_file import (
-    BLOCK_NAME,
-    BlockKey,
-    Rows,
-    cut_blocks,
-    holds_other_documents,
-    read_block,
-    write_block,
-)
+from termwise.encode.block_file import BLOCK_NAME, Block, Rows, cut_blocks, text_digests, write_block
 from termwise.encode.document_encoder import EncodedRows, RowEncoder, check_encoder
+from termwise.encode.row_selection import interleave_rows
+from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
@@ -42,7 +36,7 @@ from termwise.validation import check_documents, check_path, is_whole_number
 
 NAME = "encoding.json"
 FORMAT = "termwise-encoding"
-VERSION = 1
+VERSION = 2
 
 STAGE = "encode documents"
 
@@ -56,19 +50,18 @@ def encoded_blocks(
     length: int | None = None,
     progress: Progress = no_progress,
 ) -> Iterator[tuple[list[Document], Rows]]:
-    """Encode documents in blocks; blocks that are already in the work folder are reused.
+    """Encode documents in blocks; texts whose rows are already in the work folder are not encoded again.
 
     Parameters
     ----------
     documents : iterable of Document
-        The collection, always in the same order.
+        The collection; for shards, always in the same order.
     encoder : RowEncoder
         Computes the rows; its `block` is the largest number of documents in a block, see `cut_blocks`.
     folder : str or Path
         Work folder; created if missing. Several machines may share it.
     shard : (int, int), optional
-        Part i of n, counted from 1: every n-th block is encoded and yielded, others are skipped. Without a shard,
-        blocks that shards have finished are reused.
+        Part i of n, counted from 1: every n-th block is encoded and yielded, others are skipped.
     length : int, optional
         Number of documents, if known, for `progress`.
     progress : callable, optional
@@ -84,7 +77,9 @@ def encoded_blocks(
     ParameterError
         If there is no such part, or an argument has the wrong type.
     ForeignFolderError
-        If the folder belongs to another encoder, other settings or another collection, or holds other files.
+        If the folder belongs to another encoder or other settings, or holds other files.
+    MissingFileError
+        If a block in the folder cannot be read.
     StorageError
         If the folder cannot be written.
     """
@@ -165,45 +160,32 @@ def _blocks(
     length: int | None,
     progress: Progress,
 ) -> Iterator[tuple[list[Document], Rows]]:
+    stored = StoredRows(folder, encoder)
     before = 0
-    is_ours = False
-    written: list[Path] = []
-    for key, block in cut_blocks(documents, encoder.block):
-        own = key.number % parts == part
-        rows = read_block(folder, key, encoder) if own or not is_ours else None
-        if rows is not None:
-            is_ours = True
-        elif not is_ours and holds_other_documents(folder, key, encoder):
-            for path in written:
-                path.unlink(missing_ok=True)
-            raise _other_collection(folder, key, block)
-        if own:
-            if rows is None:
-                progress(STAGE, before, length)  # here the rate begins, without the blocks of an earlier run
+    for number, block in enumerate(cut_blocks(documents, encoder.block)):
+        if number % parts == part:
+            texts = [document.text for document in block]
+            digests = text_digests(texts)
+            positions = stored.find(digests)
+            is_stored = positions >= 0
+            if is_stored.all():
+                rows = stored.rows(positions)
+            else:
+                done, size = before + int(is_stored.sum()), int((~is_stored).sum())
+                progress(STAGE, done, length)  # here the rate begins, without the rows of an earlier run
 
-                def advance(share: float, before: int = before, size: int = len(block)) -> None:
-                    progress(STAGE, before + int(share * size), length)
+                def advance(share: float, done: int = done, size: int = size) -> None:
+                    progress(STAGE, done + int(share * size), length)
 
-                rows = encoder.encode_documents([document.text for document in block], advance=advance)
-                write_block(folder, key, encoder, rows)
-                if not is_ours:
-                    written.append(folder / key.name)
+                rows = encoder.encode_documents(list(compress(texts, ~is_stored)), advance=advance)
+                write_block(folder, encoder, Block(digests[~is_stored], rows))
                 progress(STAGE, before + len(block), length)
+                if is_stored.any():
+                    known = stored.rows(positions[is_stored])
+                    rows = cast(Rows, interleave_rows(known, rows, is_stored))
             yield block, rows
         before += len(block)
     progress(STAGE, before, length)
-
-
-def _other_collection(folder: Path, key: BlockKey, block: list[Document]) -> ForeignFolderError:
-    return ForeignFolderError(
-        "the work folder holds finished blocks of other documents",
-        facts=[
-            ("folder", folder),
-            ("file", key.name),
-            ("expected", f"the documents {block[0].doc_id} to {block[-1].doc_id} with their texts"),
-        ],
-        fixes=["choose another folder", f"rm -r {folder}"],
-    )
 
 
 def _checked_shard(value: object) -> tuple[int, int]:

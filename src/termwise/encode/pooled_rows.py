@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from termwise.encode.document_encoder import EncodedRows
+from termwise.encode.row_selection import take_rows
 from termwise.kernels.pooling import keep_largest, max_rows
-from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 PruningKeys = Callable[[npt.NDArray[np.int32], npt.NDArray[np.float32]], npt.NDArray[np.float32]]
@@ -18,52 +17,6 @@ ENTRIES = 1 << 22
 """Entries in the buffer before they are merged: about 50 MB."""
 
 _Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
-
-
-def take_rows(
-    indptr: npt.NDArray[np.integer], order: npt.NDArray[np.integer]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Select rows of a sparse matrix.
-
-    Parameters
-    ----------
-    indptr : ndarray of shape (n + 1,), integers
-        Row boundaries.
-    order : ndarray of shape (m,), integers
-        Selected rows, in the order of the result.
-
-    Returns
-    -------
-    indptr : ndarray of shape (m + 1,), int64
-        Row boundaries of the result.
-    entries : ndarray, int64
-        Position of each entry of the result in the matrix.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in take_rows(np.array([0, 2, 2, 3]), np.array([2, 0]))]
-    [[0, 1, 3], [2, 0, 1]]
-    """
-    starts = np.asarray(indptr, dtype=np.int64)[:-1][order]
-    lengths = np.diff(indptr).astype(np.int64)[order]
-    boundaries = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    entries = np.arange(boundaries[-1], dtype=np.int64) + np.repeat(starts - boundaries[:-1], lengths)
-    return boundaries, entries
-
-
-def select_rows(rows: EncodedRows, order: npt.NDArray[np.integer]) -> EncodedRows:
-    """Return the rows of documents in the order of these positions.
-
-    Examples
-    --------
-    >>> rows = TermWeights.from_rows([{0: 1.0}, {}, {1: 2.0}], "toy")
-    >>> select_rows(rows, np.array([2, 0])) == TermWeights.from_rows([{1: 2.0}, {0: 1.0}], "toy")
-    True
-    """
-    indptr, entries = take_rows(rows.indptr, order)
-    if isinstance(rows, DocumentVectors):
-        return DocumentVectors(indptr, rows.rows[entries], rows.scales[entries])
-    return TermWeights(indptr, rows.terms[entries], rows.weights[entries], rows.vocabulary)
 
 
 class RowPool:

@@ -55,7 +55,7 @@ from termwise.encode.document_encoder import (
     settings_fingerprint,
 )
 from termwise.encode.encoder_manifest import NETWORK_PRECISIONS, NetworkPrecision
-from termwise.encode.pooled_rows import select_rows, take_rows
+from termwise.encode.row_selection import find_keys, interleave_rows, select_rows, take_rows
 from termwise.errors import (
     CorruptModelError,
     InferenceRequiredError,
@@ -284,10 +284,7 @@ class PrecomputedRows:
     def positions(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the position of the row of each text, -1 for a text without a row."""
         keys = np.array([row_key(text) for text in texts], dtype=np.uint64)
-        if len(self.keys) == 0:
-            return np.full(len(texts), -1, dtype=np.int64)
-        nearest = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[nearest] == keys, nearest, -1).astype(np.int64)
+        return find_keys(self.keys, keys)
 
     def rows(self, positions: npt.NDArray[np.integer]) -> EncodedRows:
         """Return the rows at these positions."""
@@ -401,16 +398,7 @@ class PrecomputedEncoder:
                 fixes=["set `missing='encode'` to run the network over them", "omit these texts"],
             )
         encoded = self._encoder.encode_documents([texts[position] for position in unknown], advance=advance)
-        order = np.where(is_known, np.cumsum(is_known) - 1, len(known) + np.cumsum(~is_known) - 1)
-        return select_rows(_concatenated(known, encoded), order)
-
-
-def _concatenated(known: EncodedRows, encoded: EncodedRows) -> EncodedRows:
-    if isinstance(known, DocumentVectors):
-        assert isinstance(encoded, DocumentVectors)  # the encoder is that of the known rows
-        return DocumentVectors.concatenate([known, encoded])
-    assert isinstance(encoded, TermWeights)
-    return TermWeights.concatenate([known, encoded])
+        return interleave_rows(known, encoded, is_known)
 
 
 def _arrays(content: type[ImpactRows | DocumentVectors]) -> set[str]:

@@ -139,10 +139,11 @@ def build_index(
         Runs the network of the model; by default opened from the model. An encoder that was made from a folder must
         be the one that the model names, with the same settings.
     encoding : str or Path, optional
-        Folder for finished blocks of encoded documents, from which an interrupted build resumes. It is kept, and must
-        lie outside of any index. By default it is the path of the index with ``.encoding`` appended, and is removed
-        once the index is published. With a translation table, a given folder keeps the term counts of documents, for
-        builds with other settings or with another table of the same analyzer.
+        Folder for finished blocks of encoded documents, from which an interrupted build resumes. It is kept, so that
+        later builds encode only new texts, and must lie outside of any index. By default it is the path of the index
+        with ``.encoding`` appended, and is removed once the index is published. With a translation table, a given
+        folder keeps the term counts of documents, for builds with other settings or with another table of the same
+        analyzer.
     precision : {"float32", "int8"}, optional
         Precision of the network; see `termwise.encode.onnx_session.choose_precision`.
     providers : sequence of str, optional

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.block_encoding import claim
-from termwise.encode.block_file import BlockKey, block_files, count_blocks, cut_blocks, holds_block
+from termwise.encode.block_file import block_files, cut_blocks, text_digests
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.open_encoder import open_document_encoder
+from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ParameterError
 from termwise.indexing.context import (
     check_arguments,
@@ -72,7 +76,7 @@ def encode_collection(
 
     A collection is encoded in blocks, and a share is every n-th block. Shares can be encoded one after another, or on
     several machines that have the same collection and write into one folder, or into separate folders whose files are
-    merged afterwards. Finished blocks are not encoded again.
+    merged afterwards. Texts whose rows are in the folder are not encoded again.
 
     Parameters
     ----------
@@ -108,24 +112,26 @@ def encode_collection(
         check_same_encoder(chosen, encoder)
     documents, length = open_documents(collection, fields, count=progress is not no_progress)
     running = opened_encoder(chosen, encoder, threads=threads, precision=precision, providers=providers)
-    keys: list[BlockKey] = []
+    digests: list[npt.NDArray[np.bytes_]] = []
 
-    def documents_with_keys() -> Iterator[Document]:
-        for key, block in cut_blocks(documents, running.block):
-            keys.append(key)
+    def documents_with_digests() -> Iterator[Document]:
+        for block in cut_blocks(documents, running.block):
+            digests.append(text_digests(document.text for document in block))
             yield from block
 
     blocks = encoded_blocks(
-        documents_with_keys(), running, encoding, shard=shard, length=length, progress=progress
+        documents_with_digests(), running, encoding, shard=shard, length=length, progress=progress
     )
     with collection_named(collection):
-        share = sum(1 for _ in blocks)
-        if not keys:
+        finished = share = sum(1 for _ in blocks)
+        if not digests:
             raise empty_collection()
     part, parts = shard
-    others = (key for key in keys if key.number % parts != part - 1)
-    finished = share + sum(holds_block(Path(encoding), key, running) for key in others)
-    return EncodedShare(sum(key.documents for key in keys), len(keys), share, finished)
+    others = [block for number, block in enumerate(digests) if number % parts != part - 1]
+    if others:
+        stored = StoredRows(Path(encoding), running)
+        finished += sum(bool((stored.find(block) >= 0).all()) for block in others)
+    return EncodedShare(sum(map(len, digests)), len(digests), share, finished)
 
 
 def finished_blocks(
@@ -138,7 +144,7 @@ def finished_blocks(
 ) -> int:
     """Count the blocks in a folder that `encode_collection` or `build_index` wrote with this encoder.
 
-    No network is loaded. Damaged blocks do not count. Blocks of other documents do, because the collection is not read.
+    No network is loaded, and neither blocks nor a collection are read: blocks of other documents count.
 
     Raises
     ------
@@ -148,10 +154,10 @@ def finished_blocks(
         If the encoder cannot be opened.
     """
     folder = Path(encoding)
-    if not block_files(folder):
-        return 0
-    running = encoder
-    if running is None:
-        running = open_document_encoder(model, precision=precision, providers=providers, load=False)
-    claim(folder, running)
-    return count_blocks(folder, running)
+    count = len(block_files(folder))
+    if count:
+        claim(
+            folder,
+            encoder or open_document_encoder(model, precision=precision, providers=providers, load=False),
+        )
+    return count

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from tests.unit.encode import tiny
+from tests.unit.encode.counting import path_of
 
 from termwise.cli.main import run
 from termwise.encode.tilde import TildeDocumentEncoder
@@ -131,7 +132,7 @@ def test_encode_shares_then_index(place, capsys):
     assert run([*encode, "--shard", "1/2"]) == 0
     streams = capsys.readouterr()
     assert streams.out.startswith("rows: 2 of 3 blocks belong to this shard, 0 remain in all, ")
-    assert "resuming: 1 finished block is kept in rows\n" in streams.err
+    assert "resuming: texts of 1 finished block in rows are not encoded again\n" in streams.err
     assert "next: termwise index docs.jsonl --model encoder --encoding rows --out DIR" in streams.err
 
     def refuse(*_, **__):
@@ -140,24 +141,22 @@ def test_encode_shares_then_index(place, capsys):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TildeDocumentEncoder, "encode_documents", refuse)
         assert index("--encoding", "rows") == 0
-    assert "resuming: 3 finished blocks are kept in rows\n" in capsys.readouterr().err
+    assert "resuming: texts of 3 finished blocks in rows are not encoded again\n" in capsys.readouterr().err
     assert len(list((place / "rows").glob("block-*"))) == 3
     assert index(out="j.tw") == 0
     assert (place / "i.tw" / "manifest.json").read_bytes() == (place / "j.tw" / "manifest.json").read_bytes()
 
 
-def test_unusable_blocks_are_not_counted(place, capsys):
+def test_unusable_blocks_remain_to_be_encoded(place, capsys):
     encode = ["encode", "docs.jsonl", "--model", "encoder", "--threads", "1"]
     assert run([*encode, "--encoding", "rows"]) == 0
     assert run([*encode, "--encoding", "others", "--set", "keep=2"]) == 0
-    block = place / "rows" / "block-000001.rows"
+    block = path_of(place / "rows", "the", "sort lists, merge")
     capsys.readouterr()
     for spoilt in (block.read_bytes()[:-3], (place / "others" / block.name).read_bytes()):
         block.write_bytes(spoilt)
         assert run([*encode, "--encoding", "rows", "--shard", "1/3", "--json"]) == 0
-        streams = capsys.readouterr()
-        assert json.loads(streams.out)["left"] == 1
-        assert "resuming: 2 finished blocks are kept in rows\n" in streams.err
+        assert json.loads(capsys.readouterr().out)["left"] == 1
     assert run([*encode, "--encoding", "rows", "--set", "keep=2"]) == 2
     assert "resuming" not in capsys.readouterr().err
 
@@ -231,7 +230,9 @@ def test_an_interrupted_run_resumes(place, capsys, monkeypatch, verb):
     said = capsys.readouterr().err
     assert f"interrupted: finished blocks are kept in {work}; the same command resumes from them" in said
     assert run(arguments) == 0
-    assert f"resuming: 2 finished blocks are kept in {work}\n" in capsys.readouterr().err
+    assert (
+        f"resuming: texts of 2 finished blocks in {work} are not encoded again\n" in capsys.readouterr().err
+    )
     assert calls[3:] == [["list"]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -54,3 +55,13 @@ def read(folder: Path, encoder: Counting, **options: Any) -> list[tuple[list[Doc
 
 def texts(*numbers: int) -> list[str]:
     return [DOCUMENTS[number].text for number in numbers]
+
+
+def digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def path_of(folder: Path, *texts: str) -> Path:
+    """Return the file of a block of these texts."""
+    name = hashlib.sha256(b"".join(map(digest, texts))).hexdigest()[:16]
+    return folder / f"block-{name}.rows"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from tests.unit.encode.counting import DOCUMENTS, Counting, read, texts
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.encode.counting import DOCUMENTS, Counting, path_of, read, texts
 
 from termwise.encode import encoded_blocks
-from termwise.errors import ForeignFolderError, ParameterError
+from termwise.encode.block_file import block_files
+from termwise.errors import MissingFileError, ParameterError
 from termwise.records import Document
 from termwise.weights import TermWeights
 
@@ -31,81 +35,76 @@ def test_blocks_in_order_and_then_from_the_folder(tmp_path: Path) -> None:
 def test_an_interrupted_encoding_resumes(tmp_path: Path) -> None:
     first = Counting()
     first.fail_at = DOCUMENTS[4].text
-    given = []
+    done = []
     with pytest.raises(KeyboardInterrupt):
-        given.extend(encoded_blocks(DOCUMENTS, first, tmp_path))
-    assert len(given) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["block-000000.rows", "encoding.json"]
+        done.extend(encoded_blocks(DOCUMENTS, first, tmp_path))
+    assert len(done) == 1
+    assert set(tmp_path.iterdir()) == {path_of(tmp_path, *texts(0, 1, 2)), tmp_path / "encoding.json"}
     again = Counting()
     assert len(read(tmp_path, again)) == 3
     assert again.seen == texts(3, 4, 5, 6, 7)
 
 
-def test_changed_documents_are_encoded_again(tmp_path: Path) -> None:
+def test_only_new_texts_are_encoded(tmp_path: Path) -> None:
     read(tmp_path, Counting())
-    changed = [*DOCUMENTS]
-    changed[4] = Document("d4", "another text")
+    blocks = len(block_files(tmp_path))
     encoder = Counting()
-    read(tmp_path, encoder, documents=changed)
-    assert encoder.seen == [DOCUMENTS[3].text, "another text", DOCUMENTS[5].text]
-    renamed = [*changed]
-    renamed[7] = Document("d8", DOCUMENTS[7].text)
-    encoder = Counting()
+    without_first = read(tmp_path, encoder, documents=DOCUMENTS[1:])
+    renamed = [Document(f"x{document.doc_id}", document.text) for document in reversed(DOCUMENTS)]
     read(tmp_path, encoder, documents=renamed)
-    assert encoder.seen == texts(6, 7)
-    encoder = Counting()
-    read(tmp_path, encoder, documents=renamed[:7])
-    assert encoder.seen == texts(6)
+    assert encoder.seen == []
+    assert len(block_files(tmp_path)) == blocks
+    assert [[document.doc_id for document in block] for block, _ in without_first] == [
+        ["d1", "d2", "d3"],
+        ["d4", "d5", "d6"],
+        ["d7"],
+    ]
+    changed = [*DOCUMENTS[:4], Document("new", "one more"), Document("d4", "another text"), *DOCUMENTS[5:]]
+    made = read(tmp_path, encoder, documents=changed)
+    assert encoder.seen == ["one more", "another text"]
+    assert path_of(tmp_path, "one more", "another text").exists()
+    assert [rows for _, rows in made] == [
+        rows for _, rows in read(tmp_path / "new", Counting(), documents=changed)
+    ]
 
 
-OTHERS = [Document(f"x{number}", "cd" * number) for number in range(8)]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-@pytest.mark.parametrize("shard", [(1, 1), (1, 2), (2, 2)])
-def test_blocks_of_another_collection_are_refused(tmp_path: Path, shard: tuple[int, int]) -> None:
+def test_collections_share_a_folder(tmp_path: Path) -> None:
     read(tmp_path, Counting())
-    before = contents(tmp_path)
+    others = [Document(f"x{number}", "cd" * number) for number in range(8)]
     encoder = Counting()
-    with pytest.raises(ForeignFolderError, match="other documents") as caught:
-        read(tmp_path, encoder, documents=OTHERS, shard=shard)
-    assert ("folder", tmp_path) in caught.value.facts
-    assert caught.value.fixes[0] == "choose another folder"
-    assert contents(tmp_path) == before
+    read(tmp_path, encoder, documents=others)
+    assert encoder.seen == [document.text for document in others[1:]]  # both have an empty text
+    encoder = Counting()
+    read(tmp_path, encoder)
+    read(tmp_path, encoder, documents=[*others, *DOCUMENTS])
     assert encoder.seen == []
 
 
-def test_blocks_written_before_another_collection_is_found_are_removed(tmp_path: Path) -> None:
-    read(tmp_path, Counting(), shard=(2, 2))
-    before = contents(tmp_path)
-    for _ in range(2):
-        with pytest.raises(ForeignFolderError, match="other documents"):
-            read(tmp_path, Counting(), documents=OTHERS)
-        assert contents(tmp_path) == before
+@given(st.lists(st.lists(st.text("ab", max_size=3), max_size=12), max_size=6))
+def test_the_states_of_a_collection(states: list[list[str]]) -> None:
+    seen: set[str] = set()
+    with TemporaryDirectory() as folder:
+        for state in states:
+            encoder = Counting()
+            documents = [Document(str(number), text) for number, text in enumerate(state)]
+            made = read(Path(folder), encoder, documents=documents)
+            assert [document for block, _ in made for document in block] == documents
+            for block, rows in made:
+                assert rows == Counting().encode_documents([document.text for document in block])
+            assert set(encoder.seen) == set(state) - seen
+            seen.update(state)
 
 
-def test_a_damaged_block_is_not_one_of_another_collection(tmp_path: Path) -> None:
+def test_a_block_that_is_damaged_while_it_is_used(tmp_path: Path) -> None:
     read(tmp_path, Counting())
-    path = tmp_path / "block-000000.rows"
-    good = path.read_bytes()
-    for place in (80, len(good) - 1):  # in the hash of the documents, in the weights
-        data = bytearray(good)
-        data[place] ^= 1
-        path.write_bytes(data)
-        encoder = Counting()
-        read(tmp_path, encoder)
-        assert encoder.seen == texts(0, 1, 2)
-        assert path.read_bytes() == good
-
-
-def test_a_collection_that_has_grown_resumes(tmp_path: Path) -> None:
-    read(tmp_path, Counting())
-    encoder = Counting()
-    read(tmp_path, encoder, documents=[*DOCUMENTS, *OTHERS[:2]])
-    assert encoder.seen == [*texts(6, 7), OTHERS[0].text, OTHERS[1].text]
+    blocks = encoded_blocks(DOCUMENTS, Counting(), tmp_path)
+    next(blocks)
+    path = path_of(tmp_path, *texts(6, 7))
+    path.unlink()
+    next(blocks)
+    with pytest.raises(MissingFileError, match="removed or changed") as caught:
+        next(blocks)
+    assert ("file", path) in caught.value.facts
 
 
 def test_shards_share_the_work(tmp_path: Path) -> None:
@@ -137,7 +136,7 @@ def test_progress(tmp_path: Path) -> None:
     told.clear()
     read(tmp_path, Counting(), progress=lambda *step: told.append(step))
     assert told == [("encode documents", 8, None)]
-    (tmp_path / "block-000001.rows").unlink()
+    path_of(tmp_path, *texts(3, 4, 5)).unlink()
     told.clear()
     read(tmp_path, Counting(), progress=lambda *step: told.append(step))
     assert [count for _, count, _ in told] == [3, 4, 5, 6, 6, 8]  # the rate begins at 3
@@ -156,14 +155,14 @@ def test_progress(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "documents": DOCUMENTS,
         "encoder": Counting(),
         "folder": tmp_path / "w",
         **changes,
     }
     with pytest.raises(ParameterError, match=named):
-        encoded_blocks(**given)
+        encoded_blocks(**arguments)
     assert not (tmp_path / "w").exists()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.encode.counting import digest, path_of
 
 from termwise.encode import (
     EncoderFolder,
@@ -17,10 +18,11 @@ from termwise.encode import (
     open_document_encoder,
     open_precomputed_encoder,
 )
-from termwise.encode.block_file import count_blocks, cut_blocks, holds_block
+from termwise.encode.block_file import block_files, text_digests
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.encode.onnx_session import OnnxSession
+from termwise.encode.stored_rows import StoredRows
 from termwise.errors import CorruptModelError, ModelFormatError, ParameterError, UnknownNameError
 from termwise.models import Lookup
 from termwise.records import Document
@@ -135,14 +137,13 @@ class Vectors:
 def test_the_bytes_of_a_block(folder: Path, tmp_path: Path) -> None:
     made = Vectors(EncoderFolder.open(folder))
     list(encoded_blocks([Document("a", "xy"), Document("b", "")], made, tmp_path / "w"))
-    data = (tmp_path / "w" / "block-000000.rows").read_bytes()
-    hashed = b"".join(len(one).to_bytes(8, "little") + one for one in (b"a", b"xy", b"b", b""))
+    data = path_of(tmp_path / "w", "xy", "").read_bytes()
     body = hashlib.sha256(f"sha256:v\n{made.vocabulary.id}".encode()).digest()
-    body += hashlib.sha256(hashed).digest()
-    body += np.array([2, 2, 3, 0, 2, 2], dtype="<i8").tobytes()
+    body += np.array([2, 2, 3], dtype="<i8").tobytes() + digest("xy") + digest("")
+    body += np.array([0, 2, 2], dtype="<i8").tobytes()
     body += np.array([-127, -64, 0, 42, 85, 127], dtype="i1").tobytes()  # (-2, -1, 0) and (1, 2, 3)
     body += (np.array([2, 3], dtype="<f4") / np.float32(127)).tobytes()
-    assert data == b"TWVECS01" + hashlib.sha256(body).digest() + body
+    assert data == b"TWVECS02" + hashlib.sha256(body).digest() + body
 
 
 def test_blocks_are_read_again_or_encoded_again(folder: Path, tmp_path: Path) -> None:
@@ -153,16 +154,16 @@ def test_blocks_are_read_again_or_encoded_again(folder: Path, tmp_path: Path) ->
     read_again = [rows for _, rows in encoded_blocks(DOCUMENTS, again, tmp_path / "w")]
     assert all(same(*pair) for pair in zip(made, read_again, strict=True))
     assert again.seen == []
-    assert count_blocks(tmp_path / "w", again) == 3
-    path = tmp_path / "w" / "block-000001.rows"
+    path = path_of(tmp_path / "w", "list", "cat")
     data = path.read_bytes()
     damaged = [
         data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :] for place in range(0, len(data), 3)
     ]
-    key = [key for key, _ in cut_blocks(DOCUMENTS, 2)][1]
+    digests = text_digests(document.text for document in DOCUMENTS)
     for other in (*damaged, data[:-1], data[:100], b"", data + b"x"):
         path.write_bytes(other)
-        assert not holds_block(tmp_path / "w", key, again)
+        found = StoredRows(tmp_path / "w", again).find(digests)
+        assert (found >= 0).tolist() == [True, True, False, False, True]
     list(encoded_blocks(DOCUMENTS, again, tmp_path / "w"))
     assert again.seen == ["list", "cat"]
     assert path.read_bytes() == data
@@ -171,7 +172,7 @@ def test_blocks_are_read_again_or_encoded_again(folder: Path, tmp_path: Path) ->
 def test_blocks_with_invalid_vectors_are_encoded_again(folder: Path, tmp_path: Path) -> None:
     opened = EncoderFolder.open(folder)
     list(encoded_blocks(DOCUMENTS, Vectors(opened), tmp_path / "w"))
-    path = tmp_path / "w" / "block-000001.rows"
+    path = path_of(tmp_path / "w", "list", "cat")
     body = path.read_bytes()[40:]
     for odd in (
         b"\x00\x00\x80\x7f",
@@ -179,7 +180,7 @@ def test_blocks_with_invalid_vectors_are_encoded_again(folder: Path, tmp_path: P
         b"\x00\x00\xc0\x7f",
     ):  # infinity, -1 and NaN as a scale
         forged = body[:-4] + odd
-        path.write_bytes(b"TWVECS01" + hashlib.sha256(forged).digest() + forged)
+        path.write_bytes(b"TWVECS02" + hashlib.sha256(forged).digest() + forged)
         made = Vectors(opened)
         list(encoded_blocks(DOCUMENTS, made, tmp_path / "w"))
         assert made.seen == ["list", "cat"]
@@ -192,6 +193,14 @@ def test_both_forms_share_a_work_folder(folder: Path, tmp_path: Path) -> None:
     (folder / "model.onnx").unlink()
     again = [part for _, part in encoded_blocks(DOCUMENTS, encoder(folder, form="terms"), tmp_path / "w")]
     assert same(DocumentVectors.concatenate(again), whole)
+
+
+def test_only_new_texts_are_encoded(folder: Path, tmp_path: Path) -> None:
+    made = encoder(folder)
+    list(encoded_blocks([DOCUMENTS[3], DOCUMENTS[1]], made, tmp_path / "w"))
+    ((_, rows),) = encoded_blocks(DOCUMENTS, made, tmp_path / "w")
+    assert same(rows, made.encode_documents([document.text for document in DOCUMENTS]))
+    assert len(block_files(tmp_path / "w")) == 2
 
 
 def test_precomputed_vectors(folder: Path, tmp_path: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.encode.pooled_rows import RowPool, take_rows
+from termwise.encode.pooled_rows import RowPool
 from termwise.weights import TermWeights
 
 Window = tuple[int, list[tuple[int, float]]]
@@ -66,15 +64,6 @@ def test_pruning_by_keys(windows: list[Window], keep: int, parts: int) -> None:
 def test_no_windows() -> None:
     assert len(RowPool(3).rows("toy")) == 3
     assert len(RowPool(0).rows("toy")) == 0
-
-
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
-def test_take_rows(lengths: list[int], data: st.DataObject) -> None:
-    indptr = np.cumsum([0, *lengths])
-    order = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=8))
-    moved, places = take_rows(indptr, np.array(order, dtype=np.int64))
-    rows = [places[start:stop].tolist() for start, stop in pairwise(moved)]
-    assert rows == [list(range(indptr[row], indptr[row + 1])) for row in order]
 
 
 @pytest.mark.parametrize("entries", [10, 1 << 22])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.encode import tiny
+from tests.unit.encode.counting import path_of
 
 from termwise import Document, Searcher, build_index
 from termwise.encode import (
@@ -431,7 +432,7 @@ def test_foreign_files_in_the_default_folder_stay(tmp_path, encoder, name):
 def test_temporary_files_of_a_killed_process_are_removed(tmp_path, encoder):
     work = default_encoding(tmp_path / "i")
     work.mkdir()
-    (work / ".block-000000.rows.0a1b2c3d.tmp").write_bytes(b"TWROWS01")
+    (work / ".block-0123456789abcdef.rows.0a1b2c3d.tmp").write_bytes(b"TWROWS02")
     build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
     assert not work.exists()
 
@@ -512,36 +513,41 @@ def test_unfinished_blocks_after_one_share(tmp_path, analyzer):
     assert (share.share, share.finished, share.left) == (1, 1, 2)
 
 
-def test_only_reusable_blocks_count_as_finished(tmp_path, analyzer):
+def test_only_undamaged_blocks_of_the_encoder_count_as_finished(tmp_path, analyzer):
     rows = tmp_path / "rows"
 
-    def encode(shard=(1, 1), documents=DOCUMENTS, folder=rows, fingerprint="sha256:toy"):
+    def encode(shard=(1, 1), folder=rows, fingerprint="sha256:toy"):
         encoder = Encoder(analyzer, fingerprint=fingerprint)
-        return encode_collection(documents, folder, model=Tilde(), encoder=encoder, shard=shard)
+        return encode_collection(DOCUMENTS, folder, model=Tilde(), encoder=encoder, shard=shard)
 
-    def finished():
-        return finished_blocks(rows, model=Tilde(), encoder=Encoder(analyzer))
-
-    assert finished() == 0  # no folder
+    assert finished_blocks(rows, model=Tilde(), encoder=Encoder(analyzer)) == 0  # no folder
     encode()
-    assert finished() == 3
-    changed = [*DOCUMENTS[:5], Document("f", "another text")]
-    assert (encode((1, 3), changed).left, encode((1, 3)).left) == (1, 0)
+    assert finished_blocks(rows, model=Tilde(), encoder=Encoder(analyzer)) == 3
     encode(folder=tmp_path / "other", fingerprint="sha256:other")
+    path = path_of(rows, *(document.text for document in DOCUMENTS[2:4]))
     for spoilt in (
-        (tmp_path / "other" / "block-000001.rows").read_bytes(),
-        (rows / "block-000001.rows").read_bytes()[:-1],
+        (tmp_path / "other" / path.name).read_bytes(),
+        path.read_bytes()[:-1],
         b"",
         bytes(200),
     ):
-        (rows / "block-000001.rows").write_bytes(spoilt)
-        assert finished() == 2
+        path.write_bytes(spoilt)
         share = encode((1, 3))
         assert (share.share, share.finished, share.left) == (1, 2, 1)
-    (rows / "block-000001.rows").unlink()
-    (rows / "block-000001.rows").mkdir()
-    assert finished() == 2
+    path.unlink()
     assert encode((1, 3)).left == 1
+
+
+def test_a_changed_collection_gives_the_index_of_a_new_build(tmp_path, analyzer):
+    build_index(
+        DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=Encoder(analyzer), encoding=tmp_path / "rows"
+    )
+    changed = [*DOCUMENTS[1:4], Document("x", "merge"), *DOCUMENTS[4:]]
+    encoder = Encoder(analyzer)
+    build_index(changed, tmp_path / "j", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    assert encoder.asked == ["merge"]
+    build_index(changed, tmp_path / "k", model=Tilde(), encoder=Encoder(analyzer))
+    assert (tmp_path / "j" / "manifest.json").read_bytes() == (tmp_path / "k" / "manifest.json").read_bytes()
 
 
 def test_invalid_shares(tmp_path, encoder):

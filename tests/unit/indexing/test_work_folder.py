@@ -122,7 +122,7 @@ def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
 
 def test_only_files_of_the_work_folder_are_removed(tmp_path: Path) -> None:
     read(tmp_path / "a", Counting())
-    (tmp_path / "a" / ".block-000001.rows.0a1b2c3d.tmp").write_bytes(b"")
+    (tmp_path / "a" / ".block-0123456789abcdef.rows.0a1b2c3d.tmp").write_bytes(b"")
     remove_work_folder(tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
     read(tmp_path / "a", Counting())
