@@ -20,7 +20,7 @@ from termwise.cli.options import (
     memory_size,
     network_precision,
 )
-from termwise.cli.terminal import counted, note_line, print_json, print_text, progress_bar
+from termwise.cli.terminal import counted_documents, note_line, print_json, print_text, progress_bar
 
 
 def command(
@@ -87,5 +87,5 @@ def command(
     unchanged = f", {added.unchanged:,} unchanged" if added.unchanged else ""
     print_text(
         f"{folder}: {added.new:,} added, {added.replaced:,} replaced{unchanged}; "
-        f"{counted(manifest.documents, 'document')} now, {seconds:.1f} s"
+        f"{counted_documents(manifest)} now, {seconds:.1f} s"
     )

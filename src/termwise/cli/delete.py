@@ -6,7 +6,7 @@ from typing import Annotated
 
 from termwise.cli.changes import ChangedFolder, refuse_mixture
 from termwise.cli.options import JsonFlag, argument, option
-from termwise.cli.terminal import counted, note, print_json, print_text
+from termwise.cli.terminal import counted_documents, note, print_json, print_text
 from termwise.errors import UsageError
 
 
@@ -48,6 +48,6 @@ def command(
             }
         )
         return
-    print_text(f"{folder}: {deleted:,} deleted; {counted(manifest.documents, 'document')} now")
+    print_text(f"{folder}: {deleted:,} deleted; {counted_documents(manifest)} now")
     if absent:
         note(f"not in the index: {', '.join(absent)}")

@@ -79,6 +79,15 @@ def command(
         Path | None,
         option("--schema FILE", "Types of the attributes to keep, as JSON or TOML.  [default: inferred]"),
     ] = None,
+    chunk: Annotated[
+        int | None,
+        option(
+            "--chunk N",
+            "Cut long documents into chunks of whole sentences with at most N words; a search returns each document "
+            "once, with its best chunk.",
+            min=1,
+        ),
+    ] = None,
     store_text: Annotated[
         bool, typer.Option("--store-text", help="Store the texts, for snippets and highlights.")
     ] = False,
@@ -135,6 +144,7 @@ def command(
     shared: dict[str, Any] = {
         "fields": names,
         "attributes": kept,
+        "chunk": chunk,
         "store_text": store_text,
         "reorder": reorder,
         "overwrite": overwrite,

@@ -10,7 +10,15 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
-from termwise.cli.terminal import counted, human_bytes, note, note_line, print_json, print_text
+from termwise.cli.terminal import (
+    counted,
+    counted_documents,
+    human_bytes,
+    note,
+    note_line,
+    print_json,
+    print_text,
+)
 from termwise.display.safe_text import shown
 from termwise.storage.safe_read import is_file, path_exists
 
@@ -39,7 +47,7 @@ def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -
         )
         return
     print_text(
-        f"{out}: {counted(manifest.documents, 'document')}, {counted(manifest.terms, 'term')}, "
+        f"{out}: {counted_documents(manifest)}, {counted(manifest.terms, 'term')}, "
         f"{counted(manifest.postings, 'posting')}, {human_bytes(size)}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')

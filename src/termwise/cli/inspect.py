@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from termwise.cli.options import IndexFolder, JsonFlag
-from termwise.cli.terminal import human_bytes, print_json, stdout
+from termwise.cli.terminal import counted, human_bytes, print_json, stdout
 from termwise.display.safe_text import legible_line
 from termwise.storage.safe_read import regular_size
 
@@ -86,7 +86,8 @@ def _facts(index: Any) -> dict[str, Any]:
     return {
         "index": str(index.path),
         "written_by": manifest.written_by,
-        "documents": manifest.documents,
+        "documents": index.documents,
+        **({"chunks": manifest.documents} if manifest.chunk else {}),
         "terms": manifest.terms,
         "postings": manifest.postings,
         "segments": len(manifest.segments),
@@ -138,6 +139,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *_table_rows(facts["encoder"].get("table")),
         ("analyzer", str(analyzer.get("name", "unknown"))),
         ("documents", f"{facts['documents']:,}"),
+        *_chunk_rows(facts),
         ("terms", f"{facts['terms']:,}"),
         *([] if "vectors" in facts else [("postings", f"{facts['postings']:,}")]),
         ("segments", f"{facts['segments']}"),
@@ -155,13 +157,25 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _chunk_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return a row for the chunks of the documents, if they are cut."""
+    if "chunks" not in facts:
+        return []
+    return [("chunks", f"{facts['chunks']:,} of at most {counted(facts['encoder']['chunk'], 'word')}")]
+
+
 def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return rows for the changes since the build, if any."""
     if not facts["generation"]:
         return []
     rows = [("changes", f"{facts['generation']:,} since the build")]
     if facts["deleted"]:
-        rows.append(("deleted", f"{facts['deleted']:,} documents, removed by termwise merge"))
+        rows.append(
+            (
+                "deleted",
+                f"{facts['deleted']:,} {'chunks' if 'chunks' in facts else 'documents'}, removed by termwise merge",
+            )
+        )
     if built := facts["encoder"].get("statistics"):
         idf = "idf of the current documents; " if facts["idf"] else ""
         rows.append(("statistics", f"{idf}others of the build with {built['documents']:,} documents"))

@@ -15,7 +15,14 @@ from termwise.cli.options import (
     available_processors,
     memory_size,
 )
-from termwise.cli.terminal import counted, human_bytes, print_json, print_text, progress_bar
+from termwise.cli.terminal import (
+    counted,
+    counted_documents,
+    human_bytes,
+    print_json,
+    print_text,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from termwise.index import Manifest
@@ -83,7 +90,7 @@ def command(
     gone = f"{counted(removed, 'deleted document')} removed; " if removed else ""
     print_text(
         f"{folder}: {counted(len(before.segments), 'segment')} before, {len(manifest.segments)} now; {gone}"
-        f"{counted(manifest.documents, 'document')}, {human_bytes(size)}, {seconds:.1f} s"
+        f"{counted_documents(manifest)}, {human_bytes(size)}, {seconds:.1f} s"
     )
 
 

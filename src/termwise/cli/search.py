@@ -261,7 +261,7 @@ def _answer(
             )
         )
         results = counted(len(ranking), "result")
-        documents = counted(len(searcher.index), "document")
+        documents = counted(searcher.index.documents, "document")
         if condition is not None:
             documents += f", filtered by {legible_line(condition)}"
         approximate = _approximate_note(searcher, k) if sort is None else ""  # sorting takes all matches

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -31,6 +31,9 @@ from termwise.display.safe_text import legible, legible_line
 from termwise.errors import StorageError, UsageError
 from termwise.kernels.jit import compilation_seconds
 from termwise.storage.safe_read import is_file, is_folder
+
+if TYPE_CHECKING:
+    from termwise.index import Manifest
 
 
 def stdout() -> Console:
@@ -277,6 +280,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {plural or (f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s')}"
+
+
+def counted_documents(manifest: Manifest) -> str:
+    """Return the number of documents of an index, or of chunks if its documents are cut."""
+    return counted(manifest.documents, "chunk" if manifest.chunk else "document")
 
 
 def human_bytes(size: int) -> str:

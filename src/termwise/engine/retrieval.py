@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from termwise.engine.query_vector import QueryVector
 from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
-from termwise.index.segment import Segment
+from termwise.index.segment import Segment, concatenated_ranges
 from termwise.kernels.forward_index import score_rows
 from termwise.kernels.retrieval import OK, retrieve_segments
 from termwise.validation import check_names
@@ -36,6 +37,9 @@ SegmentResults = tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.f
 
 SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], SegmentResults]
 """Search of a segment for a number of results."""
+
+DEEPER = 4
+"""Factor of the number of chunks that are searched, as long as they belong to too few documents."""
 
 DIRECT = 64
 """At most one allowed document in this many is scored directly, without visiting the postings of the query."""
@@ -80,8 +84,28 @@ def first_stage_and_others(
     """Return the results of `first_stage`, and a function that scores other documents as `score_documents` does.
 
     An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
-    exact search of each segment. Only documents that are `allowed` are results.
+    exact search of each segment. Only documents that are `allowed` are results. A document that is cut into chunks has
+    the position of the first one and the score of the best one.
     """
+    if not index.manifest.chunk:
+        return _first_rows(index, query, k, search, allowed)
+    depth = k
+    while True:
+        chunks, scores, _ = _first_rows(index, query, depth, search, allowed)
+        documents, first = np.unique(index.documents_of(chunks), return_index=True)
+        if len(documents) >= k or len(chunks) < depth:
+            best = np.argsort(first)[:k]
+            return documents[best], scores[first[best]], partial(score_documents, index, query)
+        depth *= DEEPER
+
+
+def _first_rows(
+    index: Index,
+    query: QueryVector,
+    k: int,
+    search: SearchSegment | None,
+    allowed: AllowedDocuments | None,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
     few = allowed is not None and allowed.count * DIRECT <= len(index)
     every: npt.NDArray[np.float64] | None = None
     if search is None and index.has_postings and not few:
@@ -121,7 +145,7 @@ def without(
 
 
 def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:
-    """Score given documents with the forward index.
+    """Score given documents with the forward index; of a document that is cut into chunks, the best one.
 
     Returns
     -------
@@ -131,6 +155,29 @@ def score_documents(index: Index, query: QueryVector, ordinals: npt.NDArray[np.i
     matched : ndarray of shape (m,), bool
         Whether the document shares a term with the query; in an index with vectors, whether it is a result.
     """
+    _, scores, matched = best_chunks(index, query, ordinals)
+    return scores, matched
+
+
+def best_chunks(
+    index: Index, query: QueryVector, documents: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return the positions of the best chunks of documents, their scores, and whether they match the query.
+
+    The documents are given by the positions of their first chunks. A chunk that matches is better than one that does
+    not, and the first one is the best of equal ones. A document that is not cut is its only chunk.
+    """
+    if not index.manifest.chunk:
+        return documents, *_score(index, query, documents)
+    counts = index.chunk_counts(documents)
+    chunks = concatenated_ranges(documents, counts)
+    scores, matched = _score(index, query, chunks)
+    owners = np.repeat(np.arange(len(documents)), counts)
+    best = np.lexsort((-scores, ~matched, owners))[np.cumsum(counts) - counts]
+    return chunks[best], scores[best], matched[best]
+
+
+def _score(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> Scored:
     if len(index.segments) == 1:
         segment = index.segments[0]
         sums, matched = _score_rows(segment, query, segment.rows_of(ordinals))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from termwise.engine.dense_retrieval import best_window
 from termwise.engine.query_vector import QueryVector
+from termwise.engine.retrieval import best_chunks
 from termwise.explain.explanation import Contribution, Explanation
 from termwise.index import Index
 
@@ -35,6 +36,7 @@ def mean_weights(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int6
     dict of str to float
         Mean of `Contribution.weight` by term.
     """
+    ordinals, _, _ = best_chunks(index, query, ordinals)
     totals = np.zeros(len(query.terms))
     if index.term_vectors is not None:
         for ordinal in ordinals.tolist():

@@ -12,8 +12,9 @@ from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.retrieval import RankedOrdinals, all_results, score_documents
+from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
 from termwise.explain.attribution import Span, TranslationShares
+from termwise.explain.chunks import chunk_window, in_document
 from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin, Window
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
@@ -48,29 +49,37 @@ def explain(
     ]
     ranked = None if competitors is None else all_results(index, vector, exclude=exclude, allowed=allowed)
     explanations = []
+    documents = np.array(ordinals, dtype=np.int64)
+    chunks, scores, _ = best_chunks(index, vector, documents)
+    if texts is None:
+        texts = index.document_texts(documents)
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
-        text = index.text(ordinal) if texts is None else texts[position]
-        best = best_window(index, vector, ordinal)
+        chunk, text = int(chunks[position]), texts[position]
+        window = chunk_window(index, ordinal, chunk, text)
+        if window is not None:
+            text = None if text is None or window.start is None else text[window.start : window.end]
+        best = best_window(index, vector, chunk)
         count = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
             (None, (), None) if ranked is None else _rank_and_neighbours(index, ranked, ordinal, count)
         )
-        explanations.append(
-            Explanation(
-                query=query,
-                doc_id=doc_id,
-                score=float(score_documents(index, vector, np.array([ordinal]))[0][0]),
-                constant=vector.constant,
-                contributions=_contributions(index, encoder, vector, ordinal, best, query, query_spans, text),
-                unknown=tuple(sorted(unknown)),
-                text=text,
-                rank=rank,
-                competitors=neighbours,
-                results=results,
-                windows=() if best is None else (_window(best, index, encoder, text),),
-                index=index.path.resolve().name,
-            )
+        explanation = Explanation(
+            query=query,
+            doc_id=doc_id,
+            score=float(scores[position]),
+            constant=vector.constant,
+            contributions=_contributions(index, encoder, vector, chunk, best, query, query_spans, text),
+            unknown=tuple(sorted(unknown)),
+            text=text,
+            rank=rank,
+            competitors=neighbours,
+            results=results,
+            windows=() if best is None else (_window(best, index, encoder, text),),
+            index=index.path.resolve().name,
         )
+        if window is not None:
+            explanation = in_document(explanation, texts[position], window)
+        explanations.append(explanation)
     return explanations
 
 

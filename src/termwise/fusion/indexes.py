@@ -106,6 +106,8 @@ def fuse_indexes(
     check_indexes(indexes)
     check_path("path", path)
     opened = [index if isinstance(index, Index) else Index.open(index) for index in indexes]
+    for index in opened:
+        index.check_not_cut("a fused index")
     shares = checked_weights(weights, len(opened))
     check_folders([index.path for index in opened], Path(path))
     mixing = _mixing(opened, shares)

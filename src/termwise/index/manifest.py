@@ -274,6 +274,11 @@ class Manifest:
         """Number of terms of the build."""
         return self.terms - sum(added.terms for added in self.added_terms)
 
+    @property
+    def chunk(self) -> int:
+        """Largest number of words of a chunk; 0 if documents are not cut into chunks."""
+        return int(self.encoder.get("chunk", 0))
+
     def files(self) -> Iterator[IndexFile]:
         """Yield all files of the index except the manifest."""
         yield self.terms_file
@@ -520,6 +525,7 @@ def _schema(value: object) -> dict[str, str]:
 
 def _check_encoder(encoder: Mapping[str, Any]) -> None:
     """Check the types of the model, and of the parts of a fused index, where the description has them."""
+    expect_whole(encoder.get("chunk", 0), "encoder.chunk", 0)
     parts = encoder.get("parts", [])
     if not isinstance(parts, list):
         raise Misfit("encoder.parts as an array", type(parts).__name__)

@@ -6,6 +6,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,15 @@ FEW = 8
 
 ATTEMPTS = 5
 """Number of attempts to open an index while builds replace it."""
+
+
+CHUNK = "#"
+"""Stands between the identifier of a document and the number of a chunk."""
+
+
+def chunk_id(doc_id: str, number: int) -> str:
+    """Return the identifier of a chunk of a document; the first has the number 1."""
+    return f"{doc_id}{CHUNK}{number}"
 
 
 class MappedVocabulary:
@@ -279,8 +289,74 @@ class Index:
             raise corrupt(terms.path, terms.offset("term_vectors.shifts"), error.facts[0][1], seen) from None
 
     def __len__(self) -> int:
-        """Return the number of documents; deleted ones are not counted."""
+        """Return the number of documents, or of chunks; deleted ones are not counted."""
         return self.manifest.documents
+
+    @property
+    def documents(self) -> int:
+        """Number of documents, however many chunks they have; deleted ones are not counted."""
+        return len(self.document_starts) if self.manifest.chunk else len(self)
+
+    @cached_property
+    def document_starts(self) -> npt.NDArray[np.int64]:
+        """Position of the first chunk of each document, ascending; all positions if documents are not cut.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the identifiers of the chunks are damaged.
+        """
+        if not self.manifest.chunk:
+            return np.arange(len(self), dtype=np.int64)
+        parts = []
+        for first, segment, table in zip(self.firsts, self.segments, self.identifiers, strict=True):
+            rows = table.ending_with(chunk_id("", 1).encode())
+            if segment.live is not None:
+                rows = rows[~segment.live.deleted[rows]]
+            parts.append(segment.places_of(rows) + first)
+        starts = np.concatenate(parts)
+        if len(self) and (not len(starts) or starts[0] != 0):
+            raise corrupt(
+                self.path / self.manifest.segments[0].ids.name, None, "a first chunk", "another one"
+            )
+        return starts
+
+    def documents_of(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the position of the first chunk of the document of each chunk."""
+        if not self.manifest.chunk:
+            return ordinals
+        return self.document_starts[np.searchsorted(self.document_starts, ordinals, side="right") - 1]
+
+    def check_not_cut(self, use: str) -> None:
+        """Refuse documents that are cut into chunks, for a use that needs whole ones.
+
+        Raises
+        ------
+        ParameterError
+            If documents are cut.
+        """
+        if self.manifest.chunk:
+            raise ParameterError(
+                f"{use} needs whole documents, and those of this index are cut into chunks",
+                facts=[("index", self.path), ("words of a chunk", self.manifest.chunk)],
+                fixes=["build the index without `chunk`"],
+            )
+
+    def chunks(self, document: int) -> range:
+        """Return the positions of the chunks of a document by that of the first; of one that is not cut, its own."""
+        count = int(self.chunk_counts(np.array([document]))[0]) if self.manifest.chunk else 1
+        return range(document, document + count)
+
+    def chunk_counts(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the number of chunks of documents, given by the positions of their first chunks."""
+        counts: npt.NDArray[np.int64] = (
+            self._document_stops[np.searchsorted(self.document_starts, documents)] - documents
+        )
+        return counts
+
+    @cached_property
+    def _document_stops(self) -> npt.NDArray[np.int64]:
+        return np.append(self.document_starts[1:], len(self))
 
     @property
     def stores_text(self) -> bool:
@@ -290,20 +366,28 @@ class Index:
     def doc_id(self, ordinal: int) -> str:
         """Return the identifier of a document by its position in the input, from 0."""
         segment, row = self.locate(ordinal)
-        return self.identifiers[segment].get(row)
+        return self._documents_named([self.identifiers[segment].get(row)])[0]
 
     def doc_ids(self, ordinals: npt.NDArray[np.int64]) -> list[str]:
-        """Return the identifiers of several documents; positions must be in range."""
+        """Return the identifiers of several documents, or of those of chunks; positions must be in range."""
+        return self._documents_named(self.stored_ids(ordinals))
+
+    def stored_ids(self, ordinals: npt.NDArray[np.int64]) -> list[str]:
+        """Return the identifiers of several rows, which are those of chunks if documents are cut."""
         if len(self.identifiers) == 1:
             return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
         if len(ordinals) < FEW * len(self.segments):
-            return [self.doc_id(ordinal) for ordinal in ordinals.tolist()]
+            return [self.identifiers[number].get(row) for number, row in map(self.locate, ordinals.tolist())]
         doc_ids = [""] * len(ordinals)
         for number, places, rows in self._by_number(ordinals):
             found = self.identifiers[number].get_many(rows)
             for place, doc_id in zip(places.tolist(), found, strict=True):
                 doc_ids[place] = doc_id
         return doc_ids
+
+    def _documents_named(self, stored: list[str]) -> list[str]:
+        """Return the identifiers of documents for stored ones."""
+        return [name.rpartition(CHUNK)[0] for name in stored] if self.manifest.chunk else stored
 
     def ordinal(self, doc_id: str) -> int:
         """Return the position of a document in the input.
@@ -326,7 +410,9 @@ class Index:
         return None if ordinal < 0 else ordinal
 
     def find_many(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the positions of several documents in the input, -1 for unknown ones."""
+        """Return the positions of several documents in the input, -1 for unknown ones; of chunks, that of the first."""
+        if self.manifest.chunk:
+            doc_ids = [chunk_id(doc_id, 1) for doc_id in doc_ids]
         ordinals = np.full(len(doc_ids), -1, dtype=np.int64)
         for first, segment, table in zip(self.firsts, self.segments, self.identifiers, strict=True):
             rows = table.find_many(doc_ids)
@@ -351,6 +437,17 @@ class Index:
                 for position, text in zip(positions.tolist(), table.get_many(rows), strict=True):
                     texts[position] = text
         return texts
+
+    def document_texts(self, documents: npt.NDArray[np.int64]) -> list[str | None]:
+        """Return the stored texts of several documents, whose chunks are joined."""
+        if not self.manifest.chunk:
+            return self.texts(documents)
+        counts = self.chunk_counts(documents)
+        pieces = iter(self.texts(concatenated_ranges(documents, counts)))
+        return [
+            "".join(piece or "" for piece in islice(pieces, count)) if self.stores_text else None
+            for count in counts.tolist()
+        ]
 
     @cached_property
     def schema(self) -> Schema:

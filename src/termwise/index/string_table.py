@@ -89,6 +89,22 @@ class StringTable:
         except UnicodeDecodeError:
             return [self.get(number) for number in numbers.tolist()]  # raises the error of the damaged one
 
+    def ending_with(self, suffix: bytes) -> npt.NDArray[np.int64]:
+        """Return the numbers of the strings that end with some bytes, ascending.
+
+        Raises
+        ------
+        CorruptIndexError
+            If an offset exceeds the data.
+        """
+        stops = self._offsets[1:].astype(np.int64)
+        numbers = np.flatnonzero(stops - self._offsets[:-1].astype(np.int64) >= len(suffix))
+        if len(numbers) and int(stops[numbers].max()) > len(self._data):
+            raise self._damaged(int(numbers[np.argmax(stops[numbers])]))
+        for place, byte in enumerate(suffix, -len(suffix)):
+            numbers = numbers[self._data[stops[numbers] + place] == byte]
+        return numbers
+
     def find(self, string: str) -> int | None:
         """Return the number of a string, or None.
 

@@ -548,7 +548,7 @@ class IndexUpdater(DocumentWriter):
                 ordinals = np.arange(start, min(start + BATCH, end))
                 texts = [text or "" for text in index.texts(ordinals)] if index.stores_text else None
                 attributes = index.attributes(ordinals) if self._schema else None
-                spill.add_documents(index.doc_ids(ordinals), texts, attributes)
+                spill.add_documents(index.stored_ids(ordinals), texts, attributes)
                 spill.add_weights(index.weights(ordinals))
                 if index.manifest.vectors is not None:
                     spill.add_vectors(index.document_vectors(ordinals))

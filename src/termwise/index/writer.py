@@ -97,6 +97,7 @@ class IndexWriter(DocumentWriter):
         quantiser: Literal["uint8", "float32"] = "uint8",
         store_text: bool = False,
         schema: Schema | None = None,
+        chunk: int = 0,
         reorder: bool = True,
         overwrite: bool = False,
         memory: int = DEFAULT_MEMORY,
@@ -113,6 +114,7 @@ class IndexWriter(DocumentWriter):
         check_memory(memory)
         self.path = Path(path)
         self._kind = quantiser
+        self._chunk = chunk
         self._reorder = reorder
         self._memory = memory
         self._threads = threads
@@ -236,7 +238,7 @@ class IndexWriter(DocumentWriter):
             )
         spill.check_complete(vocabulary.id)
         self._check_vectors(vocabulary, term_vectors)
-        description = json_copy(encoder)
+        description = json_copy({**encoder, "chunk": self._chunk} if self._chunk else encoder)
         n_slots = len(vocabulary) + (background is not None)
         weights = spill.weight_range(len(vocabulary), background)
         if weights.dropped and not spill.rows.postings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, overload
@@ -14,6 +14,7 @@ from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.index import IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
+from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
     BuildContext,
     check_arguments,
@@ -35,7 +36,7 @@ from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
-from termwise.validation import check, check_flag, check_path
+from termwise.validation import check, check_count, check_flag, check_path
 
 DEFAULT_ANALYZER = "english"
 
@@ -51,6 +52,7 @@ def build_index(  # type: ignore[overload-overlap]
     model: Literal["best"],
     fields: tuple[str, ...] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    chunk: int | None = None,
     store_text: bool = False,
     reorder: bool = True,
     overwrite: bool = False,
@@ -72,6 +74,7 @@ def build_index(
     analyzer: str | Analyzer | None = None,
     fields: tuple[str, ...] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    chunk: int | None = None,
     store_text: bool = False,
     quantiser: Literal["uint8", "float32"] | None = None,
     reorder: bool = True,
@@ -93,6 +96,7 @@ def build_index(
     analyzer: str | Analyzer | None = None,
     fields: tuple[str, ...] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
+    chunk: int | None = None,
     store_text: bool = False,
     quantiser: Literal["uint8", "float32"] | None = None,
     reorder: bool = True,
@@ -127,6 +131,9 @@ def build_index(
     attributes : "all", sequence of str or Schema, optional
         Fields of a file to keep as attributes, for filters; see `open_collection`. A schema gives their types, which
         are inferred otherwise. Attributes of documents that are given as objects are kept in any case.
+    chunk : int, optional
+        Cut documents into chunks of whole sentences with at most this many words. A search compares the query with each
+        chunk, and returns each document once, with the score of its best chunk. Statistics are those of the chunks.
     store_text : bool, optional
         Keep the texts, for highlights in explanations.
     quantiser : {"uint8", "float32"}, optional
@@ -181,6 +188,8 @@ def build_index(
     )
     for name, flag in {"store_text": store_text, "reorder": reorder, "overwrite": overwrite}.items():
         check_flag(name, flag)
+    if chunk is not None:
+        check_count("chunk", chunk)
     check("quantiser", quantiser, quantiser in (None, "uint8", "float32"), "'uint8' or 'float32'")
     if encoding is not None:
         check_path("encoding", encoding)
@@ -210,6 +219,7 @@ def build_index(
                 model=made,
                 fields=fields,
                 attributes=attributes if first else Schema(),
+                chunk=chunk,
                 store_text=store_text and first,
                 reorder=reorder,
                 overwrite=True,
@@ -232,6 +242,11 @@ def build_index(
             build_part=build_part,
         )
     chosen = chosen_model(model, settings or {})
+
+    def documents(*, count: bool = False) -> tuple[Iterator[Document], int | None]:
+        opened, length = open_documents(collection, fields, attributes, count=count)
+        return (opened, length) if chunk is None else (cut(opened, chunk), None)
+
     add_rows: Callable[[BuildContext], object]
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
@@ -240,7 +255,7 @@ def build_index(
         quantiser = _network_quantiser(chosen, quantiser, encoder)
         add_rows = partial(
             build_network,
-            documents=open_documents(collection, fields, attributes, count=progress is not no_progress),
+            documents=documents(count=progress is not no_progress),
             model=chosen,
             open_encoder=partial(
                 opened_encoder, chosen, encoder, threads=threads, precision=precision, providers=providers
@@ -253,8 +268,8 @@ def build_index(
             arguments["encoding"] = encoding
         refuse_arguments("these arguments require a model with a network", chosen, arguments)
         if isinstance(chosen, VectorModel):
-            arguments = {"fields": None if fields is None else ",".join(fields)}
-            refuse_arguments("a file of weights has no fields to choose", chosen, arguments)
+            arguments = {"fields": None if fields is None else ",".join(fields), "chunk": chunk}
+            refuse_arguments("a file of weights has no texts to choose or to cut", chosen, arguments)
             query_analyzer = _analyzer(analyzer, default=VECTORS_ANALYZER)
             source = open_vectors(collection, query_analyzer)
             add_rows = partial(build_vectors, source=source, model=chosen, analyzer=query_analyzer)
@@ -262,7 +277,7 @@ def build_index(
             add_rows = partial(
                 build_counts,
                 analyzer=_model_analyzer(chosen, analyzer),
-                documents=open_documents(collection, fields, attributes),
+                documents=documents(),
                 model=chosen,
                 work=None if encoding is None else Path(encoding),
             )
@@ -278,6 +293,7 @@ def build_index(
             reorder=reorder,
             store_text=store_text,
             schema=attributes if isinstance(attributes, Schema) else None,
+            chunk=chunk or 0,
             overwrite=overwrite,
             memory=memory,
             threads=threads,

@@ -21,10 +21,12 @@ from termwise.errors import ParameterError
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
+from termwise.index.reader import chunk_id
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.built_statistics import built_statistics, missing_statistics, opened_statistics
+from termwise.indexing.chunks import chunks_of
 from termwise.indexing.context import attributes_of, refuse_arguments
 from termwise.indexing.count_rows import CHUNK, EXPANDED_CHUNK, document_batches
 from termwise.indexing.model_choice import opened_encoder
@@ -85,6 +87,9 @@ class LiveWriter:
         self._progress = progress
         self._touched: dict[str, bool] = {}
         """Identifiers that were added (True) or deleted (False) since the last commit."""
+        self._chunk = updater.index.manifest.chunk
+        self._chunks: dict[str, int] = {}
+        """Number of chunks of the documents that were added since."""
 
     def __enter__(self) -> LiveWriter:
         return self
@@ -126,7 +131,7 @@ class LiveWriter:
             new += len(distinct) - len(present)
             if any(self._touched.get(document.doc_id) for document in kept):
                 self._rows.flush()  # so that the earlier document can be replaced
-            self._rows.add(kept)
+            self._rows.add(self._cut(kept) if self._chunk else kept)
             self._touched.update(dict.fromkeys((document.doc_id for document in kept), True))
             self._progress("add documents", new + replaced + unchanged, None)
         return Added(new, replaced, unchanged)
@@ -150,12 +155,18 @@ class LiveWriter:
         if filter is not None:
             self.commit()
             index = self._updater.index
-            names += index.doc_ids(np.flatnonzero(allowed_documents(index, filter).mask))
+            found = index.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
+            names += index.doc_ids(np.unique(found))
         check_names("doc_ids", names)
         if any(self._touched.get(name) for name in names):
             self._rows.flush()
+        if self._chunk:
+            deleted = sum(map(self.has, names))
+            self._updater.delete(self._chunk_ids(names))
+        else:
+            deleted = self._updater.delete(names)
         self._touched.update(dict.fromkeys(names, False))
-        return self._updater.delete(names)
+        return deleted
 
     def has(self, doc_id: str) -> bool:
         """Return whether there is a document with this identifier, with the changes that are not committed yet."""
@@ -186,11 +197,32 @@ class LiveWriter:
         finally:
             self._rows.reset()
             self._touched.clear()
+            self._chunks.clear()
 
     def close(self) -> None:
         """Release the index. Changes since the last commit are lost."""
         self._rows.close()
         self._updater.close()
+
+    def _cut(self, documents: Sequence[Document]) -> list[Document]:
+        """Return the chunks of documents, and delete those of earlier documents with their identifiers."""
+        self._updater.delete(self._chunk_ids([document.doc_id for document in documents]))
+        cut = [chunks_of(document, self._chunk) for document in documents]
+        self._chunks |= {
+            document.doc_id: len(chunks) for document, chunks in zip(documents, cut, strict=True)
+        }
+        return [chunk for chunks in cut for chunk in chunks]
+
+    def _chunk_ids(self, doc_ids: Sequence[str]) -> list[str]:
+        """Return the identifiers of the chunks of documents, with the changes that are not committed yet."""
+        index = self._updater.index
+        ordinals = index.find_many(doc_ids)
+        published = np.where(ordinals < 0, 0, index.chunk_counts(np.maximum(ordinals, 0)))
+        return [
+            chunk_id(doc_id, number)
+            for doc_id, count in zip(doc_ids, published.tolist(), strict=True)
+            for number in range(1, self._chunks.get(doc_id, count) + 1)
+        ]
 
     def _present(self, documents: Sequence[Document]) -> tuple[set[str], set[str]]:
         """Return the identifiers that the index has, and those of them with the same text."""
@@ -208,7 +240,7 @@ class LiveWriter:
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            texts, attributes = index.texts(ordinals[places]), index.attributes(ordinals[places])
+            texts, attributes = index.document_texts(ordinals[places]), index.attributes(ordinals[places])
             for place, text, values in zip(places, texts, attributes, strict=True):
                 if text == documents[place].text and values == self._kept(documents[place]):
                     same.add(documents[place].doc_id)

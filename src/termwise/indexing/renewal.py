@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index
@@ -80,6 +78,7 @@ def renew_index(
         model=model,
         analyzer=analyzer_of(index),
         attributes=index.schema or None,
+        chunk=index.manifest.chunk or None,
         store_text=True,
         quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8",
         overwrite=True,
@@ -109,8 +108,9 @@ def _count_model(index: Index) -> Model:
 def _documents(path: Path) -> Iterator[Document]:
     """Yield the documents of an index. It is opened with the first one, when the build holds the lock."""
     index = Index.open(path)
-    for start in range(0, len(index), BATCH):
-        ordinals = np.arange(start, min(start + BATCH, len(index)))
-        rows = zip(index.doc_ids(ordinals), index.texts(ordinals), index.attributes(ordinals), strict=True)
+    for start in range(0, index.documents, BATCH):
+        ordinals = index.document_starts[start : start + BATCH]
+        texts = index.document_texts(ordinals)
+        rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
             yield Document(doc_id, text or "", attributes)

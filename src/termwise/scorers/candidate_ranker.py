@@ -45,7 +45,7 @@ class TextReranker(CandidateRanker):
         query_id = query.query_id if isinstance(query, Query) else ""
         begin = time.perf_counter()
         ordinals = candidate_ordinals(self._index, candidates, query_id)
-        texts = [self._index.text(ordinal) or "" for ordinal in ordinals.tolist()]
+        texts = [text or "" for text in self._index.document_texts(ordinals)]
         middle = time.perf_counter()
         scores = self._scorer.score(query_text(query), texts)
         return rank_candidates(candidates, scores, query_id, k), middle - begin, time.perf_counter() - middle

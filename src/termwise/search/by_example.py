@@ -136,7 +136,7 @@ class Example:
     def _duplicates(self, searcher: AnySearcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the documents with the same words in the same order."""
         words = self.text.split()
-        texts = searcher.index.texts(searcher.index.find_many(doc_ids))
+        texts = searcher.index.document_texts(searcher.index.find_many(doc_ids))
         return tuple(
             doc_id
             for doc_id, text in zip(doc_ids, texts, strict=True)

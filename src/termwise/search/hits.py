@@ -46,5 +46,5 @@ def hits_of(ranking: Ranking, show: Sequence[str] | None, *, attributes: Index, 
         values = [{name: each[name] for name in show if name in each} for each in values]
     return [
         Hit(scored.doc_id, scored.score, shown, text)
-        for scored, shown, text in zip(ranking, values, texts.texts(ordinals), strict=True)
+        for scored, shown, text in zip(ranking, values, texts.document_texts(ordinals), strict=True)
     ]

@@ -216,7 +216,7 @@ class MixtureSearcher:
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return len(self.index)
+        return self.index.documents
 
     def __repr__(self) -> str:
         return f"MixtureSearcher({str(self.path)!r}, {len(self):,} documents, {self.formula})"
@@ -528,7 +528,7 @@ class MixtureSearcher:
         ordinals = self._ordinals(doc_ids)
         excluded = excluded_documents("", exclude).for_query("")
         found = self._candidates(self._encoded(text), excluded, self._allowed(filter))
-        texts = self.index.texts(ordinals)
+        texts = self.index.document_texts(ordinals)
         by_part = [
             explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts=texts)
             for part in self.parts

@@ -197,6 +197,7 @@ class QueryDocumentLikelihood(CandidateRanker):
                 "alpha is the weight of the query likelihood",
                 facts=[("alpha", self.alpha), ("expected", "a number from 0 to 1")],
             )
+        self.searcher.index.check_not_cut("the query likelihood")
         side = None if self.alpha == 1 else _document_side(self.documents, self.query_encoder, self.alpha)
         if self.alpha > 0:
             _check_query_likelihood(self.searcher.index)

@@ -111,7 +111,7 @@ class Searcher:
     def __repr__(self) -> str:
         model = self.index.manifest.encoder.get("model", {}).get("name", "unknown model")
         approximate = "" if self.approximate is None else f", approximate={self.approximate}"
-        return f"Searcher({str(self.index.path)!r}, {len(self.index):,} documents, {model}{approximate})"
+        return f"Searcher({str(self.index.path)!r}, {self.index.documents:,} documents, {model}{approximate})"
 
     @classmethod
     def open(
@@ -172,7 +172,7 @@ class Searcher:
         ParameterError
             If the index keeps no texts, or the identifier is not a string.
         """
-        text = self.index.text(self._ordinal(doc_id))
+        (text,) = self.index.document_texts(np.array([self._ordinal(doc_id)], dtype=np.int64))
         if text is None:
             raise ParameterError(
                 "the index keeps no texts, which query by example needs",
@@ -514,6 +514,9 @@ class Searcher:
             ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
             allowed = documents_at(self.index, ordinals)
         counted = all_documents(self.index) if allowed is None else allowed
+        if self.index.manifest.chunk and query is None:
+            starts = self.index.document_starts
+            counted = documents_at(self.index, starts[counted.mask[starts]])
         return {name: facet_counts(counted, name, n) for name in fields}
 
     def first_stage(

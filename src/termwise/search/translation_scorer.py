@@ -136,6 +136,7 @@ class TranslationScorer(CandidateRanker):
         check_share("lambda", self.lambda_, below_one=True)
         if self.background not in BACKGROUNDS:
             raise UnknownNameError.of("background", str(self.background), BACKGROUNDS)
+        self.documents.check_not_cut("a translation table")
         _check_documents(self.documents)
         analyzer = _shared_analyzer(self.documents, self.table)
         object.__setattr__(self, "_side", self._prepared(analyzer))

@@ -1,0 +1,191 @@
+"""Documents that are cut into chunks: search, changes, explanations, against whole chunks as documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import termwise
+from termwise import Document
+from termwise.cli.main import run
+from termwise.errors import ParameterError, UnknownIdError
+from termwise.fusion import fuse_indexes, mix_indexes
+from termwise.index import verify
+from termwise.indexing import renew_index
+from termwise.indexing.chunks import chunks_of
+from termwise.search import Example
+
+WORDS = ["tea", "pot", "green", "milk", "iron", "leaf"]
+QUERIES = ["tea", "green pot", "milk iron leaf tea", "unknown"]
+
+
+def documents(count: int = 40, seed: int = 0) -> list[Document]:
+    """Return documents of 0 to 9 sentences; some identifiers look like those of chunks."""
+    random = np.random.default_rng(seed)
+    made = []
+    for number in range(count):
+        sentences = [
+            " ".join(random.choice(WORDS, size=int(random.integers(1, 6)))) + "."
+            for _ in range(int(random.integers(0, 10)))
+        ]
+        doc_id = f"d{number}" if number % 5 else f"d{number}#1"
+        made.append(Document(doc_id, " ".join(sentences), {"kind": "ab"[number % 2], "number": number}))
+    return made
+
+
+def best_chunks(made: list[Document], query: str, tmp_path: Path, **options: Any) -> list[tuple[str, float]]:
+    """Rank the chunks as documents, and keep the best chunk of each document."""
+    chunks = [chunk for document in made for chunk in chunks_of(document, 5)]
+    ranking = termwise.build_index(chunks, tmp_path, overwrite=True, **options).rank(query, k=10_000)
+    best: dict[str, float] = {}
+    for hit in ranking:
+        best.setdefault(hit.doc_id.rpartition("#")[0], hit.score)
+    return list(best.items())
+
+
+@pytest.mark.parametrize("model", ["bm25", "dirichlet", "lookup"])
+def test_a_document_has_the_score_of_its_best_chunk(tmp_path: Path, model: str) -> None:
+    made = documents()
+    searcher = termwise.build_index(made, tmp_path / "cut", model=model, chunk=5)
+    for query in QUERIES:
+        expected = best_chunks(made, query, tmp_path / "whole", model=model)
+        for k in (1, 7, 100):
+            ranking = searcher.rank(query, k=k)
+            assert [(hit.doc_id, hit.score) for hit in ranking] == expected[:k]
+        kept = [
+            pair
+            for pair in expected
+            if made[[d.doc_id for d in made].index(pair[0])].attributes["kind"] == "a"
+        ]
+        ranking = searcher.rank(query, k=100, filter='kind = "a"', exclude=[doc_id for doc_id, _ in kept[:2]])
+        assert [(hit.doc_id, hit.score) for hit in ranking] == kept[2:]
+        names = [doc_id for doc_id, _ in expected][::-1]
+        ranked = searcher.rank(query, candidates=names, k=100)
+        assert dict(zip(ranked.doc_ids, ranked.scores.tolist(), strict=True)) == dict(expected)
+        by_number = searcher.rank(query, sort="-number", k=3).doc_ids
+        numbers = {document.doc_id: document.attributes["number"] for document in made}
+        assert list(by_number) == sorted(names, key=lambda name: -numbers[name])[:3]  # type: ignore[operator]
+        counted = searcher.facets(["kind"], query=query)["kind"]
+        assert sum(each.documents for each in counted) == len(expected)
+    assert sum(each.documents for each in searcher.facets(["kind"])["kind"]) == len(made)
+    assert searcher.facets(["kind"], filter="number < 7")["kind"] == [("a", 4), ("b", 3)]
+    with pytest.raises(UnknownIdError):
+        searcher.rank("tea", candidates=["d1#1"])
+
+
+def test_changes_by_the_identifiers_of_documents(tmp_path: Path) -> None:
+    made = documents()
+    termwise.build_index(made[:10], tmp_path / "cut", model="jm", chunk=5, store_text=True)
+    current = {document.doc_id: document for document in made[:10]}
+    changed = documents(seed=1)
+    with termwise.open_writer(tmp_path / "cut") as writer:
+        added = writer.add(made[8:20])
+        assert (added.new, added.unchanged) == (10, 2)
+        current |= {document.doc_id: document for document in made[10:20]}
+        for document in changed[5:15]:
+            writer.add([document])
+            current.pop(document.doc_id, None)
+            current[document.doc_id] = document
+        assert writer.delete(["d1", "d12", "nowhere"]) == 2
+        assert not writer.has("d1")
+        del current["d1"], current["d12"]
+        writer.commit()
+        assert writer.delete(filter="number = 3") == 1
+        del current["d3"]
+        writer.add(made[30:33])
+        current |= {document.doc_id: document for document in made[30:33]}
+    assert verify(tmp_path / "cut") == []
+    searcher = termwise.open(tmp_path / "cut")
+    index = searcher.index
+    assert index.documents == len(current)
+    assert set(index.doc_ids(index.document_starts)) == set(current)
+    assert index.document_texts(index.find_many(list(current))) == [each.text for each in current.values()]
+    with termwise.open_writer(tmp_path / "cut") as writer:
+        assert writer.add(current.values()).unchanged == len(current)
+        writer.merge()
+    merged = searcher.refresh()
+    for query in QUERIES:
+        assert merged.rank(query, k=100) == searcher.rank(query, k=100)
+    order = index.doc_ids(index.document_starts)
+    built = termwise.build_index([current[name] for name in order], tmp_path / "new", model="jm", chunk=5)
+    renewed = renew_index(tmp_path / "cut")
+    for query in QUERIES:
+        assert renewed.rank(query, k=100) == built.rank(query, k=100)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an index of chunks, and a mixture of two."""
+    folder = tmp_path_factory.mktemp("chunks")
+    made = documents()
+    termwise.build_index(made, folder / "bm25", chunk=5, store_text=True)
+    termwise.build_index(made, folder / "jm", model="jm", chunk=5)
+    mix_indexes([folder / "bm25", folder / "jm"], [0.4, 0.6], folder / "mixture", names=["bm25", "jm"])
+    return folder
+
+
+@pytest.mark.parametrize("name", ["bm25", "mixture"])
+def test_explanations_mark_the_best_chunk_in_the_whole_text(place: Path, name: str) -> None:
+    searcher = termwise.open(place / name)
+    texts = {document.doc_id: document.text for document in documents()}
+    query = "green tea leaf"
+    ranking = searcher.rank(query, k=20)
+    for rank, (hit, explained) in enumerate(
+        zip(ranking, searcher.explain_many(query, ranking.doc_ids, competitors=1), strict=True), 1
+    ):
+        assert explained.score == pytest.approx(hit.score)
+        total = explained.constant + sum(each.score for each in explained.contributions)
+        assert total == pytest.approx(hit.score)
+        assert (explained.rank, explained.text) == (rank, texts[hit.doc_id])
+        for window in explained.windows:
+            chunk = chunks_of(Document("d", texts[hit.doc_id]), 5)[window.number - 1].text
+            assert texts[hit.doc_id][window.start : window.end] == chunk
+            for each in explained.contributions:
+                if each.part == window.part:
+                    words = [texts[hit.doc_id][first:last] for first, last in each.spans]
+                    assert all(each.term in ("leaf", word) for word in words)
+                    assert len(words) == chunk.count(words[0] if words else "none")
+    assert searcher.hits(ranking)[0].text == texts[ranking.doc_ids[0]]
+    if name == "mixture":
+        (centred,) = searcher.explain_many(query, ranking.doc_ids[:1], centred=True)
+        assert sum(each.score for each in centred.contributions) == pytest.approx(ranking.scores[0])
+
+
+def test_query_by_example_takes_the_whole_text(place: Path) -> None:
+    searcher = termwise.open(place / "bm25")
+    text = documents()[7].text
+    assert searcher.query_of("d7").text == text
+    assert searcher.rank_like("d7", k=50).doc_ids == searcher.rank(text, k=50, exclude="d7").doc_ids
+    ranking, same = Example("a file", text).rank(searcher, k=3)
+    assert same == ("d7",)
+    assert ranking.doc_ids == searcher.rank_like("d7", k=3).doc_ids
+
+
+def test_uses_that_need_whole_documents_are_refused(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="needs whole documents"):
+        fuse_indexes([place / "bm25", place / "jm"], [0.5, 0.5], tmp_path / "fused")
+    with pytest.raises(ParameterError, match="chunk"):
+        termwise.build_index(documents(), tmp_path / "none", chunk=0)
+
+
+def test_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"_id": "a", "text": "Green tea. It is hot. Milk is cold."}, {"_id": "b", "text": "Tea pot."}]
+    Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["index", "docs.jsonl", "--chunk", "3", "--store-text", "--out", "docs.tw"]) == 0
+    assert "docs.tw: 4 chunks" in capsys.readouterr().out
+    assert run(["search", "docs.tw", "milk tea", "--json"]) == 0
+    hits = [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()]
+    assert sorted(hits) == ["a", "b"]
+    assert run(["delete", "docs.tw", "a"]) == 0
+    assert "1 deleted; 1 chunk now" in capsys.readouterr().out
+    assert run(["inspect", "docs.tw", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["documents"], facts["chunks"]) == (1, 1)
+    assert run(["index", "docs.jsonl", "--model", "vectors", "--chunk", "3", "--out", "v.tw"]) == 2
