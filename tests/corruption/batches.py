@@ -1,8 +1,8 @@
-"""One process replaces all documents of an index again and again, others search it meanwhile.
+"""One process replaces all documents of an index or a mixture again and again, others search it meanwhile.
 
-Usage: ``batches.py FOLDER SECONDS READERS``. Each commit deletes the documents of one batch and adds those of the next
-one. So every search must find all documents of one batch and none of another, and the batches that a reader sees never
-go back. Merges run between the commits.
+Usage: ``batches.py FOLDER SECONDS READERS KIND``, an index or a mixture. Each commit deletes the documents of one batch
+and adds those of the next one. So every search must find all documents of one batch and none of another, and the
+batches that a reader sees never go back. Merges run between the commits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import termwise
-from termwise import Document, Searcher
+from termwise import Document
+from termwise.fusion import mix_indexes
 
 SIZE = 7
 """Documents of a batch."""
@@ -41,7 +42,7 @@ def write(folder: Path, seconds: float) -> None:
 
 def read(folder: Path, end: float, results: Any) -> None:
     """Search until the time is over; report the number of searches, and of batches that were seen."""
-    searcher, seen, searches = Searcher.open(folder), [-1], 0
+    searcher, seen, searches = termwise.open(folder), [-1], 0
     while time.monotonic() < end:
         searcher = searcher.refresh()
         ranking = searcher.rank("common", k=3 * SIZE)
@@ -57,9 +58,15 @@ def read(folder: Path, end: float, results: Any) -> None:
     results.put((searches, len(seen) - 1))
 
 
-def main(folder: Path, seconds: float, readers: int) -> None:
+def main(folder: Path, seconds: float, readers: int, kind: str) -> None:
     """Run one writer and some readers."""
-    termwise.build_index(batch(0), folder)
+    if kind == "mixture":
+        parts = [folder.with_name(model) for model in ("bm25", "jm")]
+        for part in parts:
+            termwise.build_index(batch(0), part, model=part.name)
+        mix_indexes(parts, [0.5, 0.5], folder)
+    else:
+        termwise.build_index(batch(0), folder)
     context = multiprocessing.get_context("fork")
     results = context.Queue()
     writer = context.Process(target=write, args=(folder, seconds))
@@ -72,7 +79,7 @@ def main(folder: Path, seconds: float, readers: int) -> None:
     for process in (writer, *processes):
         process.join()
         assert process.exitcode == 0
-    generation = Searcher.open(folder).index.manifest.generation
+    generation = termwise.open(folder).index.manifest.generation
     print(
         json.dumps(
             {"generation": generation, "searches": [s for s, _ in found], "batches": [b for _, b in found]}
@@ -81,4 +88,4 @@ def main(folder: Path, seconds: float, readers: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

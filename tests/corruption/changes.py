@@ -1,15 +1,18 @@
-"""Change an index with a fault at each step in turn, and check the folder after it.
+"""Change an index or a mixture with a fault at each step in turn, and check the folder after it.
 
-Usage: ``changes.py FOLDER kill | refuse``; the modes are those of ``faults.py``. A change adds, replaces and deletes
-documents in two commits, and merges the segments. Afterwards the index must have the documents of a commit, at least
-those of the last one that returned, and the next change must succeed and remove left-over files.
+Usage: ``changes.py FOLDER kill|refuse index|mixture [STRIDE]``; the modes are those of ``faults.py``, and only every
+STRIDE-th step has a fault. A change adds, replaces and deletes documents in two commits, and merges the segments.
+Afterwards the index or mixture must have the documents of a commit, at least those of the last one that returned, and
+the next change must succeed and remove left-over files.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,9 +24,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from faults import Steps, die, listed, refuse
 
+import termwise
+from termwise import Document
 from termwise.errors import StorageError, TermwiseError
+from termwise.fusion import mix_indexes
 from termwise.index import Index, IndexWriter, verify
 from termwise.index.updater import IndexUpdater
+from termwise.search.mixture import verify_mixture
+from termwise.search.mixture_folder import MixtureManifest
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -41,33 +49,130 @@ SECOND: Documents = {name: text for name, text in FIRST.items() if name not in (
 COMMITS = (BUILT, FIRST, SECOND)
 
 
+class Subject(ABC):
+    """What is changed."""
+
+    @abstractmethod
+    def build(self, folder: Path) -> None:
+        """Build it, in place of an existing one."""
+
+    @abstractmethod
+    def change(self, folder: Path, committed: Callable[[int], None]) -> None:
+        """Change it; `committed` is called after each commit with its number."""
+
+    @abstractmethod
+    def commit_of(self, folder: Path) -> int:
+        """Read all of it, and return the number of the commit that it has the documents of."""
+
+    @abstractmethod
+    def begin_again(self, folder: Path) -> None:
+        """Make another change, which must remove left-over files, and build it again."""
+
+
+class ChangedIndex(Subject):
+    """An index with texts."""
+
+    def build(self, folder: Path) -> None:
+        with IndexWriter(folder, overwrite=True, store_text=True) as writer:
+            writer.add(list(BUILT), rows(len(BUILT), 20, VOCABULARY.id), list(BUILT.values()))
+            writer.commit(VOCABULARY, encoder={})
+
+    def change(self, folder: Path, committed: Callable[[int], None]) -> None:
+        with IndexUpdater(folder) as updater:
+            updater.add_terms(["added"])
+            updater.add(
+                ["n0", "d1", "n1"],
+                rows(3, updater.terms, updater.vocabulary),
+                ["new", "replaced", "new, too"],
+            )
+            updater.delete(["d2", "d4"])
+            updater.commit()
+            committed(1)
+            updater.delete(["d9", "n0"])
+            updater.commit()
+            committed(2)
+            updater.merge()
+
+    def commit_of(self, folder: Path) -> int:
+        assert verify(folder) == []
+        index = Index.open(folder)
+        assert len(index.weights(np.arange(len(index)))) == len(index)
+        return commit_with(documents_of(index))
+
+    def begin_again(self, folder: Path) -> None:
+        with IndexUpdater(folder) as updater:
+            updater.delete(["d20"])
+            updater.commit()
+        check_files(folder)
+        self.build(folder)
+
+
+class ChangedMixture(Subject):
+    """A mixture of an index with texts and one without."""
+
+    def build(self, folder: Path) -> None:
+        whole = folder.with_name("whole")
+        if not whole.exists():
+            made = [Document(*pair) for pair in BUILT.items()]
+            parts = [folder.with_name(name) for name in ("bm25", "ml")]
+            for part in parts:
+                termwise.build_index(made, part, model=part.name, store_text=part.name == "bm25")
+            mix_indexes(parts, [0.5, 0.5], whole)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+
+    def change(self, folder: Path, committed: Callable[[int], None]) -> None:
+        with termwise.open_writer(folder) as writer:
+            writer.add([Document(name, FIRST[name]) for name in ("n0", "d1", "n1")])
+            writer.delete(["d2", "d4"])
+            writer.commit()
+            committed(1)
+            writer.delete(["d9", "n0"])
+            writer.commit()
+            committed(2)
+            writer.merge()
+
+    def commit_of(self, folder: Path) -> int:
+        assert verify_mixture(folder) == []
+        mixture = termwise.open(folder)
+        commit = commit_with(documents_of(mixture.index))
+        for name in ("bm25", "ml"):  # by itself, a part has this commit or the one before
+            index = Index.open(folder / name)
+            assert index.doc_ids(np.arange(len(index))) in [list(each) for each in COMMITS[: commit + 1]]
+        return commit
+
+    def begin_again(self, folder: Path) -> None:
+        with termwise.open_writer(folder) as writer:
+            writer.delete(["d20"])
+        assert listed(folder) == {"bm25", "ml", "mixture.json"}
+        for part in MixtureManifest.read(folder).parts:
+            check_files(folder / part.folder)
+            assert Index.open(folder / part.folder).manifest.sha256 == part.sha256
+        self.build(folder)
+
+
 def rows(count: int, background: int, vocabulary: str) -> TermWeights:
     """Return rows of some terms and a document bias."""
     weights = [{i % 20: 1.5 + i % 7, background - 1: 2.0, background: float(i % 3)} for i in range(count)]
     return TermWeights.from_rows(weights, vocabulary)
 
 
-def build(folder: Path) -> None:
-    """Build the index, in place of an existing one."""
-    with IndexWriter(folder, overwrite=True, store_text=True) as writer:
-        writer.add(list(BUILT), rows(len(BUILT), 20, VOCABULARY.id), list(BUILT.values()))
-        writer.commit(VOCABULARY, encoder={})
+def documents_of(index: Index) -> Documents:
+    """Return identifiers and texts of an index."""
+    everything = np.arange(len(index))
+    return dict(zip(index.doc_ids(everything), index.texts(everything), strict=True))
 
 
-def change(folder: Path, committed: Callable[[int], None]) -> None:
-    """Change the index; `committed` is called after each commit with its number."""
-    with IndexUpdater(folder) as updater:
-        updater.add_terms(["added"])
-        updater.add(
-            ["n0", "d1", "n1"], rows(3, updater.terms, updater.vocabulary), ["new", "replaced", "new, too"]
-        )
-        updater.delete(["d2", "d4"])
-        updater.commit()
-        committed(1)
-        updater.delete(["d9", "n0"])
-        updater.commit()
-        committed(2)
-        updater.merge()
+def commit_with(documents: Documents) -> int:
+    """Return the number of the commit with these documents in this order."""
+    (number,) = [i for i, commit in enumerate(COMMITS) if list(commit.items()) == list(documents.items())]
+    return number
+
+
+def check_files(folder: Path) -> None:
+    """Check that the folder of an index has no other files than those of its manifest."""
+    files = {file.name for file in Index.open(folder).manifest.files()}
+    assert listed(folder) == files | {"manifest.json"}, listed(folder) - files
 
 
 def acknowledge(pipe: int, commit: int) -> None:
@@ -75,38 +180,17 @@ def acknowledge(pipe: int, commit: int) -> None:
     os.write(pipe, bytes([commit]))
 
 
-def commit_of(folder: Path) -> int:
-    """Read the whole index, and return the number of the commit that it has the documents of."""
-    assert verify(folder) == []
-    index = Index.open(folder)
-    everything = np.arange(len(index))
-    documents = dict(zip(index.doc_ids(everything), index.texts(everything), strict=True))
-    assert len(index.weights(everything)) == len(documents)
-    (number,) = [i for i, commit in enumerate(COMMITS) if list(commit.items()) == list(documents.items())]
-    return number
-
-
-def begin_again(folder: Path) -> None:
-    """Make another change, which must remove left-over files, and build the index again."""
-    with IndexUpdater(folder) as updater:
-        updater.delete(["d20"])
-        updater.commit()
-    files = {file.name for file in Index.open(folder).manifest.files()}
-    assert listed(folder) == files | {"manifest.json"}, listed(folder) - files
-    build(folder)
-
-
-def kill(folder: Path, steps: Steps) -> dict[str, Any]:
+def kill(folder: Path, steps: Steps, subject: Subject, stride: int) -> dict[str, Any]:
     """Kill the change before each of its steps."""
     seen: dict[str, int] = {}
     number = 0
     while True:
-        number += 1
+        number += stride
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
             with steps.counting(folder, number, die):
-                change(folder, partial(acknowledge, writing))
+                subject.change(folder, partial(acknowledge, writing))
             os._exit(0)
         os.close(writing)
         _, status = os.waitpid(child, 0)
@@ -114,30 +198,30 @@ def kill(folder: Path, steps: Steps) -> dict[str, Any]:
         os.close(reading)
         if not os.WIFSIGNALED(status):
             assert status == 0
-            return {"steps": number - 1, "left": seen}
-        left = commit_of(folder)
+            return {"steps": number - stride, "left": seen}
+        left = subject.commit_of(folder)
         assert left in (acknowledged, acknowledged + 1), (left, acknowledged)
         seen[str(left)] = seen.get(str(left), 0) + 1
-        begin_again(folder)
+        subject.begin_again(folder)
 
 
-def refuse_steps(folder: Path, steps: Steps) -> dict[str, Any]:
+def refuse_steps(folder: Path, steps: Steps, subject: Subject, stride: int) -> dict[str, Any]:
     """Refuse each step of the change."""
     seen: dict[str, int] = {}
     number = refused = 0
     while True:
-        number += 1
+        number += stride
         acknowledged = [0]
         error: TermwiseError | None = None
         with steps.counting(folder, number, refuse):
             try:
-                change(folder, acknowledged.append)
+                subject.change(folder, acknowledged.append)
             except TermwiseError as caught:
                 error = caught
         if steps.taken < number:
-            return {"steps": number - 1, "refused": refused, "left": seen}
+            return {"steps": number - stride, "refused": refused, "left": seen}
         what = f"step {number}, {steps.event}: {error}"
-        left = commit_of(folder)
+        left = subject.commit_of(folder)
         assert left in (acknowledged[-1], acknowledged[-1] + 1), what
         if error is None:
             assert left == 2, what  # only the clean-up failed
@@ -145,14 +229,15 @@ def refuse_steps(folder: Path, steps: Steps) -> dict[str, Any]:
             refused += 1
             assert isinstance(error, StorageError) or steps.event in ("open", "mmap.__new__"), what
         seen[str(left)] = seen.get(str(left), 0) + 1
-        begin_again(folder)
+        subject.begin_again(folder)
 
 
-def main(folder: Path, mode: str) -> None:
+def main(folder: Path, mode: str, kind: str, stride: int = 1) -> None:
     """Run one mode."""
-    build(folder)
-    print(json.dumps({"kill": kill, "refuse": refuse_steps}[mode](folder, Steps())))
+    subject: Subject = {"index": ChangedIndex, "mixture": ChangedMixture}[kind]()
+    subject.build(folder)
+    print(json.dumps({"kill": kill, "refuse": refuse_steps}[mode](folder, Steps(), subject, stride)))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], *map(int, sys.argv[4:]))

@@ -116,13 +116,13 @@ def test_readers_see_one_generation_or_the_other_never_a_mix(tmp_path: Path, sta
 
 
 def test_a_killed_change_leaves_the_documents_of_a_commit(tmp_path: Path, run: Run) -> None:
-    result = run("changes", tmp_path / "index", "kill")
+    result = run("changes", tmp_path / "index", "kill", "index")
     assert result["steps"] > 150
     assert set(result["left"]) == {"0", "1", "2"}
 
 
 def test_a_refused_step_of_a_change_is_reported_and_loses_no_commit(tmp_path: Path, run: Run) -> None:
-    result = run("changes", tmp_path / "index", "refuse")
+    result = run("changes", tmp_path / "index", "refuse", "index")
     assert result["refused"] > 100
     assert set(result["left"]) == {"0", "1", "2"}
 
@@ -135,11 +135,19 @@ def test_changes_that_are_killed_at_random(tmp_path: Path, run: Run, kills: int)
         assert min(result["commits"], result["unacknowledged"], result["left_over"]) > 10
 
 
+@pytest.mark.parametrize("mode", ["kill", "refuse"])
+def test_a_change_of_a_mixture_is_atomic_over_its_parts(tmp_path: Path, run: Run, mode: str) -> None:
+    result = run("changes", tmp_path / "mixture", mode, "mixture", 13)
+    assert result["steps"] > 300
+    assert set(result["left"]) == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("kind", ["index", "mixture"])
 @pytest.mark.parametrize(("seconds", "readers"), [(4, 3), pytest.param(600, 8, marks=pytest.mark.slow)])
 def test_readers_see_whole_commits_while_documents_are_replaced(
-    tmp_path: Path, run: Run, seconds: int, readers: int
+    tmp_path: Path, run: Run, seconds: int, readers: int, kind: str
 ) -> None:
-    result = run("batches", tmp_path / "index", seconds, readers, timeout=seconds + 120)
+    result = run("batches", tmp_path / kind, seconds, readers, kind, timeout=seconds + 120)
     assert result["generation"] > 10
     assert min(result["searches"]) > 10
     assert max(result["batches"]) > 3

@@ -1,14 +1,14 @@
-"""``termwise add``: add documents to an index, or replace them."""
+"""``termwise add``: add documents to an index or a mixture, or replace them."""
 
 from __future__ import annotations
 
 import time
 from typing import Annotated
 
-from termwise.cli.changes import ChangedFolder, refuse_mixture
-from termwise.cli.index_notes import collection_with_header_note
+from termwise.cli.index_notes import collection_with_header_note, note_ignored_attributes
 from termwise.cli.options import (
     Fields,
+    IndexFolder,
     JsonFlag,
     Memory,
     Precision,
@@ -24,7 +24,7 @@ from termwise.cli.terminal import counted_documents, note_line, print_json, prin
 
 
 def command(
-    folder: ChangedFolder,
+    folder: IndexFolder,
     collection: Annotated[str, argument("COLLECTION", "Documents: see termwise index.")],
     fields: Fields = None,
     threads: Threads = None,
@@ -33,7 +33,7 @@ def command(
     provider: Provider = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Add documents to an index, or replace them.
+    """Add documents to an index or a mixture, or replace them.
 
     A document with the identifier of an earlier one replaces it. All documents become visible at once, when the
     command ends; if it is interrupted, the index is unchanged.
@@ -43,18 +43,11 @@ def command(
     termwise add docs.tw today.jsonl
     """
     from termwise.collection import open_collection
-    from termwise.index import Index
     from termwise.indexing import open_writer
     from termwise.indexing.live_writer import Added
 
-    refuse_mixture(folder)
     begin = time.perf_counter()
     names = field_names(fields)
-    schema = Index.open(folder).schema or None
-    source = collection_with_header_note(collection, names, schema)
-    documents = (
-        open_collection(source, fields=names, attributes=schema) if isinstance(source, str) else source
-    )
     with (
         progress_bar() as progress,
         open_writer(
@@ -66,6 +59,13 @@ def command(
             progress=progress,
         ) as writer,
     ):
+        schema = writer.schema or None
+        if schema is None:
+            note_ignored_attributes(collection, names, folder)
+        source = collection_with_header_note(collection, names, schema)
+        documents = (
+            open_collection(source, fields=names, attributes=schema) if isinstance(source, str) else source
+        )
         added = writer.add(documents.documents())
         manifest = writer.commit()
     seconds = time.perf_counter() - begin

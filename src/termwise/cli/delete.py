@@ -1,17 +1,16 @@
-"""``termwise delete``: delete documents of an index."""
+"""``termwise delete``: delete documents of an index or a mixture."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from termwise.cli.changes import ChangedFolder, refuse_mixture
-from termwise.cli.options import JsonFlag, argument, option
+from termwise.cli.options import IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import counted_documents, note, print_json, print_text
 from termwise.errors import UsageError
 
 
 def command(
-    folder: ChangedFolder,
+    folder: IndexFolder,
     doc_ids: Annotated[
         list[str] | None, argument("DOC_ID...", "Identifiers of documents; or --filter.")
     ] = None,
@@ -20,7 +19,7 @@ def command(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete documents of an index.
+    """Delete documents of an index or a mixture.
 
     For example:
 
@@ -32,7 +31,6 @@ def command(
 
     if bool(doc_ids) == (condition is not None):
         raise UsageError("give identifiers of documents, or --filter")
-    refuse_mixture(folder)
     with open_writer(folder) as writer:
         absent = [doc_id for doc_id in doc_ids or () if not writer.has(doc_id)]
         deleted = writer.delete(doc_ids) if doc_ids else writer.delete(filter=condition)

@@ -20,7 +20,7 @@ from termwise.cli.terminal import (
     print_text,
 )
 from termwise.display.safe_text import shown
-from termwise.storage.safe_read import is_file, path_exists
+from termwise.storage.safe_read import is_file, is_folder, path_exists
 
 if TYPE_CHECKING:
     from termwise.attributes import Schema
@@ -130,6 +130,28 @@ def note_ignored_vectors(source: str) -> None:
         return  # build_index reads the file again and raises the error
     if isinstance(record.get("vector"), dict):
         note_line(f'{source}: the field "vector" is ignored; --model vectors uses its weights')
+
+
+def note_ignored_attributes(source: str, fields: tuple[str, ...] | None, folder: Path) -> None:
+    """Report on stderr that an index without attributes keeps none of the first record of a file, if it has any."""
+    from termwise.collection import open_collection
+    from termwise.collection.file_collections import TabSeparatedCollection
+    from termwise.errors import TermwiseError
+
+    path = Path(source)
+    try:
+        if not is_file(path) and not is_folder(path):
+            return
+        if isinstance(open_collection(source, fields=fields), TabSeparatedCollection):
+            return  # all columns are text
+        first = next(open_collection(source, fields=fields, attributes="all").documents(), None)
+    except TermwiseError:
+        return  # open_collection raises the error again
+    if first is not None and first.attributes:
+        note_line(
+            f"{source}: {folder} has no attributes, so these fields are not kept: {', '.join(first.attributes)}; "
+            f"to filter by them, build the index again with --attributes"
+        )
 
 
 def note_finished_blocks(

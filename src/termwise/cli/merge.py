@@ -1,14 +1,16 @@
-"""``termwise merge``: merge all segments of an index into one, or weigh its documents again."""
+"""``termwise merge``: merge all segments of an index or a mixture into one, or weigh its documents again."""
 
 from __future__ import annotations
 
 import time
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.changes import ChangedFolder, refuse_mixture
 from termwise.cli.options import (
+    IndexFolder,
     JsonFlag,
     Memory,
     Threads,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    folder: ChangedFolder,
+    folder: IndexFolder,
     renew: Annotated[
         bool,
         typer.Option(
@@ -41,7 +43,7 @@ def command(
     memory: Memory = "2GB",
     as_json: JsonFlag = False,
 ) -> None:
-    """Merge the segments of an index into one.
+    """Merge the segments of an index, or of each part of a mixture, into one.
 
     Deleted documents are removed, and searches are then as fast as after a build. Small segments are merged after each
     change in any case. With --renew, the index becomes that of a new build of its documents.
@@ -52,27 +54,28 @@ def command(
 
     termwise merge docs.tw --renew
     """
-    from termwise.index import Index
     from termwise.index.updater import IndexUpdater
     from termwise.indexing import renew_index
+    from termwise.indexing.mixture_updater import MixtureUpdater
+    from termwise.search.mixture_folder import is_mixture
 
-    refuse_mixture(folder)
     begin = time.perf_counter()
-    before = Index.open(folder).manifest
-    threads = threads or available_processors()
+    before, *_ = _manifests(folder)
+    threads, size = threads or available_processors(), memory_size(memory)
     with progress_bar() as progress:
+        open_index = partial(IndexUpdater, threads=threads, memory=size, progress=progress)
         if renew:
-            manifest = renew_index(
-                folder, threads=threads, memory=memory_size(memory), progress=progress
-            ).index.manifest
+            renew_index(folder, threads=threads, memory=size, progress=progress)
+        elif is_mixture(folder):
+            with MixtureUpdater(folder, partial(open_index, in_mixture=True)) as mixture:
+                mixture.merge()
         else:
-            with IndexUpdater(
-                folder, threads=threads, memory=memory_size(memory), progress=progress
-            ) as updater:
-                manifest = updater.merge()
+            with open_index(folder) as updater:
+                updater.merge()
+    manifest, *others = _manifests(folder)
     seconds = time.perf_counter() - begin
     removed = _deleted(before) - _deleted(manifest)
-    size = sum(file.length for file in manifest.files())
+    size = sum(file.length for each in (manifest, *others) for file in each.files())
     if as_json:
         print_json(
             {
@@ -92,6 +95,16 @@ def command(
         f"{folder}: {counted(len(before.segments), 'segment')} before, {len(manifest.segments)} now; {gone}"
         f"{counted_documents(manifest)}, {human_bytes(size)}, {seconds:.1f} s"
     )
+
+
+def _manifests(folder: Path) -> list[Manifest]:
+    """Return the manifest of an index, or those of the parts of a mixture."""
+    from termwise.index import Manifest
+    from termwise.search.mixture_folder import MixtureManifest, is_mixture, part_manifest
+
+    if is_mixture(folder):
+        return [part_manifest(folder, part) for part in MixtureManifest.read(folder).parts]
+    return [Manifest.read(folder)]
 
 
 def _deleted(manifest: Manifest) -> int:

@@ -12,7 +12,17 @@ from pathlib import Path
 
 from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
 from termwise.index.container import storage_errors
-from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest, publish
+from termwise.index.manifest import (
+    BUILD,
+    FILE,
+    FORMAT,
+    MAX_MANIFEST,
+    NAME,
+    NEW,
+    Manifest,
+    publish_staged,
+    stage,
+)
 from termwise.storage.atomic_file import is_open_file, remove, sync_folder
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.model_folder import MIXTURE, kind_of
@@ -126,25 +136,50 @@ def publish_files(path: Path, folder: Path, manifest: Manifest, *, created: Sequ
     created : sequence of Path, optional
         Folders that the build created.
     """
-    listed = {file.name for file in manifest.files()}
-    added: list[Path] = []
+    new = stage_files(path, folder, manifest)
     try:
-        with storage_errors(path):
-            for name in sorted(listed):
-                target = path / name
-                if (folder / name).exists():
-                    if not target.exists():
-                        added.append(target)
-                    (folder / name).replace(target)
-            sync_folder(path)
         for parent in created:
             with suppress(OSError):  # a folder that may be written but not read
                 sync_folder(parent.parent)
-        publish(path, manifest)
+        publish_staged(path)
     finally:
         if not is_current(path, manifest):
-            remove_files(added)
-    kept = listed | {name.replace("vectors-", "graph-") for name in listed if name.startswith("vectors-")}
+            remove_files(new)
+    remove_unused(path, manifest)
+
+
+def stage_files(path: Path, folder: Path, manifest: Manifest) -> list[Path]:
+    """Move new files into an index folder, and write the manifest that names them beside the published one.
+
+    If an error occurs, the new files are removed.
+
+    Returns
+    -------
+    list of Path
+        The new files, which are to be removed unless the manifest is published.
+    """
+    new = [path / NEW]
+    try:
+        with storage_errors(path):
+            for name in sorted({file.name for file in manifest.files()}):
+                target = path / name
+                if (folder / name).exists():
+                    if not target.exists():
+                        new.append(target)
+                    (folder / name).replace(target)
+        stage(path, manifest)
+        with storage_errors(path):
+            sync_folder(path)
+    except BaseException:
+        remove_files(new)
+        raise
+    return new
+
+
+def remove_unused(path: Path, manifest: Manifest) -> None:
+    """Remove the files of an index folder that a published manifest does not need, as far as the system permits."""
+    kept = {file.name for file in manifest.files()}
+    kept |= {name.replace("vectors-", "graph-") for name in kept if name.startswith("vectors-")}
     with suppress(OSError):
         remove_files(file for file in path.iterdir() if FILE.fullmatch(file.name) and file.name not in kept)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -36,6 +37,7 @@ from termwise.storage.manifest_json import (
     unsealed,
 )
 from termwise.storage.model_folder import MIXTURE, MIXTURE_BUILD, kind_of
+from termwise.storage.safe_read import read_regular
 from termwise.vectors import LARGEST_SCALE, MOST_DIMENSIONS, SCALES, SMALLEST_SCALE
 
 NAME = "manifest.json"
@@ -302,6 +304,11 @@ class Manifest:
         return self._serialised
 
     @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the serialised manifest, which changes with every build and every change of the index."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    @cached_property
     def _serialised(self) -> bytes:
         body = {"format": FORMAT, "version": self.version, **asdict(self)}
         for key in _later(Manifest, self.version):
@@ -370,17 +377,42 @@ class Manifest:
 
 def publish(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest of `folder` in one atomic step that survives a crash."""
+    stage(folder, manifest)
+    try:
+        publish_staged(folder)
+    except BaseException:
+        with suppress(OSError):
+            (folder / NEW).unlink()
+        raise
+
+
+def stage(folder: Path, manifest: Manifest) -> None:
+    """Write a manifest to ``manifest.json.new`` and flush it to the disk; `publish_staged` makes it the current one."""
     temporary = folder / NEW
     with storage_errors(temporary):
         try:
             write_synced(temporary, manifest.to_bytes())
-            temporary.replace(folder / NAME)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
             raise
+
+
+def publish_staged(folder: Path) -> None:
+    """Replace the manifest of `folder` by the one that `stage` wrote."""
+    with storage_errors(folder / NEW):
+        (folder / NEW).replace(folder / NAME)
     with storage_errors(folder):
         sync_folder(folder)
+
+
+def staged_manifest(folder: Path, sha256: str) -> Manifest | None:
+    """Return the manifest that `stage` wrote; None if there is none with this SHA-256."""
+    try:
+        data = read_regular(folder / NEW, MAX_MANIFEST)
+    except (OSError, Misfit):
+        return None
+    return Manifest.parse(data, folder / NEW) if hashlib.sha256(data).hexdigest() == sha256 else None
 
 
 def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:

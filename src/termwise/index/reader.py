@@ -168,8 +168,9 @@ class Index:
     ...
     """
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(self, path: Path, manifest: Manifest, *, unpublished: Path | None = None) -> None:
         self.path = path
+        self._unpublished = unpublished
         self.manifest = manifest
         terms = self._container(manifest.terms_file, "terms")
         added = [self._added(record) for record in manifest.added_terms]
@@ -240,7 +241,11 @@ class Index:
         raise failure
 
     def _container(self, record: IndexFile, kind: str) -> Container:
-        return Container(self.path / record.name, kind, record.length)
+        """Open a file; those of a change that is not published yet are in the folder of the change."""
+        folder = self.path
+        if self._unpublished is not None and (self._unpublished / record.name).exists():
+            folder = self._unpublished
+        return Container(folder / record.name, kind, record.length)
 
     def _added(self, record: AddedTerms) -> tuple[Container, npt.NDArray[np.float64]]:
         container = self._container(record.file, "added")

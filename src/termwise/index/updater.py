@@ -27,7 +27,15 @@ from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.deletions import write_deletions
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
-from termwise.index.folder import is_current, make_build_folder, publish_files, writer_lock
+from termwise.index.folder import (
+    is_current,
+    make_build_folder,
+    publish_files,
+    remove_files,
+    remove_unused,
+    stage_files,
+    writer_lock,
+)
 from termwise.index.manifest import (
     MAX_DOCUMENTS,
     MAX_SHIFT,
@@ -36,6 +44,7 @@ from termwise.index.manifest import (
     Manifest,
     QuantiserRecord,
     SegmentRecord,
+    publish_staged,
 )
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.reader import Index, grown_vocabulary
@@ -103,6 +112,8 @@ class IndexUpdater(DocumentWriter):
     idf : IdfRecord, optional
         Inverse document frequency in the stored weights, which searches adapt to the current documents from the first
         commit on.
+    in_mixture : bool
+        Whether the index is a part of a mixture, whose writer calls `stage` and `publish` in place of `commit`.
 
     Attributes
     ----------
@@ -121,6 +132,8 @@ class IndexUpdater(DocumentWriter):
         If another process writes the index.
     StorageError
         If the folder cannot be written.
+    ParameterError
+        If the index is a part of a mixture, and `in_mixture` is False.
 
     Examples
     --------
@@ -149,6 +162,7 @@ class IndexUpdater(DocumentWriter):
         threads: int = 1,
         progress: Progress = no_progress,
         idf: IdfRecord | None = None,
+        in_mixture: bool = False,
     ) -> None:
         check_threads(threads)
         check_memory(memory)
@@ -159,7 +173,8 @@ class IndexUpdater(DocumentWriter):
         self._progress = progress
         self._closed = False
         Index.open(path)  # raises the error of a folder that is no index before it gets a lock file
-        _refuse_part_of_mixture(self.path)
+        if not in_mixture:
+            refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
             resources.enter_context(writer_lock(self.path))
             self.index = Index.open(path)
@@ -168,6 +183,7 @@ class IndexUpdater(DocumentWriter):
             self._resources = resources.pop_all()
         self._spill: DocumentSpill | None = None
         self._added_terms: tuple[AddedTerms, ...] = ()
+        self._staged: tuple[Manifest, list[Path]] | None = None
         self._begin(self.index)
 
     def __enter__(self) -> IndexUpdater:
@@ -192,7 +208,12 @@ class IndexUpdater(DocumentWriter):
     @property
     def changed(self) -> bool:
         """Whether there are changes since the last commit."""
-        return bool(self.documents) or any(part.changed for part in self._parts)
+        records = tuple(part.record for part in self._parts)
+        return (
+            bool(self.documents)
+            or any(part.changed for part in self._parts)
+            or records != self.index.manifest.segments
+        )
 
     def add_documents(
         self,
@@ -306,9 +327,21 @@ class IndexUpdater(DocumentWriter):
 
     def discard(self) -> None:
         """Forget the changes since the last commit."""
+        if not self._closed:
+            self._drop_spill()
+            self._begin(self.index)
+
+    def write(self) -> None:
+        """Write the documents that were added to segments, which are not published yet."""
         self._check_open()
-        self._drop_spill()
-        self._begin(self.index)
+        self._write_pending()
+
+    def preview(self) -> Index:
+        """Return the index with the changes since the last commit. Its files are lost with the changes."""
+        self.write()
+        if not self.changed:
+            return self.index
+        return Index(self.path, self._next_manifest(), unpublished=self.folder)
 
     def commit(self) -> Manifest:
         """Publish the changes in one atomic step that survives a crash; return the new manifest.
@@ -323,23 +356,57 @@ class IndexUpdater(DocumentWriter):
         StorageError
             If the folder cannot be written. The index is unchanged then.
         """
-        self._check_open()
-        self._write_pending()
-        if self.changed:
-            self._publish()
-        for first, last in self._crowded():
-            self._merge(first, last)
-        return self.index.manifest
+        return self._finish(everything=False)
 
     def merge(self) -> Manifest:
         """Commit, and merge all segments into as few as the format permits; deleted documents are removed."""
-        self._check_open()
-        self._write_pending()
+        return self._finish(everything=True)
+
+    def _finish(self, *, everything: bool) -> Manifest:
+        self.write()
         if self.changed:
             self._publish()
-        for first, last in self._runs():
-            self._merge(first, last)
+        for _ in self.merges(everything=everything):
+            self._publish()
         return self.index.manifest
+
+    def merges(self, *, everything: bool) -> Iterator[None]:
+        """Merge neighbouring segments, one range in each step; publish each step before the next one.
+
+        Parameters
+        ----------
+        everything : bool
+            Merge all segments, as `merge` does; otherwise those that `commit` merges.
+        """
+        for first, last in self._runs() if everything else self._crowded():
+            self._merge(first, last)
+            yield
+
+    def stage(self) -> Manifest:
+        """Write the changes of a part of a mixture into its folder, and return the manifest that `publish` publishes.
+
+        Readers see no difference. `unstage` removes the files.
+        """
+        manifest = self._next_manifest()
+        self._staged = manifest, stage_files(self.path, self.folder, manifest)
+        return manifest
+
+    def unstage(self) -> None:
+        """Remove the files of `stage`, if there are any."""
+        if self._staged is not None:
+            remove_files(self._staged[1])
+            self._staged = None
+
+    def publish(self) -> None:
+        """Publish what `stage` has written, and remove files without a use."""
+        assert self._staged is not None, "a call of `stage` comes first"
+        manifest, _ = self._staged
+        self._staged = None
+        try:
+            publish_staged(self.path)
+            remove_unused(self.path, manifest)
+        finally:
+            self._restart(manifest)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -463,13 +530,13 @@ class IndexUpdater(DocumentWriter):
         staged = self.folder / file.name
         return Container(staged if staged.exists() else self.path / file.name, kind, file.length)
 
-    def _publish(self) -> None:
-        """Publish the parts as the next generation, and start from it."""
+    def _next_manifest(self) -> Manifest:
+        """Return the manifest of the next generation, which has the changes since the last commit."""
         kept = [part for part in self._parts if not part.deleted.all()]
         segments = [self._marked(part) for part in kept or self._parts[-1:]]
         current = self.index.manifest
         built = current.built_vocabulary or current.vocabulary
-        manifest = replace(
+        return replace(
             current,
             terms=self.terms,
             vocabulary=self.vocabulary,
@@ -484,13 +551,27 @@ class IndexUpdater(DocumentWriter):
             generation=current.generation + 1,
             written_by=f"termwise {__version__}",
         )
+
+    def _publish(self) -> None:
+        """Publish the parts as the next generation, and start from it."""
+        manifest = self._next_manifest()
         try:
             publish_files(self.path, self.folder, manifest)
         finally:
-            with suppress(OSError):
-                for file in self.folder.iterdir():
-                    remove(file)
-            self._begin(Index(self.path, manifest) if is_current(self.path, manifest) else self.index)
+            self._restart(manifest if is_current(self.path, manifest) else self.index.manifest)
+
+    def _restart(self, manifest: Manifest) -> None:
+        """Start from a published generation. If it cannot be opened, the writer is closed."""
+        with suppress(OSError):
+            for file in self.folder.iterdir():
+                remove(file)
+        try:
+            if manifest != self.index.manifest:
+                self.index = Index(self.path, manifest)
+        except BaseException:
+            self.close()
+            raise
+        self._begin(self.index)
 
     def _marked(self, part: _Part) -> SegmentRecord:
         """Return the record of a segment with the marks of its deleted documents."""
@@ -539,7 +620,7 @@ class IndexUpdater(DocumentWriter):
             yield found
 
     def _merge(self, first: int, last: int) -> None:
-        """Replace neighbouring segments by one without deleted documents, and publish it."""
+        """Replace neighbouring segments by one without deleted documents."""
         index = self.index
         begin = index.firsts[first] if first < len(index.firsts) else len(index)
         end = index.firsts[last] if last < len(index.firsts) else len(index)
@@ -560,16 +641,16 @@ class IndexUpdater(DocumentWriter):
             largest = self._quantiser.max_error + errors.max_error
             self._quantiser = replace(self._quantiser, max_error=largest)
         self._parts[first:last] = [self._opened(record) for record in records]
-        self._publish()
 
 
-def _refuse_part_of_mixture(path: Path) -> None:
+def refuse_part_of_mixture(path: Path) -> None:
+    """Raise `ParameterError` for the index of a part: the other parts would then have other documents or weights."""
     around = kind_of(path.parent)
     if around is not None and around.manifest == MIXTURE:
         raise ParameterError(
             "this index is a part of a mixture, which holds the same documents in each part",
             facts=[("index", path), ("mixture", path.parent)],
-            fixes=["build the mixture again"],
+            fixes=[f"change the mixture as a whole: name the folder {path.parent}"],
         )
 
 

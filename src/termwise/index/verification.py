@@ -58,13 +58,14 @@ def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage
     folder = Path(path)
     for _ in range(ATTEMPTS):
         manifest = Manifest.read(folder)
-        damages = _check(folder, manifest, progress)
+        damages = damages_of(folder, manifest, progress)
         if not damages or Manifest.read(folder) == manifest:
             break  # otherwise a build has published the next generation meanwhile
     return damages
 
 
-def _check(folder: Path, manifest: Manifest, progress: Progress) -> list[Damage]:
+def damages_of(folder: Path, manifest: Manifest, progress: Progress) -> list[Damage]:
+    """Return the damages of the files that a manifest names; see `verify`."""
     records = list({record.name: record for record in manifest.files()}.values())
     total = sum(record.length for record in records)
     done = 0

@@ -8,6 +8,7 @@
 `network_rows`          rows computed by a network
 `lookup_rows`           term weights compiled from vectors
 `live_writer`           `open_writer`: add, replace and delete documents, and merge segments
+`mixture_updater`       changes of all parts of a mixture in one atomic step
 `built_statistics`      statistics of the build, for documents that are added later
 `renewal`               `renew_index`: weigh all documents again, with the current statistics
 `graph`                 `build_graph`: graphs for approximate search of vectors

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.index.folder import writer_lock
 from termwise.index.vector_graph import write_graphs
 from termwise.progress import Progress, no_progress
 from termwise.search import MixtureSearcher
-from termwise.search.mixture_folder import is_mixture
+from termwise.search.mixture_folder import finish_commit, is_mixture
 from termwise.validation import check_path
 
 
@@ -53,7 +54,12 @@ def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[P
                 fixes=["search it as it is", "`build_index(model=lookup)`"],
             )
         return write_graphs(index, progress=progress)
-    mixture = MixtureSearcher.open(path)
+    with writer_lock(Path(path)):
+        finish_commit(Path(path))
+        return _build_graphs_of_parts(MixtureSearcher.open(path), progress)
+
+
+def _build_graphs_of_parts(mixture: MixtureSearcher, progress: Progress) -> list[Path]:
     indexes = [part.searcher.index for part in mixture.parts]
     with_vectors = [index for index in indexes if index.term_vectors is not None]
     if not with_vectors:
@@ -63,7 +69,7 @@ def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[P
         ]
         raise ParameterError(
             "a graph needs an index with vectors, and no part of the mixture has them",
-            facts=[("mixture", path), ("parts", ", ".join(parts))],
+            facts=[("mixture", mixture.path), ("parts", ", ".join(parts))],
             fixes=["`build_index(model=best)`"],
         )
     return [file for index in with_vectors for file in write_graphs(index, progress=progress)]

@@ -1,4 +1,4 @@
-"""`open_writer`: add, replace and delete documents of an index, and merge its segments."""
+"""`open_writer`: add, replace and delete documents of an index or a mixture, and merge its segments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import TracebackType
 
 import numpy as np
 
+from termwise.attributes import Schema
 from termwise.collection import CollectionStatistics
 from termwise.encode import DocumentEncoder
 from termwise.encode.document_encoder import check_network
@@ -29,6 +30,7 @@ from termwise.indexing.built_statistics import built_statistics, missing_statist
 from termwise.indexing.chunks import chunks_of
 from termwise.indexing.context import attributes_of, refuse_arguments
 from termwise.indexing.count_rows import CHUNK, EXPANDED_CHUNK, document_batches
+from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
 from termwise.kernels.counting import count_rows
 from termwise.models import (
@@ -44,6 +46,7 @@ from termwise.models import (
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Document
+from termwise.search.mixture_folder import is_mixture
 from termwise.text import Analyzer, Vocabulary, number_texts
 from termwise.validation import check_documents, check_names, check_path
 from termwise.weights import TermWeights
@@ -69,7 +72,7 @@ class Added:
 
 
 class LiveWriter:
-    """Writer that adds, replaces and deletes documents of an index; `open_writer` opens it.
+    """Writer that adds, replaces and deletes documents of an index or a mixture; `open_writer` opens it.
 
     Changes become visible by `commit`, in one atomic step that survives a crash. The end of the ``with`` block commits;
     an error in the block discards the changes since the last commit.
@@ -77,17 +80,23 @@ class LiveWriter:
     Attributes
     ----------
     path : Path
-        Folder of the index.
+        Folder of the index or mixture.
     """
 
-    def __init__(self, updater: IndexUpdater, rows: _Rows, *, progress: Progress) -> None:
+    def __init__(
+        self, updater: IndexUpdater | MixtureUpdater, rows: Sequence[_Rows], *, progress: Progress
+    ) -> None:
         self.path = updater.path
         self._updater = updater
         self._rows = rows
+        """Rows of each part of a mixture, or of the one index."""
+        with_attributes = [each for each in rows if each.updater.index.schema]
+        self._with_attributes = with_attributes or rows[:1]
+        """Parts that keep the attributes of documents."""
         self._progress = progress
         self._touched: dict[str, bool] = {}
         """Identifiers that were added (True) or deleted (False) since the last commit."""
-        self._chunk = updater.index.manifest.chunk
+        self._chunk = rows[0].updater.index.manifest.chunk
         self._chunks: dict[str, int] = {}
         """Number of chunks of the documents that were added since."""
 
@@ -102,6 +111,11 @@ class LiveWriter:
                 self.commit()
         finally:
             self.close()
+
+    @property
+    def schema(self) -> Schema:
+        """Types of the attributes, empty without any."""
+        return self._with_attributes[0].updater.index.schema
 
     def add(self, documents: Iterable[Document]) -> Added:
         """Add documents. One with the identifier of an earlier document replaces it, and comes last in the index.
@@ -130,8 +144,11 @@ class LiveWriter:
             replaced += len(present) - len(same)
             new += len(distinct) - len(present)
             if any(self._touched.get(document.doc_id) for document in kept):
-                self._rows.flush()  # so that the earlier document can be replaced
-            self._rows.add(self._cut(kept) if self._chunk else kept)
+                self._flush()  # so that the earlier document can be replaced
+            cut = self._cut(kept) if self._chunk else kept
+            bare = [Document(document.doc_id, document.text) for document in cut]
+            for rows in self._rows:
+                rows.add(cut if rows in self._with_attributes else bare)
             self._touched.update(dict.fromkeys((document.doc_id for document in kept), True))
             self._progress("add documents", new + replaced + unchanged, None)
         return Added(new, replaced, unchanged)
@@ -144,7 +161,7 @@ class LiveWriter:
         doc_ids : iterable of str, optional
             Identifiers; unknown ones are ignored.
         filter : str, mapping or Filter, optional
-            Also delete the documents that a filter matches. Changes before are committed first.
+            Also delete the documents that a filter matches, among them those that were added since the last commit.
 
         Raises
         ------
@@ -152,14 +169,15 @@ class LiveWriter:
             If `doc_ids` are not strings.
         """
         names = list(dict.fromkeys([doc_ids] if isinstance(doc_ids, str) else doc_ids))
-        if filter is not None:
-            self.commit()
-            index = self._updater.index
-            found = index.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
-            names += index.doc_ids(np.unique(found))
         check_names("doc_ids", names)
+        if filter is not None:
+            self._flush()
+            self._updater.write()
+            index = self._with_attributes[0].updater.preview()
+            found = index.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
+            names = list(dict.fromkeys([*names, *index.doc_ids(np.unique(found))]))
         if any(self._touched.get(name) for name in names):
-            self._rows.flush()
+            self._flush()
         if self._chunk:
             deleted = sum(map(self.has, names))
             self._updater.delete(self._chunk_ids(names))
@@ -170,12 +188,13 @@ class LiveWriter:
 
     def has(self, doc_id: str) -> bool:
         """Return whether there is a document with this identifier, with the changes that are not committed yet."""
-        return self._touched.get(doc_id, self._updater.index.find(doc_id) is not None)
+        return self._touched.get(doc_id, self._rows[0].updater.index.find(doc_id) is not None)
 
     def commit(self) -> Manifest:
         """Publish the changes, and merge small segments; return the manifest of the new generation.
 
-        The changes are on the disk when this returns. Without changes, nothing is written.
+        The changes are on the disk when this returns. Without changes, nothing is written. For a mixture, the manifest
+        is that of the first part.
         """
         return self._finish(self._updater.commit)
 
@@ -189,19 +208,25 @@ class LiveWriter:
     def _finish(self, publish: Callable[[], Manifest]) -> Manifest:
         """Publish the changes; discard them if that fails."""
         try:
-            self._rows.flush()
+            self._flush()
             return publish()
         except BaseException:
             self._updater.discard()
             raise
         finally:
-            self._rows.reset()
+            for rows in self._rows:
+                rows.reset()
             self._touched.clear()
             self._chunks.clear()
 
+    def _flush(self) -> None:
+        for rows in self._rows:
+            rows.flush()
+
     def close(self) -> None:
         """Release the index. Changes since the last commit are lost."""
-        self._rows.close()
+        for rows in self._rows:
+            rows.close()
         self._updater.close()
 
     def _cut(self, documents: Sequence[Document]) -> list[Document]:
@@ -215,7 +240,7 @@ class LiveWriter:
 
     def _chunk_ids(self, doc_ids: Sequence[str]) -> list[str]:
         """Return the identifiers of the chunks of documents, with the changes that are not committed yet."""
-        index = self._updater.index
+        index = self._rows[0].updater.index
         ordinals = index.find_many(doc_ids)
         published = np.where(ordinals < 0, 0, index.chunk_counts(np.maximum(ordinals, 0)))
         return [
@@ -225,22 +250,24 @@ class LiveWriter:
         ]
 
     def _present(self, documents: Sequence[Document]) -> tuple[set[str], set[str]]:
-        """Return the identifiers that the index has, and those of them with the same text."""
-        index = self._updater.index
-        ordinals = index.find_many([document.doc_id for document in documents])
+        """Return the identifiers that the index has, and those of them with the same text and attributes."""
+        indexes = [rows.updater.index for rows in self._rows]
+        ordinals = indexes[0].find_many([document.doc_id for document in documents])
         present = {
             document.doc_id
             for document, ordinal in zip(documents, ordinals.tolist(), strict=True)
             if self._touched.get(document.doc_id, ordinal >= 0)
         }
         same: set[str] = set()
-        if index.stores_text:
+        index = next((index for index in indexes if index.stores_text), None)
+        if index is not None:
             places = [
                 place
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            texts, attributes = index.document_texts(ordinals[places]), index.attributes(ordinals[places])
+            texts = index.document_texts(ordinals[places])
+            attributes = self._with_attributes[0].updater.index.attributes(ordinals[places])
             for place, text, values in zip(places, texts, attributes, strict=True):
                 if text == documents[place].text and values == self._kept(documents[place]):
                     same.add(documents[place].doc_id)
@@ -248,7 +275,7 @@ class LiveWriter:
 
     def _kept(self, document: Document) -> Mapping[str, AttributeValue]:
         """Return the attributes of a document as the index returns them."""
-        schema = self._updater.index.schema
+        schema = self.schema
         return schema.convert(document.attributes) if schema else document.attributes
 
 
@@ -262,18 +289,19 @@ def open_writer(
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> LiveWriter:
-    """Open an index for adding, replacing and deleting documents.
+    """Open an index or a mixture for adding, replacing and deleting documents.
 
     Parameters
     ----------
     path : str or Path
-        Folder of the index.
+        Folder of the index or mixture. The parts of a mixture change together, in one atomic step.
     threads : int, optional
         Threads to use.
     memory : int, optional
         Working memory in bytes for sorting postings.
     encoder : DocumentEncoder, optional
-        Runs the network of the model; by default opened as the index describes it.
+        Runs the network of the model; by default opened as the index describes it. In a mixture, `encoder`, `precision`
+        and `providers` apply to the parts with a network.
     precision : {"float32", "int8"}, optional
         Precision of the network; by default that of the build.
     providers : sequence of str, optional
@@ -288,7 +316,8 @@ def open_writer(
     Raises
     ------
     ParameterError
-        If documents cannot be added to an index of this kind; the error names the reason.
+        If documents cannot be added to an index of this kind, or the index is a part of a mixture; the error names the
+        reason.
     VocabularyMismatchError
         If the network is not the one that the index was built with.
     IndexLockedError
@@ -308,6 +337,40 @@ def open_writer(
     (Added(new=1, replaced=0, unchanged=0), ('a',), ('a', 'b'))
     """
     check_path("path", path)
+    open_rows = partial(
+        _open_rows,
+        threads=threads,
+        memory=memory,
+        encoder=encoder,
+        precision=precision,
+        providers=providers,
+        progress=progress,
+    )
+    folder = Path(path)
+    rows: list[_Rows] = []
+    if not is_mixture(folder):
+        rows.append(open_rows(folder, in_mixture=False))
+        return LiveWriter(rows[0].updater, rows, progress=progress)
+
+    def open_part(part: Path) -> IndexUpdater:
+        rows.append(open_rows(part, in_mixture=True))
+        return rows[-1].updater
+
+    return LiveWriter(MixtureUpdater(folder, open_part), rows, progress=progress)
+
+
+def _open_rows(
+    path: Path,
+    *,
+    in_mixture: bool,
+    threads: int,
+    memory: int,
+    encoder: DocumentEncoder | None,
+    precision: NetworkPrecision | None,
+    providers: Sequence[str] | None,
+    progress: Progress,
+) -> _Rows:
+    """Open an index for writing, with what computes the rows of its model; see `open_writer`."""
     index = Index.open(path)
     model = _model_of(index)
     make_rows: Callable[[IndexUpdater], _Rows]
@@ -326,24 +389,35 @@ def open_writer(
         make_rows = partial(_NetworkRows, encoder=opened, idf=idf)
     else:
         assert isinstance(model, CountModel), "models of other kinds are refused"
-        refuse_arguments(
-            "these arguments require a model with a network",
-            model,
-            {"encoder": encoder, "precision": precision, "providers": providers},
-        )
+        if not in_mixture:
+            refuse_arguments(
+                "these arguments require a model with a network",
+                model,
+                {"encoder": encoder, "precision": precision, "providers": providers},
+            )
         statistics = built_statistics(index)
         idf = _idf_of(index, 1.0 if isinstance(model, BM25) else 0.0)
         make_rows = partial(_CountRows, model=model, analyzer=analyzer_of(index), statistics=statistics)
-    updater = IndexUpdater(path, memory=memory, threads=threads, progress=progress, idf=idf)
+    updater = IndexUpdater(
+        path, memory=memory, threads=threads, progress=progress, idf=idf, in_mixture=in_mixture
+    )
     try:
-        return LiveWriter(updater, make_rows(updater), progress=progress)
+        return make_rows(updater)
     except BaseException:
         updater.close()
         raise
 
 
 class _Rows(ABC):
-    """Computes the rows of documents that join an index."""
+    """Computes the rows of documents that join an index.
+
+    Attributes
+    ----------
+    updater : IndexUpdater
+        Takes the rows.
+    """
+
+    updater: IndexUpdater
 
     @abstractmethod
     def add(self, documents: Sequence[Document]) -> None:
@@ -366,7 +440,7 @@ class _NetworkRows(_Rows):
     """Rows of a network. An idf in the weights is that of the build; see `IdfRecord`."""
 
     def __init__(self, updater: IndexUpdater, encoder: DocumentEncoder, idf: IdfRecord | None) -> None:
-        self._updater = updater
+        self.updater = updater
         self._encoder = encoder
         self._factors = None
         if idf is not None:
@@ -380,16 +454,16 @@ class _NetworkRows(_Rows):
             return
         texts = [document.text for document in documents]
         rows = self._encoder.encode_documents(texts)
-        stored = texts if self._updater.index.stores_text else None
+        stored = texts if self.updater.index.stores_text else None
         doc_ids = [document.doc_id for document in documents]
-        self._updater.add_documents(doc_ids, stored, attributes_of(documents))
+        self.updater.add_documents(doc_ids, stored, attributes_of(documents))
         if isinstance(rows, TermWeights):
             if self._factors is not None:
                 weights = rows.weights.astype(np.float64) * self._factors[rows.terms]
                 rows = TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
-            self._updater.add_weights(rows)
+            self.updater.add_weights(rows)
         else:
-            self._updater.add_vectors(rows)
+            self.updater.add_vectors(rows)
 
     def flush(self) -> None:
         """Do nothing: rows are passed as they come."""
@@ -407,7 +481,7 @@ class _CountRows(_Rows):
     def __init__(
         self, updater: IndexUpdater, model: CountModel, analyzer: Analyzer, statistics: CollectionStatistics
     ) -> None:
-        self._updater = updater
+        self.updater = updater
         self._model = model
         self._analyzer = analyzer
         self._statistics = statistics
@@ -423,9 +497,9 @@ class _CountRows(_Rows):
     def _begin(self) -> None:
         self._attributes: list[Mapping[str, AttributeValue]] = []
         self._doc_ids: list[str] = []
-        self._texts: list[str] | None = [] if self._updater.index.stores_text else None
+        self._texts: list[str] | None = [] if self.updater.index.stores_text else None
         self.close()
-        self._counts = RowSpill(self._updater.folder, "counts")
+        self._counts = RowSpill(self.updater.folder, "counts")
 
     def add(self, documents: Sequence[Document]) -> None:
         """Analyse the documents and count their terms."""
@@ -435,7 +509,7 @@ class _CountRows(_Rows):
         if self._texts is not None:
             self._texts += texts
         numbered = number_texts(self._analyzer, texts)
-        vocabulary = self._updater.index.vocabulary
+        vocabulary = self.updater.index.vocabulary
         numbers = vocabulary.numbers(numbered.tokens)
         for place in np.flatnonzero(numbers < 0).tolist():
             numbers[place] = self._new.setdefault(numbered.tokens[place], len(vocabulary) + len(self._new))
@@ -445,7 +519,7 @@ class _CountRows(_Rows):
         """Weigh the documents, and pass them to the updater."""
         if not self._doc_ids:
             return
-        updater, before = self._updater, self._updater.terms
+        updater, before = self.updater, self.updater.terms
         tokens = list(self._new)[before - updater.index.manifest.terms :]
         statistics = opened_statistics(self._statistics, before + len(tokens))
         floors = self._model.floors(statistics) if tokens else None
@@ -462,9 +536,9 @@ class _CountRows(_Rows):
         """Return the model for the current vocabulary."""
         if type(self._model).for_vocabulary is CountModel.for_vocabulary:
             return self._model
-        vocabulary = self._updater.index.vocabulary
+        vocabulary = self.updater.index.vocabulary
         known = Vocabulary([*vocabulary.load(), *self._new], background=vocabulary.background is not None)
-        return replace(self._model.for_vocabulary(known), vocabulary=self._updater.vocabulary)  # type: ignore[call-arg]
+        return replace(self._model.for_vocabulary(known), vocabulary=self.updater.vocabulary)  # type: ignore[call-arg]
 
     def close(self) -> None:
         """Remove the temporary files."""

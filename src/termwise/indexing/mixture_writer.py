@@ -31,7 +31,7 @@ from termwise.index.manifest import NAME as INDEX
 from termwise.index.manifest import publish
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import MixtureSearcher
-from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture, manifest_digest
+from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
 from termwise.storage.model_folder import MIXTURE_BUILD
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
@@ -102,7 +102,7 @@ class MixtureWriter:
             If the parts hold different documents; nothing is published then.
         """
         records = tuple(
-            PartRecord(name, folder.name, float(weight), manifest_digest(Index.open(folder)))
+            PartRecord(name, folder.name, float(weight), Index.open(folder).manifest.sha256)
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )
         manifest = MixtureManifest(records, depth)

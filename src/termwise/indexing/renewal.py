@@ -8,11 +8,13 @@ from pathlib import Path
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.index.updater import refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
 from termwise.models import CountModel, Model, model_from_parameters, model_names
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
+from termwise.search.mixture_folder import is_mixture
 from termwise.search.searcher import Searcher
 from termwise.validation import check_path
 
@@ -44,7 +46,8 @@ def renew_index(
     Raises
     ------
     ParameterError
-        If the index stores no texts, or if its weights depend on the text of a document alone.
+        If the index stores no texts, if its weights depend on the text of a document alone, or if it is a mixture or a
+        part of one.
     IndexLockedError
         If another process writes the index.
     TermwiseError
@@ -64,7 +67,14 @@ def renew_index(
     False
     """
     check_path("path", path)
+    if is_mixture(path):
+        raise ParameterError(
+            "the statistics of a mixture cannot be renewed in place",
+            facts=[("mixture", path)],
+            fixes=["build the mixture again with all documents"],
+        )
     index = Index.open(path)
+    refuse_part_of_mixture(index.path)
     model = _count_model(index)
     if not index.stores_text:
         raise ParameterError(

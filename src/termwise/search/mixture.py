@@ -52,9 +52,10 @@ from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
 from termwise.filters import ValueCount
-from termwise.index import Damage, Index, verify
+from termwise.index import Damage, Index
 from termwise.index.manifest import NAME as INDEX
 from termwise.index.reader import ATTEMPTS
+from termwise.index.verification import damages_of
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
@@ -69,7 +70,8 @@ from termwise.search.mixture_folder import (
     MixtureManifest,
     is_mixture,
     is_part_name,
-    manifest_digest,
+    part_index,
+    part_manifest,
 )
 from termwise.search.searcher import (
     Searcher,
@@ -199,6 +201,7 @@ class MixtureSearcher:
             )
         self.depth = int(depth)
         self.path: Path | None = None
+        self._opened_with: tuple[MixtureManifest, QuerySettings]
         indexes = [part.searcher.index for part in self.parts]
         self.index = next((index for index in indexes if index.stores_text), indexes[0])
         for part in self.parts[1:]:
@@ -282,13 +285,7 @@ class MixtureSearcher:
         """Open the parts that a description names; see `open`."""
         parts = []
         for record in manifest.parts:
-            index = _opened(folder / record.folder)
-            if manifest_digest(index) != record.sha256:
-                raise CorruptIndexError(
-                    "a part of the mixture has changed since the mixture was built",
-                    facts=[("mixture", folder), ("part", record.name), ("index", index.path)],
-                    fixes=[REBUILD],
-                )
+            index = part_index(folder, record)
             windows = None if index.term_vectors is None else approximate
             searcher = Searcher(index, query=query, approximate=windows)
             parts.append(Part(record.name, searcher, record.weight))
@@ -305,7 +302,20 @@ class MixtureSearcher:
                 error.message, facts=[("mixture", folder), *error.facts], fixes=[REBUILD]
             ) from None
         mixture.path = folder
+        mixture._opened_with = manifest, query
         return mixture
+
+    def refresh(self) -> MixtureSearcher:
+        """Return a searcher for the newest generation of the mixture; this one if it is the newest."""
+        if self.path is None:
+            refreshed = [replace(part, searcher=part.searcher.refresh()) for part in self.parts]
+            if all(new.searcher is old.searcher for new, old in zip(refreshed, self.parts, strict=True)):
+                return self
+            return MixtureSearcher(refreshed, depth=self.depth)
+        manifest, query = self._opened_with
+        if MixtureManifest.read(self.path) == manifest:
+            return self
+        return MixtureSearcher.open(self.path, query=query, approximate=self.approximate)
 
     @property
     def formula(self) -> str:
@@ -815,25 +825,37 @@ def verify_mixture(path: str | Path, *, progress: Progress = no_progress) -> lis
     """
     check_path("the mixture", path)
     folder = Path(path)
-    damages = [
-        replace(damage, file=f"{part.folder}/{damage.file}")
-        for part in MixtureManifest.read(folder).parts
-        for damage in verify(folder / part.folder, progress=progress)
-    ]
-    if not damages:
-        MixtureSearcher.open(folder)
+    before: MixtureManifest | None = None
+    for _ in range(ATTEMPTS):
+        mixture = MixtureManifest.read(folder)
+        damages: list[Damage] = []
+        failure: MissingFileError | IndexFormatError | None = None
+        try:
+            for part in mixture.parts:
+                found = damages_of(folder / part.folder, part_manifest(folder, part), progress)
+                damages += [replace(damage, file=f"{part.folder}/{damage.file}") for damage in found]
+            if not damages:
+                MixtureSearcher.open(folder)
+                return []
+        except (MissingFileError, IndexFormatError) as error:
+            failure = error
+        if mixture == before:
+            break
+        before = mixture  # a change may have published the next generation meanwhile
+    if failure is not None:
+        raise failure
     return damages
 
 
 def different_documents(one: Index, other: Index) -> list[tuple[str, object]] | None:
     """Return the first difference between the documents of two indexes, as facts; None if there is none.
 
-    Segments with equal documents have equal files of identifiers, so usually only checksums are compared.
+    Segments with equal documents have equal files of identifiers and deletions, so usually only checksums are compared.
     """
     if len(one) != len(other):
         return [("documents", f"{len(one):,} and {len(other):,}")]
-    if [segment.ids.sha256 for segment in one.manifest.segments] == [
-        segment.ids.sha256 for segment in other.manifest.segments
+    if [(segment.ids, segment.deleted) for segment in one.manifest.segments] == [
+        (segment.ids, segment.deleted) for segment in other.manifest.segments
     ]:
         return None
     for first in range(0, len(one), BATCH):
@@ -849,14 +871,6 @@ def _empty(part: MixturePart, explained: Explanation) -> tuple[Contribution, ...
     """Return the score that a part gives a document without a vector, which has no contributions of terms."""
     given = part.score - explained.score
     return (Contribution(NO_TEXT, "empty", 1.0, given, given),) if given else ()
-
-
-def _opened(folder: Path) -> Index:
-    """Open the index of a part; a build of this index alone would not repair the mixture."""
-    try:
-        return Index.open(folder)
-    except (CorruptIndexError, MissingFileError) as error:
-        raise type(error)(error.message, facts=error.facts, fixes=[REBUILD]) from None
 
 
 def _outside(spans: Iterable[Span], others: Iterable[Span]) -> tuple[Span, ...]:

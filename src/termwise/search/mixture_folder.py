@@ -6,7 +6,9 @@
     bm25/            an ordinary index for each part
     lookup/
 
-``mixture.json`` is written last and replaced in one atomic step, so a mixture is complete or absent::
+``mixture.json`` is written last and replaced in one atomic step, so a mixture is complete or absent. It names the
+manifest of each part by its SHA-256. A change writes the new manifests of the parts as ``manifest.json.new``, replaces
+``mixture.json``, and then renames the manifests, so the manifest of a part is always in one of these two files::
 
     format, version, checksum    "termwise-mixture", 1, and the checksum of the rest
     parts                        per part: name, folder, weight, and the SHA-256 of the manifest of its index
@@ -17,7 +19,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -27,7 +28,9 @@ from typing import Any
 from termwise._version import __version__
 from termwise.errors import CorruptIndexError, MissingFileError, NewerFormatError, NotAnIndexError
 from termwise.index import Index
-from termwise.storage.atomic_file import write_bytes_whole
+from termwise.index.container import storage_errors
+from termwise.index.manifest import Manifest, publish_staged, staged_manifest
+from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.manifest_json import (
     Misfit,
     expect_choice,
@@ -99,9 +102,11 @@ class MixtureManifest:
     written_by: str = f"termwise {__version__}"
 
     def write(self, folder: Path) -> None:
-        """Write or replace the file atomically; a link is replaced, not followed."""
+        """Write or replace the file in one atomic step that survives a crash; a link is replaced, not followed."""
         data = sealed({"format": FORMAT, "version": VERSION, **asdict(self)})
         write_bytes_whole(folder / NAME, data, follow_link=False)
+        with storage_errors(folder):
+            sync_folder(folder)
 
     @classmethod
     def read(cls, folder: Path) -> MixtureManifest:
@@ -146,14 +151,60 @@ def is_mixture(path: str | Path) -> bool:
     return is_file(Path(path) / NAME)
 
 
-def manifest_digest(index: Index) -> str:
-    """Return the SHA-256 of the manifest of an index, which changes with every build."""
-    return hashlib.sha256(index.manifest.to_bytes()).hexdigest()
+def part_manifest(folder: Path, part: PartRecord) -> Manifest:
+    """Return the manifest of the index of a part.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the index is not the one that ``mixture.json`` names, or its manifest is damaged.
+    MissingFileError, NotAnIndexError, NewerFormatError
+        See `Manifest.read`.
+    """
+    path = folder / part.folder
+    try:
+        # A commit may rename the staged manifest at any time, so it is looked for first.
+        manifest = staged_manifest(path, part.sha256) or Manifest.read(path)
+    except (CorruptIndexError, MissingFileError) as error:
+        raise _rebuilt(error) from None
+    if manifest.sha256 != part.sha256:
+        raise CorruptIndexError(
+            "a part of the mixture has changed since the mixture was built",
+            facts=[("mixture", folder), ("part", part.name), ("index", path)],
+            fixes=[REBUILD],
+        )
+    return manifest
+
+
+def part_index(folder: Path, part: PartRecord) -> Index:
+    """Open the index of a part in the generation that ``mixture.json`` names; see `part_manifest` for the errors."""
+    manifest = part_manifest(folder, part)
+    try:
+        return Index(folder / part.folder, manifest)
+    except (CorruptIndexError, MissingFileError) as error:
+        raise _rebuilt(error) from None
+
+
+def finish_commit(folder: Path) -> MixtureManifest:
+    """Rename the manifests of parts that a killed commit has published but not renamed; return the contents.
+
+    The caller holds the lock of the mixture.
+    """
+    mixture = MixtureManifest.read(folder)
+    for part in mixture.parts:
+        if staged_manifest(folder / part.folder, part.sha256) is not None:
+            publish_staged(folder / part.folder)
+    return mixture
 
 
 def is_part_name(name: object) -> bool:
     """Return whether a value can be the name of a part: 1 to 128 printable characters."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _rebuilt(error: CorruptIndexError | MissingFileError) -> CorruptIndexError | MissingFileError:
+    """Return the error of a part with the fix for the mixture: a build of this index alone would not repair it."""
+    return type(error)(error.message, facts=error.facts, fixes=[REBUILD])
 
 
 def _manifest(body: Mapping[str, Any]) -> MixtureManifest:

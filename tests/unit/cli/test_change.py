@@ -163,12 +163,54 @@ def test_folders_that_are_refused(place, capsys, monkeypatch, command):
     monkeypatch.setitem(recipes.RECIPES, BEST, Recipe((RecipePart("bm25", 0.5), RecipePart("jm", 0.5))))
     assert run(["index", "shop.jsonl", "--model", "best", "--out", "m"]) == 0
     capsys.readouterr()
-    assert failure(capsys, on("m"), 2) == (
-        "termwise: a mixture cannot be changed [usage]\nmixture m\nfix build the mixture again with all documents"
-    )
-    assert "this index is a part of a mixture" in failure(capsys, on("m/bm25"), 2)
+    error = failure(capsys, on("m/bm25"), 2)
+    assert "this index is a part of a mixture" in error
+    assert "fix change the mixture as a whole: name the folder m" in error
     with writer_lock(place / "tw"):
         assert "another process is writing this index" in failure(capsys, on("tw"), 3)
+
+
+def test_a_mixture(place, capsys, monkeypatch):
+    monkeypatch.setitem(recipes.RECIPES, BEST, Recipe((RecipePart("bm25", 0.5), RecipePart("jm", 0.5))))
+    assert (
+        run(["index", "shop.jsonl", "--model", "best", "--attributes", "all", "--store-text", "--out", "m"])
+        == 0
+    )
+    capsys.readouterr()
+    assert run(["add", "m", "next.jsonl"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("m: 1 added, 1 replaced, 1 unchanged; 4 documents now, ")
+    assert streams.err == ""
+    assert run(["delete", "m", "--filter", "price > 40"]) == 0
+    assert capsys.readouterr().out == "m: 1 deleted; 3 documents now\n"
+    assert run(["merge", "m", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    sizes = [file.stat().st_size for file in place.glob("m/*/*.[tb]*")]
+    assert (report["segments"], report["documents"], report["bytes"]) == (1, 3, sum(sizes))
+    assert run(["verify", "m"]) == 0
+    assert run(["inspect", "m"]) == 0
+    assert " since the build" in capsys.readouterr().out
+
+
+def test_the_statistics_of_a_mixture_are_not_renewed(place, capsys, monkeypatch):
+    monkeypatch.setitem(recipes.RECIPES, BEST, Recipe((RecipePart("bm25", 0.5), RecipePart("jm", 0.5))))
+    assert run(["index", "shop.jsonl", "--model", "best", "--store-text", "--out", "m"]) == 0
+    capsys.readouterr()
+    assert "build the mixture again with all documents" in failure(capsys, ["merge", "m", "--renew"], 2)
+    assert "this index is a part of a mixture" in failure(capsys, ["merge", "m/bm25", "--renew"], 2)
+
+
+def test_attributes_that_an_index_without_a_schema_does_not_keep_are_noted(place, capsys):
+    assert run(["index", "shop.jsonl", "--out", "plain"]) == 0
+    capsys.readouterr()
+    assert run(["add", "plain", "next.jsonl"]) == 0
+    assert capsys.readouterr().err == (
+        "next.jsonl: plain has no attributes, so these fields are not kept: price, stock; to filter by them, build the "
+        "index again with --attributes\n"
+    )
+    (place / "next.tsv").write_text("_id\ttext\tlang\ne\toolong\ten\n")
+    assert run(["add", "plain", "next.tsv"]) == 0
+    assert "attributes" not in capsys.readouterr().err  # all columns are text
 
 
 @pytest.mark.parametrize("command", CHANGES[:2], ids=lambda command: command[0])

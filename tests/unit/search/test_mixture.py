@@ -24,8 +24,8 @@ from termwise.errors import (
     UnknownIdError,
 )
 from termwise.fusion import fuse, learn, mix_indexes
-from termwise.index import Index, verify
-from termwise.search import Example, MixtureSearcher, Part, open_searcher
+from termwise.index import Manifest, verify
+from termwise.search import Example, MixtureSearcher, Part, mixture_folder, open_searcher
 from termwise.search import mixture as module
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.storage.manifest_json import sealed
@@ -368,7 +368,7 @@ def test_bad_folders(tmp_path, folder):
 def test_a_part_with_other_documents(tmp_path, folder):
     other = build_index(DOCUMENTS[::-1], folder / "jm", model="jm", overwrite=True)
     manifest = MixtureManifest.read(folder)
-    digest = module.manifest_digest(other.index)
+    digest = other.index.manifest.sha256
     changed = [replace(manifest.parts[0]), replace(manifest.parts[1], sha256=digest)]
     replace(manifest, parts=tuple(changed)).write(folder)
     with pytest.raises(CorruptIndexError, match="different documents"):
@@ -438,9 +438,9 @@ def test_a_folder_in_place_of_the_description(folder):
 
 
 def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monkeypatch):
-    real, calls = Index.open, []
+    real, calls = Manifest.read, []
 
-    def open_index(path):
+    def read(path):
         calls.append(path)
         if len(calls) == 1:
             shutil.move(folder / "bm25", folder / "bm25-2")
@@ -449,7 +449,7 @@ def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monk
             replace(manifest, parts=(first, manifest.parts[1])).write(folder)
         return real(path)
 
-    monkeypatch.setattr(module.Index, "open", open_index)
+    monkeypatch.setattr(mixture_folder.Manifest, "read", read)
     assert MixtureSearcher.open(folder).parts[0].searcher.index.path.name == "bm25-2"
 
 

@@ -1,0 +1,134 @@
+"""Writer of changes to a mixture: changes the indexes of its parts, and publishes all of them in one atomic step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+from types import TracebackType
+
+from termwise._version import __version__
+from termwise.errors import IndexLockedError
+from termwise.index import Manifest
+from termwise.index.folder import writer_lock
+from termwise.index.updater import IndexUpdater
+from termwise.search.mixture_folder import MixtureManifest, finish_commit, part_manifest
+
+
+class MixtureUpdater:
+    """Changes all parts of a mixture together; used like an `IndexUpdater`.
+
+    Documents are added to each of `parts`, in the same order; `delete`, `commit` and `merge` change all of them. A
+    commit writes the new files and manifests of the parts, replaces ``mixture.json``, and then renames the manifests;
+    see `termwise.search.mixture_folder`.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the mixture.
+    open_part : callable
+        Opens the `IndexUpdater` of a part from its folder, with ``in_mixture=True``.
+
+    Attributes
+    ----------
+    parts : tuple of IndexUpdater
+        In the order of ``mixture.json``.
+
+    Raises
+    ------
+    MissingFileError, NotAnIndexError, NewerFormatError, CorruptIndexError
+        If ``mixture.json`` or the manifest of a part cannot be read, or a part has changed since the mixture was built.
+    IndexLockedError
+        If another process writes the mixture or a part.
+    StorageError
+        If the folder cannot be written.
+    """
+
+    def __init__(self, path: Path, open_part: Callable[[Path], IndexUpdater]) -> None:
+        self.path = path
+        MixtureManifest.read(
+            path
+        )  # raises the error of a folder that is no mixture before it gets a lock file
+        with ExitStack() as resources:
+            resources.enter_context(writer_lock(path))
+            self._published = finish_commit(path)
+            for part in self._published.parts:
+                part_manifest(path, part)
+            self.parts = tuple(
+                resources.enter_context(open_part(path / part.folder)) for part in self._published.parts
+            )
+            self._resources = resources.pop_all()
+
+    def __enter__(self) -> MixtureUpdater:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files and the locks; changes that are not committed are lost."""
+        self._resources.close()
+
+    def write(self) -> None:
+        """Write the documents that were added to segments, which are not published yet."""
+        for part in self.parts:
+            part.write()
+
+    def delete(self, doc_ids: Iterable[str]) -> int:
+        """Delete documents; return how many there were. Unknown identifiers are ignored."""
+        names = list(doc_ids)
+        deleted, *_ = [part.delete(names) for part in self.parts]
+        return deleted
+
+    def discard(self) -> None:
+        """Forget the changes since the last commit."""
+        for part in self.parts:
+            part.discard()
+
+    def commit(self) -> Manifest:
+        """Publish the changes, and then merge small segments; return the new manifest of the first part.
+
+        For the errors, see `IndexUpdater.commit`. The mixture is unchanged then.
+        """
+        return self._finish(everything=False)
+
+    def merge(self) -> Manifest:
+        """Commit, and merge the segments of each part; see `IndexUpdater.merge`."""
+        return self._finish(everything=True)
+
+    def _finish(self, *, everything: bool) -> Manifest:
+        self.write()
+        self._publish()
+        for _ in zip_longest(*(part.merges(everything=everything) for part in self.parts)):
+            self._publish()
+        return self.parts[0].index.manifest
+
+    def _publish(self) -> None:
+        """Publish the changes of all parts by replacing ``mixture.json``."""
+        changed = [part for part in self.parts if part.changed]
+        if not changed:
+            return
+        if finish_commit(self.path) != self._published:
+            raise IndexLockedError(
+                "the mixture was replaced since it was opened for writing",
+                facts=[("mixture", self.path)],
+                fixes=["open it again"],
+            )
+        following: MixtureManifest | None = None
+        try:
+            sums = {part.path.name: part.stage().sha256 for part in changed}
+            records = [
+                replace(record, sha256=sums.get(record.folder, record.sha256))
+                for record in self._published.parts
+            ]
+            following = replace(self._published, parts=tuple(records), written_by=f"termwise {__version__}")
+            following.write(self.path)
+        finally:
+            self._published = MixtureManifest.read(self.path)
+            with ExitStack() as every:  # the other parts, too, if one fails
+                for part in changed:
+                    every.callback(part.publish if self._published == following else part.unstage)
