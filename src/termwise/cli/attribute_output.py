@@ -25,16 +25,18 @@ def json_attributes(attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
 
 
 def attribute_text(value: AttributeValue) -> str:
-    """Return a value for a line of text.
+    """Return a value for a line of text, and of a date at midnight the day alone.
 
     Examples
     --------
-    >>> attribute_text(("used", "red")), attribute_text(True), attribute_text(12.5)
-    ('used, red', 'true', '12.5')
+    >>> attribute_text(("used", "red")), attribute_text(True), attribute_text(12.5), attribute_text(date(2026, 3, 1))
+    ('used, red', 'true', '12.5', '2026-03-01')
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     shown = plain(value)
+    if isinstance(value, date):
+        return str(shown).removesuffix("T00:00:00Z")
     return ", ".join(shown) if isinstance(shown, list) else str(shown)
 
 
