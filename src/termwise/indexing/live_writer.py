@@ -10,12 +10,14 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.collection import CollectionStatistics
 from termwise.encode import DocumentEncoder
-from termwise.encode.document_encoder import check_network
+from termwise.encode.document_encoder import EncodedRows, check_network
 from termwise.encode.encoder_manifest import NetworkPrecision
+from termwise.encode.row_selection import interleave_rows
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError
@@ -138,7 +140,7 @@ class LiveWriter:
         new = replaced = unchanged = 0
         for block in document_batches(iter(documents), BLOCK):
             distinct = {document.doc_id: document for document in block}
-            present, same = self._present(list(distinct.values()))
+            present, same, known = self._present(list(distinct.values()))
             kept = [document for document in distinct.values() if document.doc_id not in same]
             unchanged += len(same)
             replaced += len(present) - len(same)
@@ -148,7 +150,7 @@ class LiveWriter:
             cut = self._cut(kept) if self._chunk else kept
             bare = [Document(document.doc_id, document.text) for document in cut]
             for rows in self._rows:
-                rows.add(cut if rows in self._with_attributes else bare)
+                rows.add(cut if rows in self._with_attributes else bare, known)
             self._touched.update(dict.fromkeys((document.doc_id for document in kept), True))
             self._progress("add documents", new + replaced + unchanged, None)
         return Added(new, replaced, unchanged)
@@ -249,8 +251,19 @@ class LiveWriter:
             for number in range(1, self._chunks.get(doc_id, count) + 1)
         ]
 
-    def _present(self, documents: Sequence[Document]) -> tuple[set[str], set[str]]:
-        """Return the identifiers that the index has, and those of them with the same text and attributes."""
+    def _present(self, documents: Sequence[Document]) -> tuple[set[str], set[str], dict[str, int]]:
+        """Compare documents with those of the index.
+
+        Returns
+        -------
+        present : set of str
+            Identifiers that the index has.
+        same : set of str
+            Those of them with the same text and attributes.
+        known : dict of str to int
+            Position in the published index of those with the same text and other attributes, or of each of their
+            chunks.
+        """
         indexes = [rows.updater.index for rows in self._rows]
         ordinals = indexes[0].find_many([document.doc_id for document in documents])
         present = {
@@ -259,6 +272,7 @@ class LiveWriter:
             if self._touched.get(document.doc_id, ordinal >= 0)
         }
         same: set[str] = set()
+        known: dict[str, int] = {}
         index = next((index for index in indexes if index.stores_text), None)
         if index is not None:
             places = [
@@ -269,9 +283,17 @@ class LiveWriter:
             texts = index.document_texts(ordinals[places])
             attributes = self._with_attributes[0].updater.index.attributes(ordinals[places])
             for place, text, values in zip(places, texts, attributes, strict=True):
-                if text == documents[place].text and values == self._kept(documents[place]):
-                    same.add(documents[place].doc_id)
-        return present, same
+                document = documents[place]
+                if text != document.text:
+                    continue
+                if values == self._kept(document):
+                    same.add(document.doc_id)
+                elif self._chunk:
+                    chunks = enumerate(index.chunks(int(ordinals[place])), 1)
+                    known |= {chunk_id(document.doc_id, number): ordinal for number, ordinal in chunks}
+                else:
+                    known[document.doc_id] = int(ordinals[place])
+        return present, same, known
 
     def _kept(self, document: Document) -> Mapping[str, AttributeValue]:
         """Return the attributes of a document as the index returns them."""
@@ -420,8 +442,8 @@ class _Rows(ABC):
     updater: IndexUpdater
 
     @abstractmethod
-    def add(self, documents: Sequence[Document]) -> None:
-        """Take documents with distinct identifiers."""
+    def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
+        """Take documents with distinct identifiers; `known` are positions of the same texts in the published index."""
 
     @abstractmethod
     def flush(self) -> None:
@@ -448,22 +470,35 @@ class _NetworkRows(_Rows):
             frequencies = np.maximum(np.frombuffer(data, dtype="<u4").astype(np.int64), 1)
             self._factors = idf_factors(frequencies, idf.documents, idf.power)
 
-    def add(self, documents: Sequence[Document]) -> None:
-        """Encode the documents."""
+    def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
+        """Encode the documents, or copy the rows of those with a known text."""
         if not documents:
             return
         texts = [document.text for document in documents]
-        rows = self._encoder.encode_documents(texts)
+        ordinals = np.array([known.get(document.doc_id, -1) for document in documents], dtype=np.int64)
+        rows = self._rows_of([text for text, place in zip(texts, ordinals, strict=True) if place < 0])
+        if known:
+            rows = interleave_rows(self._stored(ordinals[ordinals >= 0]), rows, ordinals >= 0)
         stored = texts if self.updater.index.stores_text else None
         doc_ids = [document.doc_id for document in documents]
         self.updater.add_documents(doc_ids, stored, attributes_of(documents))
         if isinstance(rows, TermWeights):
-            if self._factors is not None:
-                weights = rows.weights.astype(np.float64) * self._factors[rows.terms]
-                rows = TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
             self.updater.add_weights(rows)
         else:
             self.updater.add_vectors(rows)
+
+    def _rows_of(self, texts: Sequence[str]) -> EncodedRows:
+        """Run the network; multiply its weights by the idf."""
+        rows = self._encoder.encode_documents(texts)
+        if self._factors is None or not isinstance(rows, TermWeights):
+            return rows
+        weights = rows.weights.astype(np.float64) * self._factors[rows.terms]
+        return TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
+
+    def _stored(self, ordinals: npt.NDArray[np.int64]) -> EncodedRows:
+        """Return rows of the published index."""
+        index = self.updater.index
+        return index.weights(ordinals) if index.term_vectors is None else index.document_vectors(ordinals)
 
     def flush(self) -> None:
         """Do nothing: rows are passed as they come."""
@@ -501,7 +536,7 @@ class _CountRows(_Rows):
         self.close()
         self._counts = RowSpill(self.updater.folder, "counts")
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
         """Analyse the documents and count their terms."""
         texts = [document.text for document in documents]
         self._doc_ids += [document.doc_id for document in documents]

@@ -15,6 +15,7 @@ from termwise.encode import open_document_encoder
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fusion import fuse_indexes
 from termwise.index import Index, verify
+from termwise.indexing import live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.models import make_model
 from termwise.scorers.model_scorers import index_scorer
@@ -193,6 +194,44 @@ def test_network_models_rank_as_an_index_built_anew(tmp_path: Path, model: str) 
     for query in QUERIES:
         before, after = ranked(searcher, query), ranked(termwise.open(living), query)
         assert after == pytest.approx(before, abs=2 * len(query.split()) * rounded)
+
+
+@pytest.mark.parametrize("model", ["lookup", "tildev2", "best"])
+def test_documents_with_other_attributes_are_not_encoded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    def priced(first: int) -> list[Document]:
+        return [Document(f"d{n}", text, {"price": first + n}) for n, text in enumerate(TEXTS)]
+
+    seen: list[str] = []
+
+    def open_encoder(*given: Any, **options: Any) -> Any:
+        opened = opened_encoder(*given, **options)
+        encode = opened.encode_documents
+
+        def encode_documents(texts: list[str]) -> Any:
+            seen.extend(texts)
+            return encode(texts)
+
+        object.__setattr__(opened, "encode_documents", encode_documents)
+        return opened
+
+    path = tmp_path / "index"
+    before = termwise.build_index(priced(0), path, model=model, store_text=True, attributes="all")
+    monkeypatch.setattr(live_writer, "opened_encoder", open_encoder)
+    with termwise.open_writer(path) as writer:
+        added = writer.add(
+            [*priced(1)[:3], *priced(0)[3:5], Document("n", LATER[0], {"price": 9}), *priced(2)[5:]]
+        )
+    assert added == termwise.indexing.Added(new=1, replaced=len(TEXTS) - 2, unchanged=2)
+    assert seen == [LATER[0]]
+    after = before.refresh()
+    assert after.attributes(["d1", "d4", "d6"]) == [{"price": 2}, {"price": 4}, {"price": 8}]
+    if model != "best":  # the scale of a mixture depends on all candidates
+        for query in QUERIES:
+            ours, theirs = ranked(after, query), ranked(before, query)
+            ours.pop("n", None)
+            assert ours == pytest.approx(theirs, rel=0.2 if model == "tildev2" else 0)
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:
