@@ -32,9 +32,10 @@ def changed(path: Path, **options: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"model": "bm25"}, {"model": "dirichlet"}, {"model": "jm", "analyzer": "german"}]
+    "options",
+    [{"model": "bm25"}, {"model": "dirichlet"}, {"model": "jm", "analyzer": "german"}, {"chunk": 3}],
 )
-def test_a_renewed_index_is_that_of_a_new_build(tmp_path: Path, options: dict[str, str]) -> None:
+def test_a_renewed_index_is_that_of_a_new_build(tmp_path: Path, options: dict[str, Any]) -> None:
     changed(tmp_path / "tw", **options)
     renewed = renew_index(tmp_path / "tw")
     fresh = termwise.build_index(
@@ -46,7 +47,8 @@ def test_a_renewed_index_is_that_of_a_new_build(tmp_path: Path, options: dict[st
         assert ours.doc_ids == theirs.doc_ids
         assert np.array_equal(ours.scores, theirs.scores)
     assert renewed.attributes(["a"]) == [{"price": 5}]
-    assert [renewed.index.text(n) for n in range(3)] == [fresh.index.text(n) for n in range(3)]
+    everything = np.arange(len(fresh.index))
+    assert renewed.index.texts(everything) == fresh.index.texts(everything)
     manifest = renewed.index.manifest
     assert (len(manifest.segments), manifest.idf, manifest.added_terms) == (1, None, ())
     with termwise.open_writer(tmp_path / "tw") as writer:
@@ -74,6 +76,10 @@ def test_what_cannot_be_renewed(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no statistics to renew") as caught:
         renew_index(tmp_path / "lookup")
     assert ("model", "lookup") in caught.value.facts
+    termwise.build_index(FIRST, tmp_path / "best", model="best", store_text=True)
+    for path in (tmp_path / "best", tmp_path / "best" / "bm25"):
+        with pytest.raises(ParameterError, match="mixture"):
+            renew_index(path)
     changed(tmp_path / "held")
     before = Index.open(tmp_path / "held").manifest
     with writer_lock(tmp_path / "held"), pytest.raises(IndexLockedError):
