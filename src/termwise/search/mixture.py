@@ -852,6 +852,10 @@ def different_documents(one: Index, other: Index) -> list[tuple[str, object]] | 
 
     Segments with equal documents have equal files of identifiers and deletions, so usually only checksums are compared.
     """
+    if one.manifest.chunk != other.manifest.chunk:
+        return [
+            ("words of a chunk", f"{one.manifest.chunk or 'not cut'} and {other.manifest.chunk or 'not cut'}")
+        ]
     if len(one) != len(other):
         return [("documents", f"{len(one):,} and {len(other):,}")]
     if [(segment.ids, segment.deleted) for segment in one.manifest.segments] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,22 @@ def test_explanations_mark_the_best_chunk_in_the_whole_text(place: Path, name: s
         assert sum(each.score for each in centred.contributions) == pytest.approx(ranking.scores[0])
 
 
+def test_changes_of_a_mixture(place: Path, tmp_path: Path) -> None:
+    made = documents()
+    shutil.copytree(place / "mixture", tmp_path / "mixture")
+    with termwise.open_writer(tmp_path / "mixture") as writer:
+        added = writer.add([Document("d7", made[8].text, made[7].attributes), Document("new", made[9].text)])
+        assert (added.new, added.replaced) == (1, 1)
+        assert writer.delete(["d2"], filter="number = 3") == 2
+    mixture = termwise.open(tmp_path / "mixture")
+    names = [document.doc_id for document in made if document.doc_id not in ("d2", "d3", "d7")]
+    for part in mixture.parts:
+        index = part.searcher.index
+        assert index.doc_ids(index.document_starts) == [*names, "d7", "new"]
+    assert mixture.query_of("d7").text == made[8].text
+    assert len(mixture) == len(names) + 2
+
+
 def test_query_by_example_takes_the_whole_text(place: Path) -> None:
     searcher = termwise.open(place / "bm25")
     text = documents()[7].text
@@ -168,6 +185,9 @@ def test_query_by_example_takes_the_whole_text(place: Path) -> None:
 def test_uses_that_need_whole_documents_are_refused(place: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="needs whole documents"):
         fuse_indexes([place / "bm25", place / "jm"], [0.5, 0.5], tmp_path / "fused")
+    termwise.build_index(documents(), tmp_path / "whole")
+    with pytest.raises(ParameterError, match="words of a chunk"):
+        mix_indexes([place / "bm25", tmp_path / "whole"], [0.5, 0.5], tmp_path / "mixture")
     with pytest.raises(ParameterError, match="chunk"):
         termwise.build_index(documents(), tmp_path / "none", chunk=0)
 
