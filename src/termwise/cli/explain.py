@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from termwise.cli.condition_options import Conditions, Must, MustNot, PhraseOption
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.options import Approximate, Condition, IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
@@ -25,6 +26,9 @@ def command(
     like_file: LikeFile = None,
     weigh: Weigh = None,
     condition: Condition = None,
+    must: Must = None,
+    must_not: MustNot = None,
+    phrase: PhraseOption = None,
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
@@ -71,6 +75,9 @@ def command(
             "--centred applies to a mixture only: the candidates of an index are not scored together"
         )
     example = example_of(searcher, like, like_file)
+    conditions = Conditions.of(condition, must, must_not, phrase)
+    if example is not None and conditions.on_texts:
+        raise UsageError("--must, --must-not and --phrase do not combine with --like")
     if example is not None:
         (explanation,) = example.explain(
             searcher, [query], competitors=competitors, filter=condition, centred=centred
@@ -78,9 +85,9 @@ def command(
     elif doc_id is not None:
         _refuse_swapped(searcher, query, doc_id)
         explanation = (
-            searcher.explain(query, doc_id, competitors=competitors, filter=condition, centred=centred)
+            searcher.explain(query, doc_id, competitors=competitors, centred=centred, **conditions.arguments)
             if isinstance(searcher, MixtureSearcher)
-            else searcher.explain(query, doc_id, competitors=competitors, filter=condition)
+            else searcher.explain(query, doc_id, competitors=competitors, **conditions.arguments)
         )
     if as_json:
         print_json(explanation.to_dict())

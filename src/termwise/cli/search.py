@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from termwise.cli.attribute_output import attribute_line, attribute_text, json_attributes
+from termwise.cli.condition_options import Conditions, Must, MustNot, PhraseOption, Syntax
 from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
@@ -91,6 +92,10 @@ def command(
         ),
     ] = None,
     condition: Condition = None,
+    must: Must = None,
+    must_not: MustNot = None,
+    phrase: PhraseOption = None,
+    syntax: Syntax = False,
     sort: Annotated[
         str | None,
         option("--sort NAME|-NAME", "Sort all matches by this attribute, - for the largest values first."),
@@ -147,6 +152,7 @@ def command(
             ],
         )
     settings = query_settings(weigh)
+    conditions = Conditions.of(condition, must, must_not, phrase)
     if queries is None:
         if output is not None or overwrite or measure_time or tag is not None or threads is not None:
             raise UsageError(
@@ -158,13 +164,16 @@ def command(
             )
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
+        if example is not None and (conditions.on_texts or syntax):
+            raise UsageError("--must, --must-not, --phrase and --syntax do not combine with --like")
         shown, counts = field_names(show), field_names(facets)
+        words, conditions = conditions.with_syntax(query or "") if syntax else (query or "", conditions)
         _answer(
             searcher,
-            query or "",
+            words,
             example,
             10 if k is None else k,
-            condition=condition,
+            conditions=conditions,
             sort=sort,
             collapse=collapse,
             show=shown or (),
@@ -172,10 +181,14 @@ def command(
             as_json=as_json,
         )
         if counts is not None:
-            _print_facets(searcher, counts, query if example is None else example, condition, as_json)
+            _print_facets(searcher, counts, words if query is not None else example, conditions, as_json)
         if query is not None:
+            if not syntax:
+                _note_syntax(query)
             _note_file(folder, query)
     else:
+        if syntax:
+            raise UsageError("--syntax applies to one query, not to --queries")
         if output is None or explain or sort is not None:
             raise UsageError(
                 "--queries needs --output, and does not combine with --explain and --sort",
@@ -194,7 +207,7 @@ def command(
             measure_time,
             exclusion(exclude_seed),
             as_json,
-            condition,
+            conditions,
             collapse,
         )
 
@@ -211,7 +224,7 @@ def _answer(
     example: Example | None,
     k: int,
     *,
-    condition: str | None,
+    conditions: Conditions,
     sort: str | None,
     collapse: str | None,
     show: Sequence[str],
@@ -222,21 +235,22 @@ def _answer(
     from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
     from termwise.search import MixtureSearcher
 
-    def rank(condition: str | None) -> tuple[Ranking, tuple[str, ...]]:
+    def rank(conditions: Conditions) -> tuple[Ranking, tuple[str, ...]]:
         if example is None:
-            return searcher.rank(query, k=k, filter=condition, sort=sort, collapse=collapse), ()
-        return example.rank(searcher, k=k, filter=condition, sort=sort, collapse=collapse)
+            return searcher.rank(query, k=k, sort=sort, collapse=collapse, **conditions.arguments), ()
+        return example.rank(searcher, k=k, filter=conditions.filter, sort=sort, collapse=collapse)
 
-    rank(condition)  # loads the kernels, so that the measured time is the time of one search
+    # Loads the kernels, so that the measured time is the time of one search, which reads texts for conditions.
+    rank(Conditions(conditions.filter))
     begin = time.perf_counter()
-    ranking, same = rank(condition)
+    ranking, same = rank(conditions)
     seconds = time.perf_counter() - begin
     explanations = None
     if explain or not as_json:
         explanations = (
-            searcher.explain_many(query, ranking.doc_ids, filter=condition)
+            searcher.explain_many(query, ranking.doc_ids, **conditions.arguments)
             if example is None
-            else example.explain(searcher, ranking.doc_ids, filter=condition)
+            else example.explain(searcher, ranking.doc_ids, filter=conditions.filter)
         )
     attributes = [hit.attributes for hit in searcher.hits(ranking, show=show)] if show else []
     if as_json:
@@ -262,16 +276,15 @@ def _answer(
         )
         results = counted(len(ranking), "result")
         documents = counted(searcher.index.documents, "document")
-        if condition is not None:
-            documents += f", filtered by {legible_line(condition)}"
+        if conditions:
+            documents += f", {conditions}"
         approximate = _approximate_note(searcher, k) if sort is None else ""  # sorting takes all matches
         note(f"{results} from {documents} in {1000 * seconds:.2f} ms{approximate}")
-    elif condition is not None and len(rank(None)[0]):
-        note(f"no results: --filter allows no document that matches the query: {legible_line(condition)}")
+    elif conditions and len(rank(Conditions())[0]):
+        note(f"no results: the conditions allow no document that matches the query ({conditions})")
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example)))
     if example is None:
-        _note_syntax(query)
         if len(ranking) and isinstance(searcher, MixtureSearcher):
             _note_silent_parts(searcher, query)
         if explanations and (pieces := words_in_pieces(explanations)):
@@ -284,14 +297,14 @@ def _print_facets(
     searcher: AnySearcher,
     fields: Sequence[str],
     query: str | Example | None,
-    condition: str | None,
+    conditions: Conditions,
     as_json: bool,
 ) -> None:
     """Print the most frequent values of attributes in the matches of a query or of a query document."""
     if query is None or isinstance(query, str):
-        counts = searcher.facets(fields, query=query, filter=condition)
+        counts = searcher.facets(fields, query=query, **conditions.arguments)
     else:
-        counts = query.facets(searcher, fields, filter=condition)
+        counts = query.facets(searcher, fields, filter=conditions.filter)
     if as_json:
         for field, values in counts.items():
             print_json(
@@ -322,7 +335,7 @@ def _note_syntax(query: str) -> None:
     """Print a note if a query has operators of other search engines, because they were searched as words."""
     found = [match[0] for match in _SYNTAX.finditer(query)]
     if found:
-        note_line(f"taken as words: {_listed(found)} (a query has no operators and no phrases)")
+        note_line(f"taken as words: {_listed(found)} (with --syntax, + and - and quotes are operators)")
 
 
 def _note_file(folder: Path, query: str) -> None:
@@ -384,8 +397,8 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
 
 def _reasons(searcher: Searcher, query: str) -> tuple[list[str], list[str]]:
     """Return why no word of a query has a weight in an index, and the tokens that the index does not know."""
-    from termwise.explain.word_boundaries import word_around
     from termwise.text import unknown_token
+    from termwise.text.words_around import word_around
 
     analysis = searcher.encoder.analyzer.analyze(query)
     known, without_pieces = searcher.index.vocabulary.number, unknown_token(searcher.encoder.analyzer)
@@ -439,7 +452,7 @@ def _answer_file(
     measure_time: bool,
     exclude: Exclusion,
     as_json: bool,
-    condition: str | None,
+    conditions: Conditions,
     collapse: str | None,
 ) -> None:
     from termwise.collection import write_run
@@ -458,8 +471,8 @@ def _answer_file(
             k=k,
             threads=threads or (1 if measure_time else available_processors()),
             exclude=exclude,
-            filter=condition,
             collapse=collapse,
+            **conditions.arguments,
             name=tag,
             progress=progress,
         )

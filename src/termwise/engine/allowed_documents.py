@@ -1,4 +1,4 @@
-"""Documents that a filter allows in an index, in the forms that retrieval needs.
+"""Documents that a filter and conditions on texts allow in an index, in the forms that retrieval needs.
 
 The last filters of an index are kept, because a search box sends the same ones again and again.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
 from termwise.filters import Filter, ValueCount, as_filter, rows_allowed, top_counts, value_counts
 from termwise.filters.facets import FacetValue
@@ -75,7 +76,7 @@ class AllowedRows:
 
 @dataclass(frozen=True, eq=False)
 class AllowedDocuments:
-    """Documents of an index, such as those that a filter allows.
+    """Documents of an index, such as those that a filter and conditions on texts allow.
 
     Attributes
     ----------
@@ -83,10 +84,13 @@ class AllowedDocuments:
         None if they were not chosen by a filter.
     segments : tuple of AllowedRows
         One for each segment.
+    conditions : TextConditions or None
+        Conditions that only texts decide, for some of the documents in `segments`.
     """
 
     filter: Filter | None
     segments: tuple[AllowedRows, ...]
+    conditions: TextConditions | None = None
 
     @property
     def count(self) -> int:
@@ -100,9 +104,23 @@ class AllowedDocuments:
 
     @cached_property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Whether each document is allowed, by its position, shape (documents,)."""
+        """Whether each document is in `segments`, by its position, shape (documents,)."""
         parts = [each.mask[each.segment.rows_of(np.arange(len(each.segment)))] for each in self.segments]
         return np.concatenate([np.empty(0, dtype=np.bool_), *parts])
+
+    def allow(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return whether documents are allowed, by their positions."""
+        allowed = self.mask[ordinals]
+        if self.conditions is not None:
+            allowed[allowed] = self.conditions.fulfilled(ordinals[allowed])
+        return allowed
+
+    def limited(self, conditions: TextConditions) -> AllowedDocuments:
+        """Return the documents that also fulfil conditions on their texts, as far as that is known."""
+        possible = self.mask & conditions.possible()
+        segments = _segments((each.segment for each in self.segments), possible)
+        decided = np.array_equal(possible, possible & conditions.proved())
+        return AllowedDocuments(self.filter, segments, None if decided else conditions)
 
 
 def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
@@ -136,6 +154,16 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
     return found
 
 
+def allowed_for(
+    index: Index, filter: FilterLike | None, conditions: TextConditions | None
+) -> AllowedDocuments | None:
+    """Return the documents that a filter and conditions allow; None without both. See `allowed_documents`."""
+    if conditions is None:
+        return None if filter is None else allowed_documents(index, filter)
+    allowed = all_documents(index) if filter is None else allowed_documents(index, filter)
+    return allowed.limited(conditions)
+
+
 def all_documents(index: Index) -> AllowedDocuments:
     """Return all documents of an index."""
     segments = []
@@ -158,22 +186,24 @@ def documents_at(index: Index, ordinals: npt.NDArray[np.int64]) -> AllowedDocume
     """Return the documents at some positions of an index."""
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
-    return _where(index, chosen, None)
+    return AllowedDocuments(None, _segments(index.segments, chosen))
 
 
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:
     """Return the same documents for another index of the same documents, whose segments may end elsewhere."""
-    return _where(index, allowed.mask, allowed.filter)
+    return AllowedDocuments(allowed.filter, _segments(index.segments, allowed.mask), allowed.conditions)
 
 
-def _where(index: Index, chosen: npt.NDArray[np.bool_], filter: Filter | None) -> AllowedDocuments:
-    """Return the documents whose positions are marked."""
-    segments = []
-    for first, segment in zip(index.firsts, index.segments, strict=True):
+def _segments(segments: Iterable[Segment], chosen: npt.NDArray[np.bool_]) -> tuple[AllowedRows, ...]:
+    """Return the rows of documents whose positions are marked."""
+    allowed = []
+    first = 0
+    for segment in segments:
         mask = np.zeros(segment.documents, dtype=np.bool_)
         mask[segment.rows_of(np.arange(len(segment)))] = chosen[first : first + len(segment)]
-        segments.append(_frozen(segment, mask))
-    return AllowedDocuments(filter, tuple(segments))
+        allowed.append(_frozen(segment, mask))
+        first += len(segment)
+    return tuple(allowed)
 
 
 def _rows(segment: Segment, filter: Filter) -> AllowedRows:

@@ -39,7 +39,7 @@ SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], Segmen
 """Search of a segment for a number of results."""
 
 DEEPER = 4
-"""Factor of the number of chunks that are searched, as long as they belong to too few documents."""
+"""Factor of the number of chunks or documents that are searched, as long as they give too few results."""
 
 DIRECT = 64
 """At most one allowed document in this many is scored directly, without visiting the postings of the query."""
@@ -84,9 +84,28 @@ def first_stage_and_others(
     """Return the results of `first_stage`, and a function that scores other documents as `score_documents` does.
 
     An index with vectors has computed these scores already, except for queries that it rounds. `search` replaces the
-    exact search of each segment. Only documents that are `allowed` are results. A document that is cut into chunks has
-    the position of the first one and the score of the best one.
+    exact search of each segment. Only documents that are `allowed` are results. Where conditions on texts are
+    undecided, texts are read in the order of the ranking, until `k` documents are known to fulfil them. A document that
+    is cut into chunks has the position of the first one and the score of the best one.
     """
+    depth = k
+    while allowed is not None and allowed.conditions is not None:
+        ordinals, scores, score_others = _first_documents(index, query, depth, search, allowed)
+        kept = allowed.conditions.first_fulfilled(ordinals, k)
+        if len(kept) == k or len(ordinals) < depth:
+            return ordinals[kept], scores[kept], score_others
+        depth *= DEEPER
+        allowed = allowed.limited(allowed.conditions)
+    return _first_documents(index, query, k, search, allowed)
+
+
+def _first_documents(
+    index: Index,
+    query: QueryVector,
+    k: int,
+    search: SearchSegment | None,
+    allowed: AllowedDocuments | None,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
     if not index.manifest.chunk:
         return _first_rows(index, query, k, search, allowed)
     depth = k

@@ -13,9 +13,17 @@ from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
+from termwise.engine.text_conditions import TextConditions
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.chunks import chunk_window, in_document
-from termwise.explain.explanation import Competitor, Contribution, Explanation, Origin, Window
+from termwise.explain.explanation import (
+    Competitor,
+    Contribution,
+    Explanation,
+    Origin,
+    TextCondition,
+    Window,
+)
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
 from termwise.text.analyzer import Analysis
@@ -81,6 +89,26 @@ def explain(
             explanation = in_document(explanation, texts[position], window)
         explanations.append(explanation)
     return explanations
+
+
+def with_conditions(
+    explanations: list[Explanation], conditions: TextConditions | None, index: Index
+) -> list[Explanation]:
+    """Add conditions on texts to the explanations of documents of an index."""
+    if conditions is None:
+        return explanations
+    ordinals = index.find_many([explanation.doc_id for explanation in explanations])
+    found = list(conditions.in_text(ordinals))
+    return [
+        replace(
+            explanation,
+            conditions=tuple(
+                TextCondition(phrase.text, excluded, bool(contained[place]))
+                for phrase, excluded, contained in found
+            ),
+        )
+        for place, explanation in enumerate(explanations)
+    ]
 
 
 def _window(best: BestWindow, index: Index, encoder: QueryEncoder, text: str | None) -> Window:

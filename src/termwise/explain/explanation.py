@@ -125,6 +125,25 @@ class MixturePart:
 
 
 @dataclass(frozen=True)
+class TextCondition:
+    """Word or phrase that the text of a result must contain, or must not contain.
+
+    Attributes
+    ----------
+    words : str
+        As given.
+    excluded : bool
+        Whether results must not contain it.
+    in_text : bool
+        Whether the text of the explained document contains it.
+    """
+
+    words: str
+    excluded: bool
+    in_text: bool
+
+
+@dataclass(frozen=True)
 class Competitor:
     """A document ranked near the explained one."""
 
@@ -172,6 +191,8 @@ class Explanation:
         Name of the folder of the index or mixture; for a mixture without a folder, its parts.
     centred : bool
         Whether the mean of each term over the candidates is subtracted from its contribution.
+    conditions : tuple of TextCondition
+        Words and phrases of the search that results must contain or must not contain.
     """
 
     query: str
@@ -189,6 +210,7 @@ class Explanation:
     windows: tuple[Window, ...] = ()
     index: str = ""
     centred: bool = False
+    conditions: tuple[TextCondition, ...] = ()
 
     def __repr__(self) -> str:
         terms = f"{len(self.contributions):,} contributions"

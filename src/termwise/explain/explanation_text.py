@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import Mark
-from termwise.explain.word_boundaries import united, whole_matches, whole_words, word_around
+from termwise.explain.word_boundaries import united, whole_matches, whole_words
+from termwise.text.words_around import word_around
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Contribution, Explanation, MixturePart
@@ -58,6 +59,8 @@ NOTEWORTHY = 0.05
 
 SMALL_SHARE = 0.05
 """Small contributions, which are shown as one line, have at most this share of the sum of absolute values together."""
+
+REQUIRED, EXCLUDED = "in the text, as required", "not in the text, as required"
 
 HUES = 8
 """Number of colours for terms."""
@@ -656,7 +659,7 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
 
 
 def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
-    """Return remarks on query words that add nothing or lower the score, and on words that the model added.
+    """Return remarks on words that are required, excluded, added by the model, of no weight, or of negative weight.
 
     A word of the text can have the weight 0, and stop words and punctuation are not part of the query. In a mixture,
     each part has a remark on the words that it has no weight for. Reasons without words are left out, and so are words
@@ -686,6 +689,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     negative = [part for part in lowering if part.weight < 0]
     without = [part for _, part in terms if part.weight == 0]
     words_by_reason = {
+        **_conditions(explanation),
         ADDED: _named(added, explanation),
         NEGATIVE: _lowering_words(negative, explanation),
     }
@@ -714,6 +718,39 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
         for reason, reason_words in words_by_reason.items()
         if (distinct := _distinct(reason_words))
     ]
+
+
+def condition_text(explanation: Explanation) -> str:
+    """Return the conditions on the text that a document fulfils, on one line.
+
+    Examples
+    --------
+    >>> from termwise.explain.explanation import Explanation, TextCondition
+    >>> conditions = TextCondition("molten rock", False, True), TextCondition("film", True, False)
+    >>> condition_text(Explanation("lava", "d1", 1.0, 0.0, (), (), None, conditions=conditions))
+    'in the text, as required: "molten rock" · not in the text, as required: film'
+    """
+    named = _conditions(explanation)
+    return " · ".join(
+        f"{reason}: {', '.join(map(legible_line, named[reason]))}"
+        for reason in (REQUIRED, EXCLUDED)
+        if named[reason]
+    )
+
+
+def _conditions(explanation: Explanation) -> dict[str, list[str]]:
+    """Return the required and excluded words and phrases by whether the text contains them."""
+    reasons = {
+        (False, True): REQUIRED,
+        (False, False): "required, but not in the text",
+        (True, False): EXCLUDED,
+        (True, True): "excluded, but in the text",
+    }
+    named: dict[str, list[str]] = {reason: [] for reason in reasons.values()}
+    for each in explanation.conditions:
+        words = f'"{each.words}"' if len(each.words.split()) > 1 else each.words
+        named[reasons[each.excluded, each.in_text]].append(words)
+    return named
 
 
 def words_in_pieces(explanations: Sequence[Explanation]) -> list[str]:

@@ -15,6 +15,7 @@ from rich.text import Text
 from termwise.display.safe_text import legible, legible_line
 from termwise.errors import ParameterError
 from termwise.explain.explanation_text import (
+    condition_text,
     decimals_for,
     decimals_of,
     marks,
@@ -172,6 +173,8 @@ class _RankingView:
             yield _one_line(explanation, columns, plain, named=self.explain)
         if self.explain:
             yield _flow(sum_parts(explanation), columns)
+            if conditions := condition_text(explanation):
+                yield Text(conditions, "dim")
 
 
 def _flow(parts: Iterable[Text], columns: int) -> Text:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from termwise.explain.explanation_text import hues
 from termwise.explain.snippets import Piece
-from termwise.explain.word_boundaries import inside_word
+from termwise.text.words_around import inside_word
 
 if TYPE_CHECKING:
     from termwise.explain.explanation import Explanation

@@ -1,12 +1,7 @@
-"""Whole words around spans, for analyzers that split words into pieces.
-
-A word is a sequence of letters and digits. Spans in scripts without spaces between words (Chinese, Japanese, Thai, Lao,
-Burmese, Khmer) are not extended.
-"""
+"""Marks and matches of whole words, for analyzers that split words into pieces; see `termwise.text.words_around`."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,48 +9,7 @@ from itertools import combinations
 
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import Mark
-
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_WORD_CHARACTER = re.compile(f"[^\\W_{_UNSPACED}]|[\u0300-\u036f]")
-_WORD_CHARACTERS = re.compile(f"(?:[^\\W_{_UNSPACED}]+|[\u0300-\u036f]+)+")
-_LONGEST = 200
-
-
-def word_around(text: str, start: int, end: int) -> Span:
-    """Return the span of the word around a span.
-
-    Examples
-    --------
-    >>> word_around("the pathlib module", 8, 11), word_around("the pathlib module", 4, 11)
-    ((4, 11), (4, 11))
-    """
-    if inside_word(text, start):
-        start -= _leading(text[max(0, start - _LONGEST) : start][::-1])
-    if inside_word(text, end):
-        end += _leading(text[end : end + _LONGEST])
-    return start, end
-
-
-def _leading(text: str) -> int:
-    """Return the length of the word at the start of a text."""
-    word = _WORD_CHARACTERS.match(text)
-    return 0 if word is None else word.end()
-
-
-def inside_word(text: str, position: int) -> bool:
-    """Return whether a position is inside a word.
-
-    Examples
-    --------
-    >>> inside_word("os.path", 4), inside_word("os.path", 2)
-    (True, False)
-    """
-    if not 0 < position < len(text):
-        return False
-    before, after = _WORD_CHARACTER.match(text, position - 1), _WORD_CHARACTER.match(text, position)
-    return before is not None and after is not None
+from termwise.text.words_around import word_around
 
 
 def whole_words(text: str, marks: Iterable[Mark]) -> list[Mark]:

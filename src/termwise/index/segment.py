@@ -312,6 +312,35 @@ class Segment:
             counts = np.bincount(self.terms, minlength=self.n_terms)[places]
         return counts if self.live is None else counts - self._deleted_counts[places]
 
+    def rows_with(self, place: int) -> npt.NDArray[np.int64]:
+        """Return the rows with a posting of a term of the segment, in any order; deleted ones too.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the postings point outside their arrays.
+        """
+        rows: npt.NDArray[np.int64]
+        view = self.inverted
+        if view is None:
+            positions = np.flatnonzero(self.terms == place)
+            rows = np.searchsorted(self.starts, positions, side="right").astype(np.int64) - 1
+        else:
+            entries = slice(int(view.term_entries[place]), int(view.term_entries[place + 1]))
+            postings = slice(int(view.term_postings[place]), int(view.term_postings[place + 1]))
+            counts = view.entry_count[entries].astype(np.int64) + 1
+            offsets = view.posting_offset[postings]
+            if int(counts.sum()) != len(offsets):
+                raise corrupt(self.path, None, f"{len(offsets)} postings of a term", int(counts.sum()))
+            firsts = view.entry_block[entries].astype(np.int64) << self.block_bits
+            numbers = np.repeat(firsts, counts) + offsets
+            if numbers.max(initial=0) >= self.documents:
+                raise corrupt(self.path, None, f"documents below {self.documents}", int(numbers.max()))
+            rows = view.order[numbers].astype(np.int64)
+        if rows.min(initial=0) < 0 or rows.max(initial=0) >= self.documents:
+            raise corrupt(self.path, None, f"rows below {self.documents}", "another row")
+        return rows
+
     @cached_property
     def _deleted_counts(self) -> npt.NDArray[np.int64]:
         assert self.live is not None, "some rows are deleted"

@@ -10,6 +10,7 @@ from termwise.search.query_document_likelihood import (
     QueryLikelihoods,
     StoredQueryVectors,
 )
+from termwise.search.query_syntax import ParsedQuery, parse_query
 from termwise.search.searcher import Searcher
 from termwise.search.timed_run import TimedRun
 
@@ -20,6 +21,7 @@ __all__ = [
     "Example",
     "Hit",
     "MixtureSearcher",
+    "ParsedQuery",
     "Part",
     "QueryDocumentLikelihood",
     "QueryLikelihoods",
@@ -28,6 +30,7 @@ __all__ = [
     "TimedRun",
     "TranslationScorer",
     "open_searcher",
+    "parse_query",
 ]
 
 

@@ -20,6 +20,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, compress
 from pathlib import Path
 from typing import final
@@ -32,7 +33,7 @@ from termwise.engine.allowed_documents import (
     AllowedDocuments,
     FilterLike,
     aligned,
-    allowed_documents,
+    allowed_for,
     documents_at,
     facet_counts,
 )
@@ -40,6 +41,7 @@ from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.result_order import ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, score_documents
+from termwise.engine.text_conditions import TextConditions, TextReader, Words
 from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
@@ -49,7 +51,7 @@ from termwise.errors import (
     UnknownIdError,
 )
 from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_weights
-from termwise.explain.explainer import explain
+from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
 from termwise.filters import ValueCount
 from termwise.index import Damage, Index
@@ -376,6 +378,9 @@ class MixtureSearcher:
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
     ) -> Ranking:
@@ -396,6 +401,10 @@ class MixtureSearcher:
         filter : str, mapping or Filter, optional
             Condition on the attributes of candidates and results; see `Searcher.rank`. The scores of the parts are
             normalised over these candidates.
+        must, must_not, phrases : str or sequence of str, optional
+            Words and phrases that the texts of candidates and results contain, or do not contain; see `Searcher.rank`.
+            The analyzer is that of the first part whose terms are the words of the texts, such as BM25, or of the first
+            part.
         sort, collapse : str, optional
             Attribute to sort the candidates by, and attribute of which each value has at most one result; see
             `Searcher.rank`.
@@ -421,7 +430,7 @@ class MixtureSearcher:
             )
         query_id = query.query_id if isinstance(query, Query) else ""
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
-        allowed = self._allowed(filter)
+        allowed = self._allowed(filter, self._conditions(must, must_not, phrases))
         order = ResultOrder.parse(sort, collapse, self.schema)
         return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed, order)
 
@@ -434,6 +443,9 @@ class MixtureSearcher:
         candidates: Run | None = None,
         exclude: Exclusion = None,
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         collapse: str | None = None,
         name: str = "termwise",
         progress: Progress = no_progress,
@@ -442,7 +454,7 @@ class MixtureSearcher:
         checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        allowed = self._allowed(filter)
+        allowed = self._allowed(filter, self._conditions(must, must_not, phrases))
         order = ResultOrder.parse(None, collapse, self.schema)
 
         def rank(query: Query) -> TimedRanking:
@@ -493,6 +505,9 @@ class MixtureSearcher:
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         centred: bool = False,
     ) -> Explanation:
         """Explain the score of a document for a query as a sum over the terms of all parts.
@@ -509,6 +524,8 @@ class MixtureSearcher:
             Documents to leave out of the candidates; see `rank`.
         filter : str, mapping or Filter, optional
             Filter of that ranking; see `rank`.
+        must, must_not, phrases : str or sequence of str, optional
+            Conditions of that ranking; see `rank`. `Explanation.conditions` names them.
         centred : bool, optional
             Subtract from each contribution its mean over the candidates. The sum has no constant then, and says why a
             document ranks above or below the others: a term that it lacks and others have lowers its score.
@@ -519,7 +536,15 @@ class MixtureSearcher:
             If there is no such document.
         """
         return self.explain_many(
-            query, [doc_id], competitors=competitors, exclude=exclude, filter=filter, centred=centred
+            query,
+            [doc_id],
+            competitors=competitors,
+            exclude=exclude,
+            filter=filter,
+            must=must,
+            must_not=must_not,
+            phrases=phrases,
+            centred=centred,
         )[0]
 
     def explain_many(
@@ -530,6 +555,9 @@ class MixtureSearcher:
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         centred: bool = False,
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
@@ -537,7 +565,8 @@ class MixtureSearcher:
         text = query_text(query)
         ordinals = self._ordinals(doc_ids)
         excluded = excluded_documents("", exclude).for_query("")
-        found = self._candidates(self._encoded(text), excluded, self._allowed(filter))
+        conditions = self._conditions(must, must_not, phrases)
+        found = self._candidates(self._encoded(text), excluded, self._allowed(filter, conditions))
         texts = self.index.document_texts(ordinals)
         by_part = [
             explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts=texts)
@@ -558,7 +587,9 @@ class MixtureSearcher:
             )
             for position in range(len(doc_ids))
         ]
-        return self._centred(explanations, found) if centred else explanations
+        if centred:
+            explanations = self._centred(explanations, found)
+        return with_conditions(explanations, conditions, self.index)
 
     def _centred(self, explanations: Sequence[Explanation], found: _Candidates) -> list[Explanation]:
         """Subtract the mean of each term over the candidates from its contributions."""
@@ -607,7 +638,7 @@ class MixtureSearcher:
             return order.ranking(self._with_attributes, found.best, k, query_id)
         ordinals = candidate_ordinals(self.index, candidates, query_id, path=self.path)
         if allowed is not None:
-            kept = allowed[0].mask[ordinals]
+            kept = allowed[0].allow(ordinals)
             candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
         scores = self._scores(found, self._part_scores(found, ordinals))
         ranking = excluded_documents(query_id, excluded).remove_from(
@@ -615,11 +646,22 @@ class MixtureSearcher:
         )
         return order.of_ranking(self._with_attributes, ranking, k)
 
-    def _allowed(self, filter: FilterLike | None) -> list[AllowedDocuments] | None:
-        """Return the documents that a filter allows in each part."""
-        if filter is None:
+    def _conditions(self, must: Words, must_not: Words, phrases: Words) -> TextConditions | None:
+        return TextConditions.of(self._reader, must, must_not, phrases)
+
+    @cached_property
+    def _reader(self) -> TextReader:
+        searchers = [part.searcher for part in self.parts]
+        readers = [TextReader(each.index, each.encoder.analyzer, self.index) for each in searchers]
+        return next((reader for reader in readers if reader.postings_are_words), readers[0])
+
+    def _allowed(
+        self, filter: FilterLike | None, conditions: TextConditions | None
+    ) -> list[AllowedDocuments] | None:
+        """Return the documents that a filter and conditions allow in each part."""
+        allowed = allowed_for(self._with_attributes, filter, conditions)
+        if allowed is None:
             return None
-        allowed = allowed_documents(self._with_attributes, filter)
         indexes = (part.searcher.index for part in self.parts)
         return [allowed if index is self._with_attributes else aligned(allowed, index) for index in indexes]
 
@@ -649,15 +691,22 @@ class MixtureSearcher:
         query: str | Query | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         n: int = 10,
     ) -> dict[str, list[ValueCount]]:
         """Count the values of attributes; see `Searcher.facets`. With a query, its candidates are counted."""
-        if query is None:
-            return self._attribute_part.facets(fields, filter=filter, n=n)
         check_facets(self._with_attributes, fields)
-        excluded = excluded_documents("", exclude).for_query("")
-        found = self._candidates(self._encoded(query_text(query)), excluded, self._allowed(filter))
-        counted = documents_at(self._with_attributes, found.ordinals)
+        allowed = self._allowed(filter, self._conditions(must, must_not, phrases))
+        if query is not None:
+            excluded = excluded_documents("", exclude).for_query("")
+            ordinals = self._candidates(self._encoded(query_text(query)), excluded, allowed).ordinals
+        else:
+            ordinals = self.index.document_starts
+            if allowed is not None:
+                ordinals = ordinals[allowed[0].allow(ordinals)]
+        counted = documents_at(self._with_attributes, ordinals)
         return {name: facet_counts(counted, name, n) for name in fields}
 
     @property

@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import compress
 from pathlib import Path
 
@@ -16,8 +17,7 @@ from termwise.attributes import Schema
 from termwise.engine.allowed_documents import (
     AllowedDocuments,
     FilterLike,
-    all_documents,
-    allowed_documents,
+    allowed_for,
     documents_at,
     facet_counts,
 )
@@ -35,8 +35,9 @@ from termwise.engine.retrieval import (
     score_documents,
     without,
 )
+from termwise.engine.text_conditions import TextConditions, TextReader, Words
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.explain.explainer import explain
+from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Explanation
 from termwise.filters import ValueCount
 from termwise.index import Index
@@ -252,6 +253,9 @@ class Searcher:
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
     ) -> Ranking:
@@ -273,6 +277,11 @@ class Searcher:
         filter : str, mapping or Filter, optional
             Condition on the attributes of results, such as ``'lang = "de" and price < 20'``; see `termwise.filters`.
             Scores are those that the documents have without a filter.
+        must, must_not, phrases : str or sequence of str, optional
+            Words and phrases that the texts of results contain, or do not contain. The analyzer of the index splits
+            each string into tokens; a text contains it if it has these tokens in sequence, see
+            `termwise.engine.text_conditions`. They limit the results as a filter does, and are no part of the query.
+            `phrases` are required like `must`.
         sort : str, optional
             Attribute to sort by, such as ``price``, or ``-price`` for the largest values first. The results are the
             first `k` of all documents that match the query, not of the best ones. Documents with equal values are in
@@ -291,7 +300,8 @@ class Searcher:
         ------
         ParameterError
             If `k` is not a whole number of 1 or more, `candidates` or `exclude` are not strings, or `sort` or
-            `collapse` is an attribute whose values are lists.
+            `collapse` is an attribute whose values are lists. If the analyzer removes all of a required or excluded
+            string, or needs texts that the index does not store.
         UnknownNameError
             If the index has no such attribute.
         UnknownIdError, DuplicateIdError
@@ -299,7 +309,7 @@ class Searcher:
         """
         query_id = query.query_id if isinstance(query, Query) else ""
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        allowed = None if filter is None else allowed_documents(self.index, filter)
+        allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))
         excluded = excluded_documents(query_id, exclude)
         order = ResultOrder.parse(sort, collapse, self.schema)
         return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed, order)
@@ -313,6 +323,9 @@ class Searcher:
         candidates: Run | None = None,
         exclude: Exclusion = None,
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         collapse: str | None = None,
         name: str = "termwise",
         progress: Progress = no_progress,
@@ -335,6 +348,8 @@ class Searcher:
             for the document with the identifier of the query. The ranking still has up to `k` results.
         filter : str, mapping or Filter, optional
             Condition on the attributes of the results of all queries; see `rank`.
+        must, must_not, phrases : str or sequence of str, optional
+            Conditions on the texts of the results of all queries; see `rank`.
         collapse : str, optional
             Attribute of which each value has at most one result for each query; see `rank`.
         name : str, optional
@@ -350,7 +365,7 @@ class Searcher:
         checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        allowed = None if filter is None else allowed_documents(self.index, filter)
+        allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))
         order = ResultOrder.parse(None, collapse, self.schema)
 
         def rank(query: Query) -> TimedRanking:
@@ -371,6 +386,9 @@ class Searcher:
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
     ) -> Explanation:
         """Explain the score of a document for a query as a sum over terms.
 
@@ -387,6 +405,8 @@ class Searcher:
             Documents to leave out of that ranking; see `rank`.
         filter : str, mapping or Filter, optional
             Filter of that ranking; see `rank`.
+        must, must_not, phrases : str or sequence of str, optional
+            Conditions of that ranking; see `rank`. `Explanation.conditions` names them.
 
         Raises
         ------
@@ -395,7 +415,16 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        return self.explain_many(query, [doc_id], competitors=competitors, exclude=exclude, filter=filter)[0]
+        return self.explain_many(
+            query,
+            [doc_id],
+            competitors=competitors,
+            exclude=exclude,
+            filter=filter,
+            must=must,
+            must_not=must_not,
+            phrases=phrases,
+        )[0]
 
     def explain_many(
         self,
@@ -405,18 +434,30 @@ class Searcher:
         competitors: int | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
         check_explained(doc_ids, competitors)
-        return explain(
+        conditions = self._conditions(must, must_not, phrases)
+        explanations = explain(
             self.index,
             self.encoder,
             query_text(query),
             doc_ids,
             competitors=competitors,
             exclude=excluded_documents("", exclude).for_query(""),
-            allowed=None if filter is None else allowed_documents(self.index, filter),
+            allowed=allowed_for(self.index, filter, conditions),
         )
+        return with_conditions(explanations, conditions, self.index)
+
+    def _conditions(self, must: Words, must_not: Words, phrases: Words) -> TextConditions | None:
+        return TextConditions.of(self._reader, must, must_not, phrases)
+
+    @cached_property
+    def _reader(self) -> TextReader:
+        return TextReader(self.index, self.encoder.analyzer)
 
     @property
     def schema(self) -> Schema:
@@ -472,6 +513,9 @@ class Searcher:
         query: str | Query | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         n: int = 10,
     ) -> dict[str, list[ValueCount]]:
         """Count how many documents have each value of some attributes.
@@ -487,6 +531,8 @@ class Searcher:
             Documents that do not match the query; see `rank`.
         filter : str, mapping or Filter, optional
             Count only documents with these attributes; see `rank`.
+        must, must_not, phrases : str or sequence of str, optional
+            Count only documents that fulfil these conditions; see `rank`.
         n : int, optional
             Number of values of each field, the most frequent ones.
 
@@ -507,16 +553,16 @@ class Searcher:
         {'kind': [ValueCount(value='tea', documents=1)]}
         """
         check_facets(self.index, fields)
-        allowed = None if filter is None else allowed_documents(self.index, filter)
+        allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))
         if query is not None:
             vector = query_vector(self.index, self.encode(query_text(query)))
             excluded = excluded_documents("", exclude).for_query("")
             ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
-            allowed = documents_at(self.index, ordinals)
-        counted = all_documents(self.index) if allowed is None else allowed
-        if self.index.manifest.chunk and query is None:
-            starts = self.index.document_starts
-            counted = documents_at(self.index, starts[counted.mask[starts]])
+        else:
+            ordinals = self.index.document_starts
+            if allowed is not None:
+                ordinals = ordinals[allowed.allow(ordinals)]
+        counted = documents_at(self.index, ordinals)
         return {name: facet_counts(counted, name, n) for name in fields}
 
     def first_stage(
@@ -548,7 +594,7 @@ class Searcher:
             return order.ranking(self.index, best, k, query_id)
         ordinals = candidate_ordinals(self.index, candidates, query_id)
         if allowed is not None:
-            kept = allowed.mask[ordinals]
+            kept = allowed.allow(ordinals)
             candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
         scores, matched = score_documents(self.index, query, ordinals)
         scored = None if query.vector is None else matched

@@ -627,7 +627,7 @@ def test_operators_of_other_search_engines_are_noted(index, capsys, query, opera
     capsys.readouterr()
     assert run(["search", "i.tw", query]) == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("taken as words")]
-    said = f"taken as words: {operators} (a query has no operators and no phrases)"
+    said = f"taken as words: {operators} (with --syntax, + and - and quotes are operators)"
     assert notes == ([] if operators is None else [said])
 
 

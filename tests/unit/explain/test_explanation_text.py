@@ -38,7 +38,7 @@ from termwise.explain.explanation_text import (
     words_in_pieces,
 )
 from termwise.explain.snippets import Mark
-from termwise.explain.word_boundaries import word_around
+from termwise.text.words_around import word_around
 
 
 def part(term, score, query_spans=(), spans=(), origin="exact"):

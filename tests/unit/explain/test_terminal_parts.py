@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from termwise.explain.snippets import Piece
 from termwise.explain.terminal_parts import joined, marked_text
-from termwise.explain.word_boundaries import inside_word
+from termwise.text.words_around import inside_word
 
 
 def test_strength_follows_the_contribution():

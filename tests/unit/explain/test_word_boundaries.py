@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from termwise.explain.snippets import Mark
-from termwise.explain.word_boundaries import inside_word, united, whole_matches, whole_words, word_around
+from termwise.explain.word_boundaries import united, whole_matches, whole_words
+from termwise.text.words_around import inside_word, word_around
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def test_marks_of_whole_words_stay() -> None:
 def test_many_marks_in_a_long_word_take_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(
-        "termwise.explain.word_boundaries.inside_word",
+        "termwise.text.words_around.inside_word",
         lambda text, place: asked.append(place) or inside_word(text, place),
     )
     marks = [Mark(place, place + 1, 1.0, place) for place in range(1, 150)]

@@ -220,7 +220,7 @@ def test_the_commands(
     assert run(["search", "shop.tw", "pot green", "--facets", "tags"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "tags: green 1, pot 1, tea 1"
     assert run(["search", "shop.tw", "tea", "--filter", "price < 1"]) == 0
-    assert "--filter allows no document that matches the query" in capsys.readouterr().err
+    assert "the conditions allow no document that matches the query" in capsys.readouterr().err
     assert run(["explain", "shop.tw", "tea", "c", "--filter", "price < 20"]) == 0
     assert "not among the 3 results" in capsys.readouterr().out
     assert run(["delete", "shop.tw", "--filter", 'tags = "pot"', "--json"]) == 0

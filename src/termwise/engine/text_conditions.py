@@ -1,0 +1,325 @@
+"""Conditions on the texts of documents: words and phrases that they contain, or do not contain.
+
+A text contains a word or phrase if the tokens of the phrase are adjacent in the tokens of the text, in the same order.
+Words that the analyzer removes are skipped in both, so their number and place does not matter: with a stop list that
+has "of" and "in", the phrase "bank of england" is in "bank in England" and in "Bank England". Lucene counts the removed
+words, but not which ones they are, so that "bank of england" is in "bank central england" there.
+
+Where the postings of an index are the words of its texts, they decide conditions of one token, and rule out most texts
+for the others. The remaining texts are read and analysed when a search needs a verdict on them, best documents first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.engine.query_encoder import FUSION
+from termwise.errors import ParameterError
+from termwise.index import Index
+from termwise.text import Analyzer, unknown_token
+from termwise.text.words_around import word_around
+from termwise.validation import check_names
+
+Words = str | Sequence[str]
+"""A word or phrase, or several."""
+
+KEPT = 32
+"""Number of words and phrases whose verdicts are kept for an index, one byte for each document."""
+
+UNKNOWN, CONTAINED, LACKING = 0, 1, -1
+
+Where = slice | npt.NDArray[np.int64]
+
+Verdicts = npt.NDArray[np.int8]
+"""Whether the text of each document contains a phrase, by position: `UNKNOWN`, `CONTAINED` or `LACKING`.
+
+All chunks of a document have the verdict on its whole text.
+"""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One or more words.
+
+    Attributes
+    ----------
+    text : str
+        As given.
+    tokens : tuple of str
+    edges : tuple of (int, int)
+        For an analyzer of pieces, the number of characters of the first word before the tokens, and of the last word
+        after them; both are 0 unless the analyzer removes pieces.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    edges: tuple[int, int] = (0, 0)
+
+
+@final
+class TextReader:
+    """Finds the documents whose texts contain a phrase.
+
+    Parameters
+    ----------
+    index : Index
+        Its postings are used, and its texts if it stores them.
+    analyzer : Analyzer
+        Analyzer of the index.
+    texts : Index, optional
+        Another index of the same documents, whose texts are used if `index` stores none.
+    """
+
+    def __init__(self, index: Index, analyzer: Analyzer, texts: Index | None = None) -> None:
+        self.index = index
+        self._analyzer = analyzer
+        self._texts = index if texts is None or index.stores_text else texts
+        self._kept: OrderedDict[Phrase, Verdicts] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def postings_are_words(self) -> bool:
+        """Whether the documents with a posting of a term are exactly those whose texts have it.
+
+        This holds for models that count words, unless a weight was 0 and its posting was dropped. A network can give a
+        word the weight 0, and a weighted sum of indexes does not know what was dropped from them.
+        """
+        encoder = self.index.manifest.encoder
+        model, described = encoder.get("model", {}), encoder.get("analyzer", {})
+        return (
+            model.get("exact") is True
+            and model.get("name") != FUSION
+            and "network" not in encoder
+            and self.index.manifest.quantiser.dropped == 0
+            and described.get("fingerprint") == self._analyzer.spec.fingerprint
+        )
+
+    @cached_property
+    def _has_pieces(self) -> bool:
+        return self._analyzer.vocabulary is not None
+
+    def phrase(self, text: str) -> Phrase:
+        """Analyse a word or phrase.
+
+        Raises
+        ------
+        ParameterError
+            If the analyzer leaves no token of it, or does not know a word of it.
+        """
+        analysis = self._analyzer.analyze(text)
+        facts = [("given", text), ("analyzer", self._analyzer.spec.name)]
+        if not analysis.tokens:
+            raise ParameterError(
+                "the analyzer of the index removes this from all texts, as it does with stop words",
+                facts=facts,
+                fixes=["omit it"],
+            )
+        if unknown_token(self._analyzer) in analysis.tokens:
+            raise ParameterError(
+                "the analyzer of the index does not know a word of this phrase, and cannot tell it from others",
+                facts=facts,
+                fixes=["omit it"],
+            )
+        last = len(analysis.tokens) - 1
+        edges = _edges(text, analysis.spans, 0, last) if self._has_pieces else (0, 0)
+        return Phrase(text, analysis.tokens, edges)
+
+    def verdicts(self, phrase: Phrase) -> Verdicts:
+        """Return what is known about a phrase; `read` adds to it.
+
+        Raises
+        ------
+        ParameterError
+            If postings do not decide the condition and there are no texts.
+        CorruptIndexError
+            If the postings of the index are damaged.
+        """
+        key = Phrase("", phrase.tokens, phrase.edges)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        decided = self.postings_are_words and not self._has_pieces and len(phrase.tokens) == 1
+        if not decided and not self._texts.stores_text:
+            raise ParameterError(
+                "the index keeps no texts, which show whether a document contains this",
+                facts=[
+                    ("given", phrase.text),
+                    ("index", self._texts.path),
+                    (
+                        "reason",
+                        "the order of words is not in the index"
+                        if self.postings_are_words
+                        else "the model can weigh words that a text does not have, and leave out others",
+                    ),
+                ],
+                fixes=["build the index with `store_text=True`"],
+            )
+        verdicts = np.full(len(self.index), UNKNOWN, dtype=np.int8)
+        if self.postings_are_words:
+            for token in dict.fromkeys(phrase.tokens):
+                verdicts[~self._with_token(token)] = LACKING
+            if decided:
+                verdicts[verdicts == UNKNOWN] = CONTAINED
+        with self._lock:
+            kept = self._kept.setdefault(key, verdicts)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return kept
+
+    def read(self, ordinals: npt.NDArray[np.int64], phrases: Sequence[tuple[Phrase, Verdicts]]) -> None:
+        """Read the texts of documents for which a verdict on a phrase is unknown, and add it."""
+        unread = np.logical_or.reduce([verdicts[ordinals] == UNKNOWN for _, verdicts in phrases])
+        ordinals = ordinals[unread]
+        for ordinal, text in zip(ordinals.tolist(), self._texts.document_texts(ordinals), strict=True):
+            tokens = self._analyzer.tokens(text or "")
+            for phrase, verdicts in phrases:
+                if verdicts[ordinal] == UNKNOWN:
+                    chunks = self.index.chunks(ordinal)
+                    contained = self._contains(tokens, text or "", phrase)
+                    verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
+
+    def _contains(self, tokens: list[str], text: str, phrase: Phrase) -> bool:
+        places = list(_places(tokens, list(phrase.tokens)))
+        if not places or not self._has_pieces:
+            return bool(places)
+        spans = self._analyzer.analyze(text).spans
+        last = len(phrase.tokens) - 1
+        return any(_edges(text, spans, place, place + last) == phrase.edges for place in places)
+
+    def _with_token(self, token: str) -> npt.NDArray[np.bool_]:
+        """Return which documents have a posting of a token, by position; of chunks, all or none."""
+        mask = np.zeros(len(self.index), dtype=np.bool_)
+        number = self.index.vocabulary.number(token)
+        if number is None:
+            return mask
+        for first, segment in zip(self.index.firsts, self.index.segments, strict=True):
+            places, _ = segment.places_of_terms(np.array([number], dtype=np.int32))
+            if len(places):
+                present = np.zeros(segment.documents, dtype=np.bool_)
+                present[segment.rows_with(int(places[0]))] = True
+                mask[first : first + len(segment)] = present[segment.rows_of(np.arange(len(segment)))]
+        if self.index.manifest.chunk and mask.any():
+            starts = self.index.document_starts
+            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunk_counts(starts))
+        return mask
+
+
+@dataclass(frozen=True, eq=False)
+class TextConditions:
+    """Words and phrases that the texts of results contain, and others that they do not contain.
+
+    Attributes
+    ----------
+    reader : TextReader
+    required, excluded : tuple of (Phrase, Verdicts)
+    """
+
+    reader: TextReader
+    required: tuple[tuple[Phrase, Verdicts], ...]
+    excluded: tuple[tuple[Phrase, Verdicts], ...]
+
+    @classmethod
+    def of(cls, reader: TextReader, must: Words, must_not: Words, phrases: Words) -> TextConditions | None:
+        """Analyse the arguments of a search; None if there are no conditions.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is not a string or a sequence of strings, the analyzer removes all of a string, or there are
+            no texts and a condition needs them.
+        """
+        given = {"must": must, "must_not": must_not, "phrases": phrases}
+        strings = {name: (value,) if isinstance(value, str) else value for name, value in given.items()}
+        for name, value in strings.items():
+            check_names(name, value)
+        if not any(map(len, strings.values())):
+            return None
+
+        def known(texts: Sequence[str]) -> tuple[tuple[Phrase, Verdicts], ...]:
+            analysed = dict.fromkeys(map(reader.phrase, texts))
+            return tuple((phrase, reader.verdicts(phrase)) for phrase in analysed)
+
+        return cls(reader, known([*strings["must"], *strings["phrases"]]), known(strings["must_not"]))
+
+    def possible(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
+        """Return which documents, all by default, are not known to violate a condition."""
+        kept = [verdicts[where] != LACKING for _, verdicts in self.required]
+        kept += [verdicts[where] != CONTAINED for _, verdicts in self.excluded]
+        possible: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)
+        return possible
+
+    def proved(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
+        """Return which documents, all by default, are known to fulfil all conditions."""
+        kept = [verdicts[where] == CONTAINED for _, verdicts in self.required]
+        kept += [verdicts[where] == LACKING for _, verdicts in self.excluded]
+        proved: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)
+        return proved
+
+    def fulfilled(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return whether documents fulfil all conditions; texts are read where that is not known.
+
+        Raises
+        ------
+        CorruptIndexError
+            If a text is damaged.
+        """
+        self.reader.read(ordinals[self.possible(ordinals)], self._both)
+        return self.proved(ordinals)
+
+    def first_fulfilled(self, ordinals: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+        """Return the places of the first `k` documents that fulfil all conditions; no later texts are read, or few."""
+        found: list[int] = []
+        place = 0
+        while len(found) < k and place < len(ordinals):
+            stop = place + max(k - len(found), place // 4)  # larger steps read compressed texts faster
+            kept = self.fulfilled(ordinals[place:stop])
+            found += (np.flatnonzero(kept) + place).tolist()
+            place = stop
+        return np.array(found[:k], dtype=np.int64)
+
+    def in_text(
+        self, ordinals: npt.NDArray[np.int64]
+    ) -> Iterator[tuple[Phrase, bool, npt.NDArray[np.bool_]]]:
+        """Yield each phrase, whether it is excluded, and which documents contain it."""
+        self.reader.read(ordinals, self._both)
+        for pairs, excluded in ((self.required, False), (self.excluded, True)):
+            for phrase, verdicts in pairs:
+                yield phrase, excluded, verdicts[ordinals] == CONTAINED
+
+    @property
+    def _both(self) -> tuple[tuple[Phrase, Verdicts], ...]:
+        return self.required + self.excluded
+
+
+def _places(tokens: list[str], phrase: list[str]) -> Iterator[int]:
+    """Yield the places where the tokens of a phrase are adjacent.
+
+    Examples
+    --------
+    >>> list(_places(["a", "a", "b", "a", "b"], ["a", "b"]))
+    [1, 3]
+    """
+    place = -1
+    try:
+        while True:
+            place = tokens.index(phrase[0], place + 1)
+            if tokens[place : place + len(phrase)] == phrase:
+                yield place
+    except ValueError:
+        return
+
+
+def _edges(text: str, spans: npt.NDArray[np.int32], first: int, last: int) -> tuple[int, int]:
+    """Return the number of characters of the words around tokens, before the first token and after the last one."""
+    start, end = int(spans[first][0]), int(spans[last][1])
+    before, after = word_around(text, start, end)
+    return start - before, after - end

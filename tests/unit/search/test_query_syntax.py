@@ -1,0 +1,45 @@
+"""Operators of the query syntax, and texts that look like operators."""
+
+from __future__ import annotations
+
+import pytest
+
+from termwise.errors import ParameterError
+from termwise.filters import parse_filter
+from termwise.search import ParsedQuery, parse_query
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "must", "must_not", "phrases", "filter"),
+    [
+        ("", "", (), (), (), None),
+        ("lava ash", "lava ash", (), (), (), None),
+        ("lava +ash -film", "lava ash", ("ash",), ("film",), (), None),
+        ('"molten rock" +"a b" -"c d"', "molten rock a b", (), ("c d",), ("molten rock", "a b"), None),
+        ("-9 +-9", "-9", ("-9",), ("9",), (), None),
+        ("lang:de -kind:tea", "", (), (), (), 'lang = "de" and not kind = "tea"'),
+        ('brand:"Acme Inc" tea', "tea", (), (), (), 'brand = "Acme Inc"'),
+        ('"12:30" "lang:de"', "12:30 lang:de", (), (), ("12:30", "lang:de"), None),
+        ("a - b + c", "a - b + c", (), (), (), None),
+        ("c++ well-known 12:30 note: http://x.y std::vector", None, (), (), (), None),
+        ('5"disk "a b"c', '5"disk a b c', (), (), ("a b",), None),
+        ("\u00fcber\u00a0+stra\u00dfe", "\u00fcber stra\u00dfe", ("stra\u00dfe",), (), (), None),
+    ],
+)
+def test_operators(
+    text: str, query: str | None, must: object, must_not: object, phrases: object, filter: str | None
+) -> None:
+    condition = None if filter is None else parse_filter(filter)
+    words = text if query is None else query
+    assert parse_query(text) == ParsedQuery(words, must, must_not, phrases, condition)
+
+
+@pytest.mark.parametrize("text", ['a "b c', '"', '""', '-" "', 'lang:"de', 'lang:""'])
+def test_open_and_empty_quotes_are_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="of the query is"):
+        parse_query(text)
+
+
+def test_only_text_is_parsed() -> None:
+    with pytest.raises(ParameterError):
+        parse_query(3)  # type: ignore[arg-type]

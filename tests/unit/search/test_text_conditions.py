@@ -1,0 +1,296 @@
+"""Required and excluded words and phrases against plain Python: analyse every text, rank all documents, remove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import termwise
+from termwise import Document
+from termwise.cli.main import run
+from termwise.engine import text_conditions
+from termwise.errors import CorruptIndexError, ParameterError
+from termwise.fusion import fuse_indexes
+from termwise.models import BM25
+from termwise.search import MixtureSearcher, Part, Searcher
+
+WORDS = ["river", "rivers", "bank", "money", "cat", "catnip", "boat", "gold", "the", "of"]
+STOP = {"the", "of"}
+COUNT = 90
+MODELS = ("bm25", "float", "pieces", "chunks", "model1", "lookup")
+
+
+def documents() -> list[Document]:
+    random = np.random.default_rng(7)
+    return [
+        Document(f"d{number}", " ".join(random.choice(WORDS, size=int(random.integers(1, 9)))), {"n": number})
+        for number in range(COUNT)
+    ]
+
+
+@pytest.fixture(scope="module")
+def searchers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return searchers of the same documents, with several segments and deleted documents."""
+    folder, made = tmp_path_factory.mktemp("conditions"), documents()
+    settings: dict[str, dict[str, Any]] = {
+        "float": {"model": "bm25", "quantiser": "float32"},
+        "pieces": {"model": "bm25", "analyzer": "wordpiece"},
+        "chunks": {"model": "bm25", "chunk": 3},
+    }
+    opened: dict[str, Any] = {}
+    for name in MODELS:
+        path = folder / name
+        arguments = {"model": name, **settings.get(name, {})}
+        termwise.build_index(made[:40], path, store_text=True, **arguments)
+        with termwise.open_writer(path) as writer:
+            for first in (40, 70):
+                writer.add(made[first : first + 30])
+                writer.commit()
+            writer.delete(f"d{number}" for number in range(0, COUNT, 6))
+        opened[name] = termwise.open(path)
+    parts = [Part("lookup", opened["lookup"], 0.7), Part("bm25", opened["bm25"], 0.3)]
+    opened["mixture"] = MixtureSearcher(parts, depth=7)
+    opened["expansions"] = MixtureSearcher(
+        [Part("model1", opened["model1"], 0.6), Part("lookup", opened["lookup"], 0.4)]
+    )
+    return opened
+
+
+def contains(tokens: Any, text: str, phrase: str) -> bool:
+    """Whether the words of a phrase that the analyzer keeps are adjacent among those of a text."""
+    kept = [tuple(tokens(word)) for word in text.split()]
+    kept = [word for word in kept if word]
+    wanted = [tuple(tokens(word)) for word in phrase.split()]
+    wanted = [word for word in wanted if word]
+    return any(kept[place : place + len(wanted)] == wanted for place in range(len(kept)))
+
+
+def fulfilling(searcher: Any, conditions: dict[str, Sequence[str]]) -> set[str]:
+    reader = searcher._reader
+    texts = {document.doc_id: document.text for document in documents()}
+    tokens = reader._analyzer.tokens
+    required = [*conditions["must"], *conditions["phrases"]]
+    return {
+        doc_id
+        for doc_id, text in texts.items()
+        if all(contains(tokens, text, each) for each in required)
+        and not any(contains(tokens, text, each) for each in conditions["must_not"])
+    }
+
+
+words = st.sampled_from(WORDS)
+kept_words = st.sampled_from([word for word in WORDS if word not in STOP])
+phrases = st.builds(
+    lambda before, word, after: " ".join([*before, word, *after]),
+    st.lists(words, max_size=1),
+    kept_words,
+    st.lists(words, max_size=2),
+)
+conditions_of = st.fixed_dictionaries(
+    {
+        "must": st.lists(kept_words, max_size=2),
+        "must_not": st.lists(st.one_of(kept_words, phrases), max_size=1),
+        "phrases": st.lists(phrases, max_size=1),
+    }
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@given(
+    query=st.lists(words, min_size=1, max_size=4).map(" ".join),
+    conditions=conditions_of,
+    k=st.sampled_from([1, 3, 200]),
+    low=st.sampled_from([None, 30]),
+    fresh=st.booleans(),
+)
+@settings(deadline=None, max_examples=25)
+def test_conditions_leave_the_other_results_with_their_scores(
+    searchers: dict[str, Any], name: str, query: str, conditions: Any, k: int, low: int | None, fresh: bool
+) -> None:
+    searcher = searchers[name]
+    if fresh:  # no verdict is known
+        searcher = Searcher(searcher.index)
+    every = searcher.rank(query, k=COUNT, filter=None if low is None else f"n >= {low}")
+    allowed = fulfilling(searcher, conditions)
+    kept = [(hit.doc_id, hit.score) for hit in every if hit.doc_id in allowed]
+    arguments = {**conditions, "filter": None if low is None else f"n >= {low}"}
+    found = searcher.rank(query, k=k, **arguments)
+    assert [(hit.doc_id, hit.score) for hit in found] == kept[:k]
+    candidates = [hit.doc_id for hit in every][::-2]
+    ranked = searcher.rank(query, candidates=candidates, k=COUNT, **arguments)
+    assert set(ranked.doc_ids) == allowed & set(candidates)
+    for explanation in searcher.explain_many(query, found.doc_ids[:2], competitors=0, **arguments):
+        assert explanation.results == len(kept)
+        assert explanation.rank == found.doc_ids.index(explanation.doc_id) + 1
+        assert explanation.score == explanation.constant + sum(p.score for p in explanation.contributions)
+        assert all(each.in_text is not each.excluded for each in explanation.conditions)
+
+
+@pytest.mark.parametrize("name", ["mixture", "expansions"])
+@given(
+    query=st.lists(words, min_size=1, max_size=4).map(" ".join),
+    conditions=conditions_of,
+    k=st.sampled_from([2, 200]),
+)
+@settings(deadline=None, max_examples=25)
+def test_a_mixture_ranks_as_with_a_filter_of_the_same_documents(
+    searchers: dict[str, Any], name: str, query: str, conditions: Any, k: int
+) -> None:
+    searcher = searchers[name]
+    allowed = fulfilling(searcher, conditions)
+    same = {"field": "n", "in": [int(doc_id[1:]) for doc_id in allowed] or [-1]}
+    found, expected = searcher.rank(query, k=k, **conditions), searcher.rank(query, k=k, filter=same)
+    assert found.doc_ids == expected.doc_ids
+    assert found.scores.tolist() == expected.scores.tolist()
+    explained = searcher.explain_many(query, found.doc_ids[:2], competitors=0, **conditions)
+    assert [each.rank for each in explained] == list(range(1, len(explained) + 1))
+    many = searcher.rank_many([termwise.Query("q", query)], k=k, **conditions).run
+    assert many["q"].doc_ids == found.doc_ids
+
+
+def test_texts_are_read_only_until_enough_documents_are_found(
+    searchers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    original = text_conditions.TextReader.read
+
+    def counted(self: Any, ordinals: Any, pairs: Any) -> None:
+        unknown = [v[ordinals] == text_conditions.UNKNOWN for _, v in pairs]
+        read.append(int(np.logical_or.reduce(unknown).sum()))
+        original(self, ordinals, pairs)
+
+    monkeypatch.setattr(text_conditions.TextReader, "read", counted)
+    searcher = Searcher(searchers["lookup"].index)
+    every = searcher.rank("river bank", k=COUNT)
+    allowed = fulfilling(searcher, {"must": ["river"], "must_not": [], "phrases": []})
+    third = [place for place, doc_id in enumerate(every.doc_ids, 1) if doc_id in allowed][2]
+    searcher.rank("river bank", k=3, must="river")
+    assert third <= sum(read) <= third + third // 4
+    read.clear()
+    searcher.rank("river bank", k=3, must="river")
+    assert sum(read) == 0
+    Searcher(searchers["bm25"].index).rank("river bank", k=3, must="river", must_not="cat")
+    assert sum(read) == 0
+
+
+def test_verdicts_are_kept_up_to_a_limit(searchers: dict[str, Any]) -> None:
+    searcher = Searcher(searchers["bm25"].index)
+    for number in range(2 * text_conditions.KEPT):
+        searcher.rank("river", must_not=f"word{number}")
+    assert len(searcher._reader._kept) == text_conditions.KEPT
+
+
+@pytest.mark.parametrize("name", ["bm25", "mixture"])
+def test_removed_words_alone_are_refused(searchers: dict[str, Any], name: str) -> None:
+    for argument in ("must", "must_not", "phrases"):
+        with pytest.raises(ParameterError, match="stop words"):
+            searchers[name].rank("river", **{argument: "of the"})
+        with pytest.raises(ParameterError, match="sequence of strings"):
+            searchers[name].rank("river", **{argument: 3})
+
+
+def test_words_without_pieces_are_refused(searchers: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="does not know"):
+        searchers["pieces"].rank("river", must="\U0001f6f6")
+
+
+def test_texts_are_needed_where_postings_decide_nothing(tmp_path: Path) -> None:
+    made = [Document("a", "the river bank"), Document("b", "bank of gold")]
+    bm25 = termwise.build_index(made, tmp_path / "bm25")
+    assert bm25.rank("bank", must="river").doc_ids == ("a",)
+    with pytest.raises(ParameterError, match="keeps no texts") as error:
+        bm25.rank("bank", phrases="river bank")
+    assert "store_text=True" in str(error.value)
+    jm = termwise.build_index(made, tmp_path / "jm", model="jm", store_text=True)
+    mixture = MixtureSearcher([Part("bm25", bm25, 0.5), Part("jm", jm, 0.5)])
+    assert mixture.rank("bank", phrases="river bank").doc_ids == ("a",)
+
+
+def test_dropped_postings_are_no_evidence(tmp_path: Path) -> None:
+    # "bank" is in all documents, so its idf and its weight are 0, and it has no postings
+    made = [Document("a", "river bank"), Document("b", "bank gold")]
+    atire = termwise.build_index(made, tmp_path / "atire", model=BM25(variant="atire"), store_text=True)
+    assert atire.index.manifest.quantiser.dropped == 2
+    assert atire.rank("river gold", must="bank").doc_ids == ("a", "b")
+    lucene = termwise.build_index(made, tmp_path / "lucene")
+    fused = fuse_indexes([atire.index, lucene.index], [1.0, 0.0], tmp_path / "fused")
+    assert fused.rank("river gold", must="bank").doc_ids == ("a", "b")
+
+
+def test_damaged_postings_are_an_error(searchers: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Searcher(searchers["bm25"].index).index
+    segment = index.segments[0]
+    assert segment.inverted is not None
+    monkeypatch.setattr(segment.inverted, "order", segment.inverted.order + np.uint32(1000))
+    with pytest.raises(CorruptIndexError):
+        Searcher(index).rank("river", must="river")
+
+
+def test_explanations_name_the_conditions(searchers: dict[str, Any]) -> None:
+    made = documents()[1]
+    first = next(word for word in made.text.split() if word not in STOP)
+    shown = searchers["mixture"].explain(
+        first, "d1", must=[first, "absent"], must_not="zebra", phrases=made.text
+    )
+    assert [(each.words, each.excluded, each.in_text) for each in shown.conditions] == [
+        (first, False, True),
+        ("absent", False, False),
+        (made.text, False, True),
+        ("zebra", True, False),
+    ]
+    text = shown.to_text(width=200)
+    assert f'in the text, as required: {first}, "{made.text}"' in text
+    assert "required, but not in the text: absent" in text
+    assert "not in the text, as required: zebra" in text
+    assert "as required" in shown.to_html()
+    assert shown.to_dict()["conditions"][0] == {"words": first, "excluded": False, "in_text": True}
+
+
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        '{"_id": "a", "text": "the river bank", "lang": "en"}',
+        '{"_id": "b", "text": "bank of the river", "lang": "en"}',
+        '{"_id": "c", "text": "river boat", "lang": "de"}',
+    ]
+    Path("docs.jsonl").write_text("\n".join(rows) + "\n")
+    Path("queries.tsv").write_text("q1\triver\n")
+    assert run(["index", "docs.jsonl", "--out", "i.tw", "--store-text", "--attributes", "lang"]) == 0
+
+    def found(*arguments: str) -> list[str]:
+        capsys.readouterr()
+        assert run(["search", "i.tw", *arguments]) == 0
+        return [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line[:1].isdigit()]
+
+    assert found("river", "--must", "bank") == ["a", "b"]
+    assert found("river", "--must-not", "bank") == ["c"]
+    assert found("river", "--phrase", "river bank") == ["a"]
+    assert found("river", "--phrase", "bank of the river", "--must", "river") == ["b"]
+    assert found("river +bank", "--syntax") == ["a", "b"]
+    assert found('river -"river bank" lang:en', "--syntax") == ["b"]
+    assert found("river -bank", "--syntax", "--filter", 'lang = "de"') == ["c"]
+    assert found("river", "--must", "gold") == []
+    assert run(["search", "i.tw", "river", "--must", "the"]) == 2
+    assert run(["search", "i.tw", "river size:9", "--syntax"]) == 2
+    assert run(["search", "i.tw", "--like", "a", "--must", "bank"]) == 2
+    capsys.readouterr()
+    assert run(["explain", "i.tw", "river", "c", "--must", "bank", "--phrase", "river boat"]) == 0
+    shown = capsys.readouterr().out
+    assert "required, but not in the text: bank" in shown
+    assert 'in the text, as required: "river boat"' in shown
+    batch = ["search", "i.tw", "--queries", "queries.tsv", "--output", "run.trec"]
+    assert run([*batch, "--syntax"]) == 2
+    assert run([*batch, "--must-not", "bank"]) == 0
+    assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["c"]
+    capsys.readouterr()
+    assert run(["search", "i.tw", "river", "--must", "gold"]) == 0
+    said = "no results: the conditions allow no document that matches the query (with 'gold')"
+    assert said in capsys.readouterr().err
