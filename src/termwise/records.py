@@ -80,10 +80,22 @@ class Attributes(Mapping[str, AttributeValue]):
 NO_ATTRIBUTES = Attributes()
 
 
+def join_texts(parts: Iterable[str]) -> str:
+    """Join texts with one space, without blank ones.
+
+    Examples
+    --------
+    >>> join_texts(["A title", "", "and a text."])
+    'A title and a text.'
+    """
+    return " ".join(part for part in parts if part and not part.isspace())
+
+
 class Document(NamedTuple):
     """A document: its id, the text that is analyzed, and attributes to filter and count by.
 
-    A reader joins the chosen fields of a record (title, body) with a space. Character spans refer to this text.
+    A reader joins the chosen fields of a record (title, body) with a space. Character spans refer to this text. For an
+    index whose fields have weights, a document also has the text of each field, see `of_fields`.
 
     Examples
     --------
@@ -96,10 +108,25 @@ class Document(NamedTuple):
     doc_id: str
     text: str
     attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
+    fields: Mapping[str, str] | None = None
+
+    @classmethod
+    def of_fields(
+        cls, doc_id: str, fields: Mapping[str, str], attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
+    ) -> Document:
+        """Make a document from the texts of its fields, in order; its text is these, joined with one space.
+
+        Examples
+        --------
+        >>> Document.of_fields("d1", {"title": "Bees", "text": "Workers collect nectar."}).text
+        'Bees Workers collect nectar.'
+        """
+        return cls(doc_id, join_texts(fields.values()), attributes, fields)
 
     def __repr__(self) -> str:
         attributes = f", attributes={self.attributes!r}" if self.attributes else ""
-        return f"Document(doc_id={self.doc_id!r}, text={self.text!r}{attributes})"
+        fields = f", fields={self.fields!r}" if self.fields else ""
+        return f"Document(doc_id={self.doc_id!r}, text={self.text!r}{attributes}{fields})"
 
 
 class Query(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
-from termwise.records import Document, Run
+from termwise.records import Document, Run, join_texts
 
 MOST_THREADS = 1024
 """Upper bound for numbers of threads; more may exceed the limits of the system."""
@@ -135,7 +135,7 @@ def check_documents(value: object) -> None:
 
 
 def check_document(value: object) -> None:
-    """Check that a value is a `Document` of two strings and a mapping."""
+    """Check that a value is a `Document` of two strings and a mapping, whose text is that of its fields."""
     if (
         not isinstance(value, Document)
         or not all(isinstance(part, str) for part in value[:2])
@@ -145,6 +145,12 @@ def check_document(value: object) -> None:
             "a collection consists of documents, each with two strings, doc_id and text, and a mapping of attributes",
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
+        )
+    if value.fields is not None and value.text != join_texts(value.fields.values()):
+        raise ParameterError(
+            "the text of a document differs from that of its fields",
+            facts=[("document", value.doc_id)],
+            fixes=["`Document.of_fields(doc_id, {NAME: TEXT})`"],
         )
 
 

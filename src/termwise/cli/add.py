@@ -19,6 +19,7 @@ from termwise.cli.options import (
     field_names,
     memory_size,
     network_precision,
+    refuse_options,
 )
 from termwise.cli.terminal import counted_documents, note_line, print_json, print_text, progress_bar
 
@@ -47,7 +48,6 @@ def command(
     from termwise.indexing.live_writer import Added
 
     begin = time.perf_counter()
-    names = field_names(fields)
     with (
         progress_bar() as progress,
         open_writer(
@@ -59,7 +59,10 @@ def command(
             progress=progress,
         ) as writer,
     ):
-        schema = writer.schema or None
+        weights, schema = writer.field_weights, writer.schema or None
+        if weights:
+            refuse_options({"--fields": fields}, "to an index that keeps its fields and their weights")
+        names = weights or field_names(fields)
         if schema is None:
             note_ignored_attributes(collection, names, folder)
         source = collection_with_header_note(collection, names, schema)

@@ -17,7 +17,7 @@ from termwise.cli.options import (
     Threads,
     argument,
     available_processors,
-    field_names,
+    field_choice,
     model_settings,
     network_precision,
     option,
@@ -57,7 +57,7 @@ def command(
     from termwise.models import NetworkModel
 
     part = parsed_shard(shard)
-    names, numbers = field_names(fields), network_precision(precision)
+    names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     chosen = chosen_model(model, model_settings(settings or ()))
     if isinstance(chosen, NetworkModel):

@@ -50,6 +50,7 @@ _SPECIAL = {
     "counts=saturated": "--weigh counts=saturated",
     "expansion=None": "--expand-with none",
     "fields=(NAME, NAME)": "--fields NAME,NAME",
+    "fields={NAME: 3, NAME: 2}": "--fields NAME^3,NAME^2",
     "missing='encode'": "--encode",
     "quantiser='float32'": "--float",
     "queries=QueryScales.of(index, queries)": "--queries FILE --index DIR",

@@ -17,7 +17,6 @@ from termwise.cli.index_notes import (
     resumable_work,
 )
 from termwise.cli.options import (
-    Fields,
     JsonFlag,
     Memory,
     Overwrite,
@@ -25,10 +24,11 @@ from termwise.cli.options import (
     Provider,
     Settings,
     Threads,
+    WeightedFields,
     argument,
     attribute_choice,
     available_processors,
-    field_names,
+    field_choice,
     memory_size,
     model_settings,
     network_precision,
@@ -68,7 +68,7 @@ def command(
             "their own.  [default: english; whitespace for vectors]",
         ),
     ] = None,
-    fields: Fields = None,
+    fields: WeightedFields = None,
     attributes: Annotated[
         str | None,
         option(
@@ -138,7 +138,7 @@ def command(
     from termwise.models import Model1, NetworkModel, VectorModel
 
     given = model_settings(settings or ())
-    names, numbers = field_names(fields), network_precision(precision)
+    names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     kept = attribute_choice(attributes, schema)
     shared: dict[str, Any] = {

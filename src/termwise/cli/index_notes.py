@@ -25,6 +25,7 @@ from termwise.storage.safe_read import is_file, is_folder, path_exists
 if TYPE_CHECKING:
     from termwise.attributes import Schema
     from termwise.collection import Collection
+    from termwise.collection.fields import FieldChoice
     from termwise.collection.file_collections import Header
     from termwise.index import Manifest
     from termwise.models import NetworkModel
@@ -73,7 +74,7 @@ def report_mixture(out: Path, mixture: MixtureSearcher, seconds: float, as_json:
 
 def collection_with_header_note(
     source: str,
-    fields: tuple[str, ...] | None,
+    fields: FieldChoice,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
 ) -> str | Collection:
     """Report on stderr how the header line of a TSV file is treated.
@@ -132,7 +133,7 @@ def note_ignored_vectors(source: str) -> None:
         note_line(f'{source}: the field "vector" is ignored; --model vectors uses its weights')
 
 
-def note_ignored_attributes(source: str, fields: tuple[str, ...] | None, folder: Path) -> None:
+def note_ignored_attributes(source: str, fields: FieldChoice, folder: Path) -> None:
     """Report on stderr that an index without attributes keeps none of the first record of a file, if it has any."""
     from termwise.collection import open_collection
     from termwise.collection.file_collections import TabSeparatedCollection

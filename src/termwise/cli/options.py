@@ -83,6 +83,14 @@ Settings = Annotated[list[str] | None, option("--set NAME=VALUE", "Parameter of 
 Fields = Annotated[
     str | None, option("--fields A,B", "Fields to index, joined in this order.  [default: title and text]")
 ]
+WeightedFields = Annotated[
+    str | None,
+    option(
+        "--fields A^3,B",
+        "Fields to index, joined in this order; with a weight, each word of a field counts that often (whole numbers; "
+        "not for networks).  [default: title and text]",
+    ),
+]
 Precision = Annotated[
     str | None,
     option(
@@ -163,6 +171,26 @@ def field_names(text: str | None) -> tuple[str, ...] | None:
     ('title', 'abstract')
     """
     return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def field_choice(text: str | None) -> tuple[str, ...] | dict[str, Any] | None:
+    """Parse the value of ``--fields`` with weights: names, or names with weights if any has one.
+
+    Examples
+    --------
+    >>> field_choice("title^3, text"), field_choice("title,text")
+    ({'title': 3, 'text': 1}, ('title', 'text'))
+    """
+    names = field_names(text)
+    if names is None or not any("^" in name for name in names):
+        return names
+    weights: dict[str, Any] = {}
+    for part in names:
+        name, _, weight = part.rpartition("^") if "^" in part else (part, "", "1")
+        if name in weights:
+            raise ParameterError("a field is named twice", facts=[("--fields", text), ("field", name)])
+        weights[name] = int(weight) if weight.isdecimal() and len(weight) < 10 else weight
+    return weights
 
 
 def attribute_choice(

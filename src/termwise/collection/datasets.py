@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, join
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice
 from termwise.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
-from termwise.records import Document, Qrel, Query
+from termwise.records import Document, Qrel, Query, join_texts
 
 PREFIX = "ir_datasets:"
 
@@ -74,13 +74,13 @@ class DatasetCollection:
     ----------
     name : str
         ``ir_datasets:ID``.
-    fields : tuple of str, or None
+    fields : FieldChoice
         Fields of the text; None for the default text of the dataset or, if it has none, title and body (see
         `termwise.collection.fields`).
     """
 
     name: str
-    fields: tuple[str, ...] | None = None
+    fields: FieldChoice = None
 
     def __post_init__(self) -> None:
         known = [name for name in load(self.name, "docs").docs_cls()._fields if name not in ID_FIELDS]
@@ -101,7 +101,11 @@ class DatasetCollection:
         """Yield the documents in the order of the dataset."""
         dataset = load(self.name, "docs")
         for record in _supplied(self.name, dataset.docs_iter):
-            yield Document(record.doc_id, _text(record, self.fields, self.name))
+            if isinstance(self.fields, Mapping):
+                texts = _texts(record, tuple(self.fields), self.name)
+                yield Document.of_fields(record.doc_id, dict(zip(self.fields, texts, strict=True)))
+            else:
+                yield Document(record.doc_id, _text(record, self.fields, self.name))
 
 
 def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
@@ -116,6 +120,11 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
                 fixes=["name them: `fields=(NAME, NAME)`"],
             )
+    return join_texts(_texts(record, fields, spec))
+
+
+def _texts(record: Any, fields: tuple[str, ...], spec: str) -> list[str]:
+    """Return the text of each field of a record."""
     values = [getattr(record, name) for name in fields]
     for name, value in zip(fields, values, strict=True):
         if not isinstance(value, str | None):
@@ -127,7 +136,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
                     ("type", type(value).__name__),
                 ],
             )
-    return join(value or "" for value in values)
+    return [value or "" for value in values]
 
 
 def dataset_queries(spec: str, fields: tuple[str, ...] | None) -> Iterator[Query]:

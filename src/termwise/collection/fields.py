@@ -2,7 +2,8 @@
 
 The rules for the text, in order:
 
-1. ``fields=("abstract", "title")`` selects fields and their order.
+1. ``fields=("abstract", "title")`` selects fields and their order; ``fields={"abstract": 1, "title": 3}`` also keeps
+   the text of each field, for an index with weights of fields.
 2. By default the text is the title and the first of `BODY_FIELDS` that the record has.
 3. A record without a title and without such a field is an error.
 
@@ -21,9 +22,11 @@ from typing import Any, Literal
 from termwise.attributes import Schema
 from termwise.attributes.field_types import is_missing, possible_types
 from termwise.attributes.schema import attribute_error
+from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
-from termwise.records import NO_ATTRIBUTES, Attributes, AttributeValue, Document, Origin
+from termwise.records import NO_ATTRIBUTES, Attributes, AttributeValue, Document, Origin, join_texts
 from termwise.storage.manifest_json import Misfit
+from termwise.validation import is_whole_number
 
 ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
 """Names of the identifier; the first one that a record has is used."""
@@ -31,32 +34,50 @@ ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
 AttributeChoice = Literal["all"] | tuple[str, ...] | Schema | None
 """Attributes to keep: all, those with these names, those of a schema with values of its types, or none."""
 
+FieldChoice = tuple[str, ...] | Mapping[str, int] | None
+"""Fields of the text: names, names with weights, or None for the default. With weights, documents keep each field."""
+
 BODY_FIELDS = ("text", "contents", "content", "body", "document_text", "abstract")
 """Names of the main text; the first one that a record has is used."""
 
 
-def join(parts: Iterable[str]) -> str:
-    """Join texts with one space, without blank ones.
-
-    Examples
-    --------
-    >>> join(["A title", "", "and a text."])
-    'A title and a text.'
-    """
-    return " ".join(part for part in parts if part and not part.isspace())
+MOST_WEIGHT = 100
+"""Largest weight of a field."""
 
 
-def checked_fields(fields: Sequence[str] | None) -> tuple[str, ...] | None:
+def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return `fields` as a tuple; raise `ParameterError` unless it is a sequence of names, or None."""
     if fields is None:
         return None
-    if isinstance(fields, str) or not fields or not all(isinstance(name, str) and name for name in fields):
+    names = isinstance(fields, Sequence) and not isinstance(fields, str)
+    if not names or not fields or not all(isinstance(name, str) and name for name in fields):
         raise ParameterError(
             "fields must be a sequence of field names",
             facts=[("given", repr(fields))],
             fixes=["`fields=(NAME, NAME)`"],
         )
     return tuple(fields)
+
+
+def checked_fields(fields: Sequence[str] | Mapping[str, int] | None) -> FieldChoice:
+    """Return `fields` as a tuple or a dictionary.
+
+    Raises
+    ------
+    ParameterError
+        Unless it is a sequence of names, a mapping of names to whole numbers from 1 to `MOST_WEIGHT`, or None.
+    """
+    if not isinstance(fields, Mapping):
+        return checked_names(fields)
+    for name, weight in zip(checked_names(tuple(fields)) or (), fields.values(), strict=True):
+        if not is_whole_number(weight, least=1, most=MOST_WEIGHT):
+            reason = "each word of a field counts as often as its weight, and models read whole counts"
+            raise ParameterError(
+                f"the weight of a field is a whole number from 1 to {MOST_WEIGHT}",
+                facts=[("field", name), ("weight", shown(weight)), ("reason", reason)],
+                fixes=["for other ratios, multiply all weights: `fields={NAME: 3, NAME: 2}`"],
+            )
+    return dict(fields)
 
 
 def checked_attributes(attributes: object) -> AttributeChoice:
@@ -96,7 +117,7 @@ class RecordReader:
         Names of the identifier.
     body_fields : sequence of str
         Names of the main text, if `fields` is None.
-    fields : tuple of str, or None
+    fields : FieldChoice
         Fields of the text.
     attributes : AttributeChoice, optional
         Fields to keep as attributes.
@@ -112,7 +133,7 @@ class RecordReader:
         *,
         id_fields: Sequence[str],
         body_fields: Sequence[str],
-        fields: tuple[str, ...] | None,
+        fields: FieldChoice,
         attributes: AttributeChoice = None,
         untyped: bool = False,
         unit: str = "line",
@@ -120,11 +141,12 @@ class RecordReader:
         self._path = path
         self._id_fields = id_fields
         self._body_fields = body_fields
-        self._fields = fields
+        self._fields = tuple(fields or ())
+        self._keeps_fields = isinstance(fields, Mapping)
         self._attributes = attributes
         self._untyped = untyped
         self._unit = unit
-        self._missing = set(fields or ())
+        self._missing = set(self._fields)
         self._missing_attributes = set(attributes) if isinstance(attributes, tuple) else set()
         self._seen: dict[str, None] = {}
 
@@ -139,7 +161,8 @@ class RecordReader:
         """
         self._look_for(self._missing, record)
         doc_id = self._identifier(number, record)
-        return doc_id, self._join(number, record, self._text_fields(number, record))
+        names = self._text_fields(number, record)
+        return doc_id, join_texts(self._text(number, record, name) for name in names)
 
     def document(self, number: int, record: Mapping[str, Any]) -> Document:
         """Return the record on line `number` as a document.
@@ -149,15 +172,20 @@ class RecordReader:
         MalformedRecordError
             As `read`, and if an attribute has a value that cannot be stored, or another type than in the schema.
         """
-        if self._attributes is None:
+        if self._attributes is None and not self._keeps_fields:
             return Document(*self.read(number, record))
-        flat = self._flat(number, record)
         self._look_for(self._missing, record)
-        self._look_for(self._missing_attributes, flat)
         doc_id = self._identifier(number, record)
         names = self._text_fields(number, record)
-        text = self._join(number, record, names)
-        return Document(doc_id, text, self._kept(number, flat, names))
+        texts = {name: self._text(number, record, name) for name in names}
+        kept = NO_ATTRIBUTES
+        if self._attributes is not None:
+            flat = self._flat(number, record)
+            self._look_for(self._missing_attributes, flat)
+            kept = self._kept(number, flat, names)
+        if self._keeps_fields:
+            return Document.of_fields(doc_id, texts, kept)
+        return Document(doc_id, join_texts(texts[name] for name in names), kept)
 
     def documents(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Document]:
         """Yield the documents of numbered records; see `document` and `finish` for the errors."""
@@ -167,7 +195,7 @@ class RecordReader:
 
     def finish(self) -> None:
         """Raise `UnknownNameError`, after the last record, for a selected field that no record has."""
-        refuse_missing_fields("field", self._fields or (), self._missing, self._seen, self._path)
+        refuse_missing_fields("field", self._fields, self._missing, self._seen, self._path)
         if isinstance(self._attributes, tuple):
             refuse_missing_fields(
                 "attribute", self._attributes, self._missing_attributes, self._seen, self._path
@@ -181,9 +209,6 @@ class RecordReader:
 
     def _text_fields(self, number: int, record: Mapping[str, Any]) -> Sequence[str]:
         return self._fields or self._default_fields(number, record)
-
-    def _join(self, number: int, record: Mapping[str, Any], names: Sequence[str]) -> str:
-        return join(self._text(number, record, name) for name in names)
 
     def _flat(self, number: int, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the record with the fields of its objects named ``OBJECT.FIELD``."""

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.collection.columns import names_columns
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, RecordReader, join
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.errors import MalformedRecordError, TermwiseError
-from termwise.records import Document
+from termwise.records import Document, join_texts
 from termwise.storage.safe_read import is_file
 
 HEADER_IDS = frozenset((*ID_FIELDS, "pid"))
@@ -32,7 +32,7 @@ class JsonLinesCollection:
         Name of the collection.
     path : Path
         File, plain or gzip-compressed.
-    fields : tuple of str, or None
+    fields : FieldChoice
         Fields of the text; None for title and body (see `termwise.collection.fields`).
     attributes : AttributeChoice
         Fields to keep as attributes.
@@ -42,7 +42,7 @@ class JsonLinesCollection:
 
     name: str
     path: Path
-    fields: tuple[str, ...] | None = None
+    fields: FieldChoice = None
     attributes: AttributeChoice = None
     length: int | None = None
 
@@ -72,7 +72,7 @@ class JsonArrayCollection:
 
     name: str
     path: Path
-    fields: tuple[str, ...] | None = None
+    fields: FieldChoice = None
     attributes: AttributeChoice = None
     length: int | None = None
 
@@ -153,7 +153,7 @@ class TabSeparatedCollection:
                 raise MalformedRecordError.at(
                     self.path, number, expected="an identifier, a tab and a text", seen=line
                 )
-            yield Document(doc_id, join(columns))
+            yield Document(doc_id, join_texts(columns))
 
 
 def count_documents(collection: JsonLinesCollection | TabSeparatedCollection) -> int | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from termwise.attributes import Schema
 from termwise.collection.datasets import PREFIX, DatasetCollection
-from termwise.collection.fields import AttributeChoice, checked_attributes, checked_fields
+from termwise.collection.fields import AttributeChoice, FieldChoice, checked_attributes, checked_fields
 from termwise.collection.file_collections import (
     JsonArrayCollection,
     JsonLinesCollection,
@@ -55,7 +55,7 @@ class Collection(Protocol):
 def open_collection(
     spec: str | Path,
     *,
-    fields: Sequence[str] | None = None,
+    fields: Sequence[str] | Mapping[str, int] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
 ) -> Collection:
     r"""Open a collection for reading.
@@ -77,9 +77,10 @@ def open_collection(
         - a Parquet file (``.parquet``; needs the extra ``parquet``);
         - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
         - ``"python:stdlib"``, the documentation of the running Python.
-    fields : sequence of str, optional
-        Fields of the text, in this order. By default the title, then the first of ``text``, ``contents``, ``content``,
-        ``body``, ``document_text``, ``abstract`` that a record has; for ir_datasets the default text of the dataset.
+    fields : sequence of str or mapping of str to int, optional
+        Fields of the text, in this order. With weights, documents keep the text of each field, see `build_index`. By
+        default the title, then the first of ``text``, ``contents``, ``content``, ``body``, ``document_text``,
+        ``abstract`` that a record has; for ir_datasets the default text of the dataset.
     attributes : "all", sequence of str or Schema, optional
         Fields to keep as `Document.attributes`: all fields that are neither the identifier nor a part of the text, the
         named fields, or those of a schema, whose values are checked and converted. By default none. A field of a nested
@@ -97,7 +98,7 @@ def open_collection(
     UnknownNameError
         If the ending of the file, or the name after a prefix, is unknown.
     ParameterError
-        If `fields` is empty, or the collection has no named fields.
+        If `fields` is empty, a weight is not a whole number, or the collection has no named fields.
     MissingExtraError
         If ir_datasets or pyarrow is needed and not installed.
 
@@ -183,7 +184,7 @@ def folder_file(folder: Path, name: str) -> Path:
     )
 
 
-def _refuse_fields(fields: tuple[str, ...] | None, spec: str | Path) -> None:
+def _refuse_fields(fields: FieldChoice, spec: str | Path) -> None:
     if fields is not None:
         raise ParameterError(
             "this collection has no named fields to choose from",

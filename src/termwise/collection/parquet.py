@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.attributes import Schema
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, RecordReader
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
 from termwise.records import Document
 
@@ -34,7 +34,7 @@ class ParquetCollection:
         Name of the collection.
     path : Path
         The file.
-    fields : tuple of str, or None
+    fields : FieldChoice
         Fields of the text; None for title and body (see `termwise.collection.fields`).
     attributes : AttributeChoice
         Columns to keep as attributes.
@@ -42,7 +42,7 @@ class ParquetCollection:
 
     name: str
     path: Path
-    fields: tuple[str, ...] | None = None
+    fields: FieldChoice = None
     attributes: AttributeChoice = None
 
     def __post_init__(self) -> None:

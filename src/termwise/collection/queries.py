@@ -7,7 +7,7 @@ from pathlib import Path
 
 from termwise.collection.columns import without_header
 from termwise.collection.datasets import PREFIX, dataset_queries
-from termwise.collection.fields import RecordReader, checked_fields
+from termwise.collection.fields import RecordReader, checked_names
 from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
 from termwise.collection.openers import JSON_SUFFIXES, TAB_SUFFIXES, content_suffix, folder_file
 from termwise.collection.topics import read_topics
@@ -73,7 +73,7 @@ def read_queries(path: str | Path, *, fields: Sequence[str] | None = None) -> It
     ...     list(read_queries(file))
     [Query(query_id='301', text='wing flutter')]
     """
-    chosen = checked_fields(fields)
+    chosen = checked_names(fields)
     if isinstance(path, str) and path.startswith(PREFIX):
         return _distinct(((0, query) for query in dataset_queries(path, chosen)), path)
     check_path("the file of queries", path)

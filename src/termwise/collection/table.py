@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, RecordReader
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
 from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines
 from termwise.errors import MalformedRecordError
 from termwise.records import Document
@@ -33,7 +33,7 @@ class TableCollection:
     path : Path
         File, plain or gzip-compressed.
     delimiter : {",", "\t"}
-    fields : tuple of str, or None
+    fields : FieldChoice
         Fields of the text; None for title and body (see `termwise.collection.fields`).
     attributes : AttributeChoice
         Columns to keep as attributes; an empty value is missing.
@@ -44,7 +44,7 @@ class TableCollection:
     name: str
     path: Path
     delimiter: Literal[",", "\t"]
-    fields: tuple[str, ...] | None = None
+    fields: FieldChoice = None
     attributes: AttributeChoice = None
     length: int | None = None
 

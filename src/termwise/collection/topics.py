@@ -22,10 +22,10 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 
-from termwise.collection.fields import join, refuse_missing_fields
+from termwise.collection.fields import refuse_missing_fields
 from termwise.collection.lines import read_bytes, read_lines
 from termwise.errors import MalformedRecordError
-from termwise.records import Query
+from termwise.records import Query, join_texts
 
 LABELS = {
     "num": "Number",
@@ -103,7 +103,7 @@ def _number(topic: Mapping[str, str], path: Path, number: int) -> str:
 
 def _text(topic: Mapping[str, str], fields: tuple[str, ...] | None, path: Path, number: int) -> str:
     if fields is not None:
-        return join(topic.get(name, "") for name in fields)
+        return join_texts(topic.get(name, "") for name in fields)
     for name in (*DEFAULT_FIELDS, ""):
         if name in topic:
             return topic[name]
@@ -185,7 +185,7 @@ def _xml_fields(topic: ET.Element) -> dict[str, str]:
         if name == "num" or name not in fields:
             fields.setdefault(name, text)
         else:
-            fields[name] = join((fields[name], text))
+            fields[name] = join_texts((fields[name], text))
         own.append(child.tail or "")
     if text := " ".join(" ".join(own).split()):
         fields[""] = text

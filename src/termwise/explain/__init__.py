@@ -8,8 +8,17 @@ from termwise.explain.explanation import (
     TextCondition,
     Window,
 )
+from termwise.explain.field_shares import FieldShare
 
-__all__ = ["Competitor", "Contribution", "Explanation", "MixturePart", "TextCondition", "Window"]
+__all__ = [
+    "Competitor",
+    "Contribution",
+    "Explanation",
+    "FieldShare",
+    "MixturePart",
+    "TextCondition",
+    "Window",
+]
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ absent from the text. Terms in the text have weights of several parts, and are n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,12 @@ class TranslationShares:
         p = float(model.get("parameters", {}).get("self_translation", 0.0))
         return cls(index, columns, p, len(parts) == 1)
 
-    def sources(self, term: int, spans: Mapping[str, Sequence[Span]]) -> tuple[SourceWord, ...]:
+    def sources(
+        self,
+        term: int,
+        spans: Mapping[str, Sequence[Span]],
+        count: Callable[[Sequence[Span]], int] = len,
+    ) -> tuple[SourceWord, ...]:
         """Attribute the weight of a query term to the words of a text, largest share first.
 
         Parameters
@@ -89,6 +94,8 @@ class TranslationShares:
             Number of the query term.
         spans : mapping of str to sequence of (int, int)
             Positions of each word in the text.
+        count : callable, optional
+            Returns tf(u) for the positions of a word, if they do not all count as one.
         """
         own, number = self.index.vocabulary.token(term), self.index.vocabulary.number
         if own in spans and not self.alone:
@@ -101,8 +108,8 @@ class TranslationShares:
             probability += self.self_translation if word == own else 0.0
             if probability > 0:
                 words.append((word, probability, tuple(spans[word])))
-        total = sum(probability * len(places) for _, probability, places in words)
-        sources = [SourceWord(word, p, p * len(places) / total, places) for word, p, places in words]
+        total = sum(probability * count(places) for _, probability, places in words)
+        sources = [SourceWord(word, p, p * count(places) / total, places) for word, p, places in words]
         return tuple(sorted(sources, key=lambda source: (-source.share, source.term)))
 
 

@@ -24,6 +24,7 @@ from termwise.explain.explanation import (
     TextCondition,
     Window,
 )
+from termwise.explain.field_shares import DocumentFields
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
 from termwise.text.analyzer import Analysis
@@ -62,6 +63,7 @@ def explain(
     if texts is None:
         texts = index.document_texts(documents)
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
+        fields = DocumentFields.of(index, ordinal)
         chunk, text = int(chunks[position]), texts[position]
         window = chunk_window(index, ordinal, chunk, text)
         if window is not None:
@@ -76,7 +78,9 @@ def explain(
             doc_id=doc_id,
             score=float(scores[position]),
             constant=vector.constant,
-            contributions=_contributions(index, encoder, vector, chunk, best, query, query_spans, text),
+            contributions=_contributions(
+                index, encoder, vector, chunk, best, query, query_spans, text, fields
+            ),
             unknown=tuple(sorted(unknown)),
             text=text,
             rank=rank,
@@ -133,8 +137,14 @@ def _contributions(
     query: str,
     query_spans: Mapping[str, tuple[Span, ...]],
     text: str | None,
+    fields: DocumentFields | None,
 ) -> tuple[Contribution, ...]:
-    spans = {} if text is None else _token_spans(encoder.analyzer.analyze(text))
+    if text is None:
+        spans = {}
+    elif fields is None:
+        spans = _token_spans(encoder.analyzer.analyze(text))
+    else:
+        spans = fields.spans(encoder.analyzer, text)
     if index.term_vectors is not None:
         by_vectors = _vector_contributions(index, vector, best, query_spans, None if text is None else spans)
         return _largest_first(_with_pieces(by_vectors, query, text))
@@ -153,7 +163,9 @@ def _contributions(
             origin = "absent"
         elif not always_exact and token not in spans:
             origin = "unknown" if text is None else "expansion" if translations is None else "translation"
-        sources = () if impact == 0 or translations is None else translations.sources(term, spans)
+        count = len if fields is None else fields.count
+        sources = () if impact == 0 or translations is None else translations.sources(term, spans, count)
+        found = spans.get(token, ())
         contributions.append(
             Contribution(
                 term=token,
@@ -162,8 +174,9 @@ def _contributions(
                 weight=impact * scale,
                 score=weight * impact * vector.unit,
                 query_spans=query_spans.get(token, ()),
-                spans=spans.get(token, ()),
+                spans=found,
                 sources=sources,
+                fields=() if fields is None or impact == 0 else fields.shares(found, sources),
             )
         )
     if vector.background:

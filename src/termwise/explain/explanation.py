@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from termwise.display.safe_text import legible_line
 from termwise.explain.attribution import SourceWord, Span
+from termwise.explain.field_shares import FieldShare
 from termwise.validation import check, is_integer
 
 Origin = Literal[
@@ -47,6 +48,9 @@ class Contribution:
         Name of its part in a mixture; empty otherwise.
     mean : float
         In a centred explanation, the mean weight of the term over the candidates; 0 otherwise.
+    fields : tuple of FieldShare
+        Shares of the fields in the contribution, if the index has weights of fields and stores texts; empty for a term
+        that the document lacks.
     """
 
     term: str
@@ -59,6 +63,7 @@ class Contribution:
     sources: tuple[SourceWord, ...] = ()
     part: str = ""
     mean: float = 0.0
+    fields: tuple[FieldShare, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,15 @@ class Explanation:
     index: str = ""
     centred: bool = False
     conditions: tuple[TextCondition, ...] = ()
+
+    @property
+    def field_scores(self) -> dict[str, float]:
+        """Sum of the contributions of each field, if the index has weights of fields and stores texts."""
+        sums: dict[str, float] = {}
+        for part in self.contributions:
+            for field in part.fields:
+                sums[field.name] = sums.get(field.name, 0.0) + part.score * field.share
+        return sums
 
     def __repr__(self) -> str:
         terms = f"{len(self.contributions):,} contributions"

@@ -74,6 +74,7 @@ class _Term:
     occurrences: int | None
     made: tuple[tuple[str, str], ...]
     made_more: int
+    fields: tuple[tuple[str, str], ...]
     in_page: bool
 
 
@@ -249,6 +250,11 @@ def _terms(
                 if made is None
                 else tuple((word, wording.percent(share)) for word, share in made.parts),
                 made_more=0 if made is None else made.more,
+                fields=tuple(
+                    (field.label, _typeset(part.score * field.share, decimals))
+                    for field in part.fields
+                    if field.occurrences
+                ),
                 in_page=bool(part.spans or part.sources) and keys[position] in marked,
             )
         )
@@ -277,6 +283,10 @@ def _total(explanation: Explanation, terms: Mapping[int, _Term], further: Sequen
         "segments": list(_segments(scores, list(terms.values()), decimals)),
         "formula": list(_formula(explanation, terms, decimals)),
         "score": _typeset(explanation.score, decimals),
+        "fields": [
+            (legible_line(name), _typeset(score, decimals))
+            for name, score in explanation.field_scores.items()
+        ],
         "shifted": any(value != 0 for value in constants),
         "constants": any(part.constant != 0 for part in explanation.parts),
         "constant": None if constant == 0 or explanation.parts else _typeset(constant, decimals),

@@ -102,6 +102,8 @@ class _ExplanationView:
             parts += [Text(), *map(indented, notes)]
         if sources := list(self._translation_sources()):
             parts += [Text(), Text("made of", "bold"), *map(indented, sources)]
+        if self.explanation.field_scores:
+            parts += [Text(), Text("by field", "bold"), indented(self._by_field())]
         parts += [Text(), *self._text(console, columns, plain)]
         if self.explanation.competitors:
             parts += [Text(), Text("ranking", "bold"), indented(self._competitors())]
@@ -201,6 +203,27 @@ class _ExplanationView:
             yield Text.assemble(
                 (wording.full_name(part, self.explanation.query), colours[term.position]), " ← ", words, more
             )
+
+    def _by_field(self) -> Table:
+        """Return the contributions split by field; the last row has the sums of all terms."""
+        explanation = self.explanation
+        decimals, colours = wording.decimals_of(explanation), colours_of(explanation)
+        split = [position for position, part in enumerate(explanation.contributions) if part.fields]
+        listed = split if self.full else wording.largest(explanation, split, TERMS)
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("term", overflow="ellipsis", no_wrap=True)
+        for field in explanation.contributions[split[0]].fields:
+            table.add_column(field.label, justify="right", no_wrap=True)
+        for position in listed:
+            part = explanation.contributions[position]
+            scores = [
+                wording.number(part.score * field.share, decimals) if field.occurrences else "–"
+                for field in part.fields
+            ]
+            table.add_row(Text(wording.full_name(part, explanation.query), colours[position]), *scores)
+        sums = [wording.number(score, decimals) for score in explanation.field_scores.values()]
+        table.add_row("all terms", *sums, style="bold")
+        return table
 
     def _text(self, console: Console, columns: int, plain: bool) -> list[ConsoleRenderable]:
         explanation = self.explanation

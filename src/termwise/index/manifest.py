@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.attributes import Schema
+from termwise.display.safe_text import shown
 from termwise.errors import (
     MissingFileError,
     NewerFormatError,
@@ -280,6 +281,11 @@ class Manifest:
     def chunk(self) -> int:
         """Largest number of words of a chunk; 0 if documents are not cut into chunks."""
         return int(self.encoder.get("chunk", 0))
+
+    @cached_property
+    def field_weights(self) -> Mapping[str, int]:
+        """Weights of the fields of a text, in the order of its stored fields; empty if texts have no fields."""
+        return dict(self.encoder.get("field_weights", ()))
 
     def files(self) -> Iterator[IndexFile]:
         """Yield all files of the index except the manifest."""
@@ -556,7 +562,12 @@ def _schema(value: object) -> dict[str, str]:
 
 
 def _check_encoder(encoder: Mapping[str, Any]) -> None:
-    """Check the types of the model, and of the parts of a fused index, where the description has them."""
+    """Check the types of the model, the fields, and the parts of a fused index, where the description has them."""
+    fields = encoder.get("field_weights", [])
+    if not isinstance(fields, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in fields):
+        raise Misfit("encoder.field_weights as an array of pairs", shown(fields))
+    for name, weight in fields:
+        expect_whole(weight, f"encoder.field_weights[{expect_text(name, 'encoder.field_weights')!r}]", 1)
     expect_whole(encoder.get("chunk", 0), "encoder.chunk", 0)
     parts = encoder.get("parts", [])
     if not isinstance(parts, list):

@@ -22,13 +22,14 @@ from termwise.index.deletions import KIND as DELETIONS
 from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
+from termwise.index.field_texts import unpack
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
 from termwise.index.segment import ALL_ROWS, Segment, concatenated_ranges, views_of
 from termwise.index.string_table import StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.kernels.weighting import lucene_idf
-from termwise.records import AttributeValue
+from termwise.records import AttributeValue, join_texts
 from termwise.storage.file_record import text_fingerprint
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.validation import check_path
@@ -428,13 +429,20 @@ class Index:
         return ordinals
 
     def text(self, ordinal: int) -> str | None:
-        """Return the stored text of a document, or None if the index stores no texts."""
+        """Return the stored text of a document, or None if the index stores no texts; fields are joined."""
         segment, row = self.locate(ordinal)
         table = self._texts[segment]
-        return None if table is None else table.get(row)
+        return None if table is None else self._joined(table.get(row))
 
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, faster than `text`; positions must be in range."""
+        return [None if text is None else self._joined(text) for text in self.stored_texts(ordinals)]
+
+    def _joined(self, stored: str) -> str:
+        return join_texts(unpack(stored)) if self.manifest.field_weights else stored
+
+    def stored_texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
+        """Return the stored texts of several documents with their fields packed, see `termwise.index.field_texts`."""
         texts: list[str | None] = [None] * len(ordinals)
         for number, positions, rows in self._by_number(ordinals):
             table = self._texts[number]

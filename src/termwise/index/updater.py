@@ -627,7 +627,7 @@ class IndexUpdater(DocumentWriter):
         with closing(self._new_spill()) as spill:
             for start in range(begin, end, BATCH):
                 ordinals = np.arange(start, min(start + BATCH, end))
-                texts = [text or "" for text in index.texts(ordinals)] if index.stores_text else None
+                texts = [text or "" for text in index.stored_texts(ordinals)] if index.stores_text else None
                 attributes = index.attributes(ordinals) if self._schema else None
                 spill.add_documents(index.stored_ids(ordinals), texts, attributes)
                 spill.add_weights(index.weights(ordinals))

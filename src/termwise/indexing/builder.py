@@ -23,6 +23,7 @@ from termwise.indexing.context import (
     refuse_arguments,
 )
 from termwise.indexing.count_rows import build_counts
+from termwise.indexing.field_weights import refuse_weighted_chunks, refuse_weights_for_network
 from termwise.indexing.mixture import Source, build_mixture
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
@@ -50,7 +51,7 @@ def build_index(  # type: ignore[overload-overlap]
     path: str | Path,
     *,
     model: Literal["best"],
-    fields: tuple[str, ...] | None = None,
+    fields: tuple[str, ...] | Mapping[str, int] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     chunk: int | None = None,
     store_text: bool = False,
@@ -72,7 +73,7 @@ def build_index(
     model: str | Path | Model = "bm25",
     settings: Mapping[str, str] | None = None,
     analyzer: str | Analyzer | None = None,
-    fields: tuple[str, ...] | None = None,
+    fields: tuple[str, ...] | Mapping[str, int] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     chunk: int | None = None,
     store_text: bool = False,
@@ -94,7 +95,7 @@ def build_index(
     model: str | Path | Model = "bm25",
     settings: Mapping[str, str] | None = None,
     analyzer: str | Analyzer | None = None,
-    fields: tuple[str, ...] | None = None,
+    fields: tuple[str, ...] | Mapping[str, int] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     chunk: int | None = None,
     store_text: bool = False,
@@ -126,8 +127,12 @@ def build_index(
     analyzer : str or Analyzer, optional
         Analyzer of documents and queries; by default ``english``, or ``whitespace`` for the model ``vectors``. Models
         with a network have their own. A translation table works only with the analyzer of its training.
-    fields : tuple of str, optional
-        Fields of the records to index, joined with a space; see `open_collection`.
+    fields : tuple of str or mapping of str to int, optional
+        Fields of the records to index, joined with a space; see `open_collection`. A mapping has a weight for each
+        field, a whole number from 1 to 100: each token of a field counts as often as its weight, in term frequencies,
+        document lengths and collection statistics. The index keeps the weights. They apply to models of term counts,
+        and in a mixture to its parts of that kind; documents given as objects need `Document.of_fields`. A network
+        reads one text, so other weights than 1 are an error for it.
     attributes : "all", sequence of str or Schema, optional
         Fields of a file to keep as attributes, for filters; see `open_collection`. A schema gives their types, which
         are inferred otherwise. Attributes of documents that are given as objects are kept in any case.
@@ -190,6 +195,7 @@ def build_index(
         check_flag(name, flag)
     if chunk is not None:
         check_count("chunk", chunk)
+        refuse_weighted_chunks(fields)
     check("quantiser", quantiser, quantiser in (None, "uint8", "float32"), "'uint8' or 'float32'")
     if encoding is not None:
         check_path("encoding", encoding)
@@ -217,7 +223,7 @@ def build_index(
                 source,
                 folder,
                 model=made,
-                fields=fields,
+                fields=tuple(fields) if network and fields is not None else fields,
                 attributes=attributes if first else Schema(),
                 chunk=chunk,
                 store_text=store_text and first,
@@ -250,6 +256,7 @@ def build_index(
     add_rows: Callable[[BuildContext], object]
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
+        refuse_weights_for_network(fields, chosen)
         if encoder is not None:
             check_same_encoder(chosen, encoder)
         quantiser = _network_quantiser(chosen, quantiser, encoder)
@@ -279,6 +286,7 @@ def build_index(
                 analyzer=_model_analyzer(chosen, analyzer),
                 documents=documents(),
                 model=chosen,
+                field_weights=fields if isinstance(fields, Mapping) else None,
                 work=None if encoding is None else Path(encoding),
             )
         else:

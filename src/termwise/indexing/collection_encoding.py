@@ -23,6 +23,7 @@ from termwise.indexing.context import (
     empty_collection,
     open_documents,
 )
+from termwise.indexing.field_weights import refuse_weights_for_network
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.work_folder import check_outside_indexes
 from termwise.models import Model, NetworkModel
@@ -64,7 +65,7 @@ def encode_collection(
     *,
     model: str | Path | Model,
     settings: Mapping[str, str] | None = None,
-    fields: tuple[str, ...] | None = None,
+    fields: tuple[str, ...] | Mapping[str, int] | None = None,
     shard: tuple[int, int] = (1, 1),
     threads: int = 1,
     encoder: DocumentEncoder | None = None,
@@ -107,6 +108,7 @@ def encode_collection(
             facts=[("model", chosen.name)],
             fixes=[f"`build_index(model={chosen.name!r})`"],
         )
+    refuse_weights_for_network(fields, chosen)
     check_outside_indexes(Path(encoding))
     if encoder is not None:
         check_same_encoder(chosen, encoder)

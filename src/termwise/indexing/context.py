@@ -10,6 +10,7 @@ from typing import Literal
 
 from termwise.attributes import Schema
 from termwise.collection import Collection, open_collection
+from termwise.collection.fields import FieldChoice, checked_fields
 from termwise.collection.file_collections import (
     JsonLinesCollection,
     TabSeparatedCollection,
@@ -22,7 +23,7 @@ from termwise.models import Model
 from termwise.progress import Progress
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer
-from termwise.validation import check, check_documents, check_names, check_threads
+from termwise.validation import check, check_documents, check_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class BuildContext:
 
 def open_documents(
     collection: str | Path | Collection | Iterable[Document],
-    fields: tuple[str, ...] | None,
+    fields: FieldChoice,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     *,
     count: bool = False,
@@ -83,7 +84,7 @@ def collection_named(collection: object) -> Iterator[None]:
 
 
 def check_arguments(
-    *, collection: object, settings: object, fields: object, threads: object, progress: object
+    *, collection: object, settings: object, fields: FieldChoice, threads: object, progress: object
 ) -> None:
     """Refuse arguments of the wrong type."""
     if not isinstance(collection, str | Path | Collection):
@@ -93,8 +94,7 @@ def check_arguments(
             isinstance(part, str) for pair in settings.items() for part in pair
         )
         check("settings", settings, strings, 'names and values, all of them strings, such as {"keep": "64"}')
-    if fields is not None:
-        check_names("fields", fields)
+    checked_fields(fields)
     check_threads(threads)
 
 

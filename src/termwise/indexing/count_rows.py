@@ -22,11 +22,12 @@ from termwise.index import Manifest
 from termwise.index.spill import RowSpill
 from termwise.indexing.built_statistics import statistics_files, statistics_record
 from termwise.indexing.context import BuildContext, attributes_of, empty_collection
+from termwise.indexing.field_weights import number_documents, texts_to_store
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
 from termwise.parallel import Workers
 from termwise.records import AttributeValue, Document
-from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
+from termwise.text import Analyzer, Numbering, Vocabulary
 from termwise.validation import check_document
 from termwise.weights import TermWeights
 
@@ -46,6 +47,7 @@ def build_counts(
     documents: tuple[Iterator[Document], int | None],
     model: CountModel,
     analyzer: Analyzer,
+    field_weights: Mapping[str, int] | None = None,
     work: Path | None = None,
 ) -> Manifest:
     """Count tokens, build the vocabulary, weigh the counts, and publish the index.
@@ -57,6 +59,8 @@ def build_counts(
         The documents and, if known, their number.
     model : CountModel
     analyzer : Analyzer
+    field_weights : mapping of str to int, optional
+        Weights of the fields of the documents; see `termwise.indexing.field_weights`.
     work : Path, optional
         Folder where counts are cached, so that documents are analysed once for several builds.
 
@@ -65,15 +69,24 @@ def build_counts(
     EmptyCollectionError
         If there are no documents.
     ParameterError
-        If a threshold of the model removes every weight, or `work` is given and the vocabulary is open.
+        If a threshold of the model removes every weight, a document lacks the fields, or `work` is given and the
+        vocabulary is open or fields have weights.
     """
     writer, store_text = context.writer, context.store_text
     unread, length = documents
+    if work is not None and field_weights is not None:
+        raise ParameterError(
+            "the cache of term counts holds those of whole texts, not of fields with weights",
+            facts=[("encoding", work), ("fields", ", ".join(field_weights))],
+            fixes=["omit the encoding"],
+        )
     closed = analyzer.vocabulary
     numbers = Numbering() if closed is None else Numbering((token, i) for i, token in enumerate(closed))
     with (
         closing(RowSpill(writer.folder, "counts")) as spill,
-        Workers(partial(_count, analyzer, store_text), threads=context.threads) as workers,
+        Workers(
+            partial(_count, analyzer, store_text, field_weights or {}), threads=context.threads
+        ) as workers,
     ):
         if work is None:
             batches = workers.map(document_batches(unread))
@@ -102,6 +115,7 @@ def build_counts(
             exact=not model.expands,
             table=model.table_facts,
             statistics=statistics_record(statistics),
+            fields=field_weights,
         ),
         floors=prepared.floors(statistics),
         attachments={
@@ -164,13 +178,14 @@ class _CountedBatch:
     counts: npt.NDArray[np.float32]
 
 
-def _count(analyzer: Analyzer, store_text: bool, documents: list[Document]) -> _CountedBatch:
-    texts = [document.text for document in documents]
-    numbered = number_texts(analyzer, texts)
+def _count(
+    analyzer: Analyzer, store_text: bool, field_weights: Mapping[str, int], documents: list[Document]
+) -> _CountedBatch:
+    numbered = number_documents(analyzer, documents, field_weights)
     indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
     doc_ids = [document.doc_id for document in documents]
-    stored, attributes = texts if store_text else None, attributes_of(documents)
-    return _CountedBatch(doc_ids, stored, attributes, numbered.tokens, indptr, terms, counts)
+    stored = texts_to_store(documents, field_weights) if store_text else None
+    return _CountedBatch(doc_ids, stored, attributes_of(documents), numbered.tokens, indptr, terms, counts)
 
 
 def document_batches(documents: Iterator[Document], size: int = BATCH) -> Iterator[list[Document]]:

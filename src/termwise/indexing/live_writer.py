@@ -32,6 +32,7 @@ from termwise.indexing.built_statistics import built_statistics, missing_statist
 from termwise.indexing.chunks import chunks_of
 from termwise.indexing.context import attributes_of, refuse_arguments
 from termwise.indexing.count_rows import CHUNK, EXPANDED_CHUNK, document_batches
+from termwise.indexing.field_weights import number_documents, texts_to_store
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
 from termwise.kernels.counting import count_rows
@@ -47,9 +48,9 @@ from termwise.models import (
 )
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress, no_progress
-from termwise.records import AttributeValue, Document
+from termwise.records import NO_ATTRIBUTES, AttributeValue, Document
 from termwise.search.mixture_folder import is_mixture
-from termwise.text import Analyzer, Vocabulary, number_texts
+from termwise.text import Analyzer, Vocabulary
 from termwise.validation import check_documents, check_names, check_path
 from termwise.weights import TermWeights
 
@@ -119,6 +120,12 @@ class LiveWriter:
         """Types of the attributes, empty without any."""
         return self._with_attributes[0].updater.index.schema
 
+    @property
+    def field_weights(self) -> Mapping[str, int]:
+        """Weights of the fields of documents; empty if no part has any."""
+        weights = (rows.updater.index.manifest.field_weights for rows in self._rows)
+        return next(filter(None, weights), {})
+
     def add(self, documents: Iterable[Document]) -> Added:
         """Add documents. One with the identifier of an earlier document replaces it, and comes last in the index.
 
@@ -134,7 +141,8 @@ class LiveWriter:
         Raises
         ------
         ParameterError
-            If a document is not a `Document`, or has no string as identifier or text.
+            If a document is not a `Document`, has no string as identifier or text, or lacks the fields of an index
+            whose fields have weights, see `Document.of_fields`.
         """
         check_documents(documents)
         new = replaced = unchanged = 0
@@ -148,7 +156,7 @@ class LiveWriter:
             if any(self._touched.get(document.doc_id) for document in kept):
                 self._flush()  # so that the earlier document can be replaced
             cut = self._cut(kept) if self._chunk else kept
-            bare = [Document(document.doc_id, document.text) for document in cut]
+            bare = [document._replace(attributes=NO_ATTRIBUTES) for document in cut]
             for rows in self._rows:
                 rows.add(cut if rows in self._with_attributes else bare, known)
             self._touched.update(dict.fromkeys((document.doc_id for document in kept), True))
@@ -273,18 +281,21 @@ class LiveWriter:
         }
         same: set[str] = set()
         known: dict[str, int] = {}
-        index = next((index for index in indexes if index.stores_text), None)
+        weighted = bool(self.field_weights)
+        with_texts = (index for index in indexes if index.stores_text)
+        index = next((each for each in with_texts if bool(each.manifest.field_weights) == weighted), None)
         if index is not None:
             places = [
                 place
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            texts = index.document_texts(ordinals[places])
+            texts = (index.document_texts if self._chunk else index.stored_texts)(ordinals[places])
             attributes = self._with_attributes[0].updater.index.attributes(ordinals[places])
-            for place, text, values in zip(places, texts, attributes, strict=True):
+            given = texts_to_store([documents[place] for place in places], index.manifest.field_weights)
+            for place, text, new_text, values in zip(places, texts, given, attributes, strict=True):
                 document = documents[place]
-                if text != document.text:
+                if text != new_text:
                     continue
                 if values == self._kept(document):
                     same.add(document.doc_id)
@@ -520,6 +531,7 @@ class _CountRows(_Rows):
         self._model = model
         self._analyzer = analyzer
         self._statistics = statistics
+        self._field_weights = updater.index.manifest.field_weights
         self._counts = RowSpill(updater.folder, "counts")
         self.reset()
 
@@ -538,12 +550,11 @@ class _CountRows(_Rows):
 
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
         """Analyse the documents and count their terms."""
-        texts = [document.text for document in documents]
+        numbered = number_documents(self._analyzer, documents, self._field_weights)
         self._doc_ids += [document.doc_id for document in documents]
         self._attributes += [document.attributes for document in documents]
         if self._texts is not None:
-            self._texts += texts
-        numbered = number_texts(self._analyzer, texts)
+            self._texts += texts_to_store(documents, self._field_weights)
         vocabulary = self.updater.index.vocabulary
         numbers = vocabulary.numbers(numbered.tokens)
         for place in np.flatnonzero(numbers < 0).tolist():

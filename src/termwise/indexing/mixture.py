@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from termwise.collection import Collection, open_collection
+from termwise.collection.fields import FieldChoice
 from termwise.indexing.mixture_writer import MixtureWriter
 from termwise.indexing.recipes import Recipe, RecipePart
 from termwise.progress import Progress
@@ -24,7 +25,7 @@ def build_mixture(
     collection: Source,
     path: Path,
     *,
-    fields: tuple[str, ...] | None,
+    fields: FieldChoice,
     overwrite: bool,
     progress: Progress,
     build_part: BuildPart,
@@ -42,7 +43,7 @@ def build_mixture(
         return writer.commit(names, [part.weight for part in recipe.parts], recipe.depth)
 
 
-def _repeatable(collection: Source, fields: tuple[str, ...] | None) -> Source:
+def _repeatable(collection: Source, fields: FieldChoice) -> Source:
     """Return a collection that can be read once for each part: a pipe or an iterator is read into memory."""
     if isinstance(collection, str | Path):
         path = Path(collection)

@@ -8,6 +8,7 @@ from pathlib import Path
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.index.field_texts import unpack
 from termwise.index.updater import refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
@@ -87,6 +88,7 @@ def renew_index(
         path,
         model=model,
         analyzer=analyzer_of(index),
+        fields=index.manifest.field_weights or None,
         attributes=index.schema or None,
         chunk=index.manifest.chunk or None,
         store_text=True,
@@ -118,9 +120,14 @@ def _count_model(index: Index) -> Model:
 def _documents(path: Path) -> Iterator[Document]:
     """Yield the documents of an index. It is opened with the first one, when the build holds the lock."""
     index = Index.open(path)
+    weights = index.manifest.field_weights
     for start in range(0, index.documents, BATCH):
         ordinals = index.document_starts[start : start + BATCH]
-        texts = index.document_texts(ordinals)
+        texts = index.stored_texts(ordinals) if weights else index.document_texts(ordinals)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
-            yield Document(doc_id, text or "", attributes)
+            if weights:
+                fields = dict(zip(weights, unpack(text or ""), strict=False))
+                yield Document.of_fields(doc_id, fields, attributes)
+            else:
+                yield Document(doc_id, text or "", attributes)

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.collection import Collection, open_collection
-from termwise.collection.fields import join
 from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection, count_documents
 from termwise.errors import (
     MalformedRecordError,
@@ -22,7 +21,7 @@ from termwise.errors import (
     TermwiseError,
     UnknownNameError,
 )
-from termwise.records import Document
+from termwise.records import Document, join_texts
 
 
 def write(path: Path, records: Iterable[Any]) -> Path:
@@ -275,7 +274,7 @@ def test_reading_takes_no_more_memory_for_a_larger_file(tmp_path: Path, name: st
 
 @given(st.lists(st.text()))
 def test_join_keeps_every_visible_character_in_order(parts: list[str]) -> None:
-    assert join(parts).split() == " ".join(parts).split()
+    assert join_texts(parts).split() == " ".join(parts).split()
 
 
 def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:

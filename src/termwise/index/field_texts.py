@@ -1,0 +1,33 @@
+"""Texts of the fields of a document, as an index stores them.
+
+An index whose fields have weights stores the texts of the fields of a document in the order of the weights, separated
+by U+001F, the unit separator. Every field has a place, also an empty one. Readers see the texts joined by one space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SEPARATOR = "\x1f"
+
+
+def pack(texts: Iterable[str]) -> str:
+    r"""Return the texts of the fields of a document as one string; a separator in a text becomes a space.
+
+    Examples
+    --------
+    >>> pack(["Bees", "", "Workers collect nectar."])
+    'Bees\x1f\x1fWorkers collect nectar.'
+    """
+    return SEPARATOR.join(text.replace(SEPARATOR, " ") for text in texts)
+
+
+def unpack(stored: str) -> list[str]:
+    r"""Return the texts of the fields.
+
+    Examples
+    --------
+    >>> unpack("Bees\x1f\x1fWorkers collect nectar.")
+    ['Bees', '', 'Workers collect nectar.']
+    """
+    return stored.split(SEPARATOR)
