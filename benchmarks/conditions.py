@@ -49,8 +49,9 @@ def chosen_conditions(searcher: Searcher) -> dict[str, dict[str, str]]:
         assert text is not None
         analysis = analyzer.analyze(text)
         for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
-            if analyzer.tokens(text[start:end]) == [token]:
-                forms.setdefault(token, text[start:end])
+            word = text[start:end]
+            if word.isalpha() and analyzer.tokens(word) == [token]:
+                forms.setdefault(token, word.lower())
         token_lists.append(analysis.tokens)
         words.update(set(analysis.tokens))
         pairs.update(set(pairwise(analysis.tokens)))
