@@ -14,9 +14,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from mixtures import build_mixture
+
 import termwise
 from termwise import Document
-from termwise.fusion import mix_indexes
 
 SIZE = 7
 """Documents of a batch."""
@@ -61,10 +64,7 @@ def read(folder: Path, end: float, results: Any) -> None:
 def main(folder: Path, seconds: float, readers: int, kind: str) -> None:
     """Run one writer and some readers."""
     if kind == "mixture":
-        parts = [folder.with_name(model) for model in ("bm25", "jm")]
-        for part in parts:
-            termwise.build_index(batch(0), part, model=part.name)
-        mix_indexes(parts, [0.5, 0.5], folder)
+        build_mixture(folder, batch(0))
     else:
         termwise.build_index(batch(0), folder)
     context = multiprocessing.get_context("fork")

@@ -22,12 +22,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from faults import Steps, die, listed, refuse
+from faults import Steps, die, refuse
+from mixtures import PARTS, build_mixture, left_over
 
 import termwise
 from termwise import Document
 from termwise.errors import StorageError, TermwiseError
-from termwise.fusion import mix_indexes
 from termwise.index import Index, IndexWriter, verify
 from termwise.index.updater import IndexUpdater
 from termwise.search.mixture import verify_mixture
@@ -103,7 +103,7 @@ class ChangedIndex(Subject):
         with IndexUpdater(folder) as updater:
             updater.delete(["d20"])
             updater.commit()
-        check_files(folder)
+        assert not left_over(folder), left_over(folder)
         self.build(folder)
 
 
@@ -113,11 +113,7 @@ class ChangedMixture(Subject):
     def build(self, folder: Path) -> None:
         whole = folder.with_name("whole")
         if not whole.exists():
-            made = [Document(*pair) for pair in BUILT.items()]
-            parts = [folder.with_name(name) for name in ("bm25", "ml")]
-            for part in parts:
-                termwise.build_index(made, part, model=part.name, store_text=part.name == "bm25")
-            mix_indexes(parts, [0.5, 0.5], whole)
+            build_mixture(whole, [Document(*pair) for pair in BUILT.items()])
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(whole, folder)
 
@@ -136,7 +132,7 @@ class ChangedMixture(Subject):
         assert verify_mixture(folder) == []
         mixture = termwise.open(folder)
         commit = commit_with(documents_of(mixture.index))
-        for name in ("bm25", "ml"):  # by itself, a part has this commit or the one before
+        for name in PARTS:  # by itself, a part has this commit or the one before
             index = Index.open(folder / name)
             assert index.doc_ids(np.arange(len(index))) in [list(each) for each in COMMITS[: commit + 1]]
         return commit
@@ -144,9 +140,8 @@ class ChangedMixture(Subject):
     def begin_again(self, folder: Path) -> None:
         with termwise.open_writer(folder) as writer:
             writer.delete(["d20"])
-        assert listed(folder) == {"bm25", "ml", "mixture.json"}
+        assert not left_over(folder), left_over(folder)
         for part in MixtureManifest.read(folder).parts:
-            check_files(folder / part.folder)
             assert Index.open(folder / part.folder).manifest.sha256 == part.sha256
         self.build(folder)
 
@@ -167,12 +162,6 @@ def commit_with(documents: Documents) -> int:
     """Return the number of the commit with these documents in this order."""
     (number,) = [i for i, commit in enumerate(COMMITS) if list(commit.items()) == list(documents.items())]
     return number
-
-
-def check_files(folder: Path) -> None:
-    """Check that the folder of an index has no other files than those of its manifest."""
-    files = {file.name for file in Index.open(folder).manifest.files()}
-    assert listed(folder) == files | {"manifest.json"}, listed(folder) - files
 
 
 def acknowledge(pipe: int, commit: int) -> None:

@@ -1,8 +1,8 @@
-"""Kill a process that changes an index at random moments, and check the folder after each kill.
+"""Kill a process that changes an index or a mixture at random moments, and check the folder after each kill.
 
-Usage: ``random_kills.py FOLDER KILLS SEED``. The process adds, replaces and deletes documents of a BM25 index, commits,
-and merges. After a kill, the index must have the documents of the last commit that returned, or those of the next one,
-and the next process continues from there.
+Usage: ``random_kills.py FOLDER KILLS SEED index|mixture``. The process adds, replaces and deletes documents, commits,
+and merges. After a kill, the index or mixture must have the documents of the last commit that returned, or those of the
+next one, and the next process continues from there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from faults import listed
+from mixtures import build_mixture, left_over
 
 import termwise
 from termwise import Document
-from termwise.index import Index, verify
+from termwise.index import verify
+from termwise.search.mixture import verify_mixture
+from termwise.search.mixture_folder import is_mixture
 
 WORDS = ["green", "black", "white", "tea", "pot", "cup", "leaf", "spoon", "water", "kettle", "sugar", "milk"]
 LONGEST = 0.3
@@ -64,24 +66,28 @@ def change(folder: Path, before: Texts, seed: int, pipe: int) -> None:
 
 
 def texts_of(folder: Path) -> Texts:
-    """Read the whole index."""
-    assert verify(folder) == []
-    index = Index.open(folder)
+    """Read all documents."""
+    assert (verify_mixture if is_mixture(folder) else verify)(folder) == []
+    index = termwise.open(folder).index
     everything = np.arange(len(index))
     return dict(zip(index.doc_ids(everything), (text or "" for text in index.texts(everything)), strict=True))
 
 
-def main(folder: Path, kills: int, seed: int) -> None:
+def main(folder: Path, kills: int, seed: int, kind: str) -> None:
     """Kill the process again and again."""
     texts: Texts = {f"d{number}": WORDS[number % len(WORDS)] for number in range(30)}
-    termwise.build_index([Document(*pair) for pair in texts.items()], folder, store_text=True)
+    documents = [Document(*pair) for pair in texts.items()]
+    if kind == "mixture":
+        build_mixture(folder, documents)
+    else:
+        termwise.build_index(documents, folder, store_text=True)
     with termwise.open_writer(folder) as writer:  # loads the kernels for all processes
         added, deleted, _, texts = next(changes(texts, seed))
         writer.add(added)
         writer.delete(deleted)
         writer.merge()
     choose = random.Random(seed)
-    commits = unacknowledged = left_over = 0
+    commits = unacknowledged = unused = 0
     for kill in range(kills):
         reading, writing = os.pipe()
         child = os.fork()
@@ -108,16 +114,14 @@ def main(folder: Path, kills: int, seed: int) -> None:
         assert any(matching), f"kill {kill}: neither commit {acknowledged} nor the next"
         commits += acknowledged
         unacknowledged += not matching[0]
-        manifest = Index.open(folder).manifest
-        left_over += bool(listed(folder) - {file.name for file in manifest.files()} - {"manifest.json"})
+        unused += bool(left_over(folder))
         texts = found
     with termwise.open_writer(folder) as writer:
         writer.add([Document("last", "tea")])
-    files = {file.name for file in Index.open(folder).manifest.files()}
-    assert listed(folder) == files | {"manifest.json"}, listed(folder) - files
-    report = {"kills": kills, "commits": commits, "unacknowledged": unacknowledged, "left_over": left_over}
+    assert not left_over(folder), left_over(folder)
+    report = {"kills": kills, "commits": commits, "unacknowledged": unacknowledged, "left_over": unused}
     print(json.dumps(report))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -128,8 +128,9 @@ def test_a_refused_step_of_a_change_is_reported_and_loses_no_commit(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kills", [20, pytest.param(2000, marks=pytest.mark.slow)])
-def test_changes_that_are_killed_at_random(tmp_path: Path, run: Run, kills: int) -> None:
-    result = run("random_kills", tmp_path / "index", kills, kills, timeout=3600)
+@pytest.mark.parametrize("kind", ["index", "mixture"])
+def test_changes_that_are_killed_at_random(tmp_path: Path, run: Run, kills: int, kind: str) -> None:
+    result = run("random_kills", tmp_path / kind, kills, kills, kind, timeout=3600)
     assert result["kills"] == kills
     if kills >= 1000:
         assert min(result["commits"], result["unacknowledged"], result["left_over"]) > 10

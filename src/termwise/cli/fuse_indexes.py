@@ -117,7 +117,9 @@ def command(
     elif alpha is not None:
         check_alpha_count(folders, "indexes")
         numbers = shares_of(alpha)
-    indexes = [Index.open(folder) for folder in folders]
+    parts = [part.searcher.index for mixture in mixtures.values() for part in mixture.parts]
+    opened = {index.path: index for index in parts}
+    indexes = [opened[folder] if folder in opened else Index.open(folder) for folder in folders]
     if weights is not None:
         refuse_options({"--normalise": normalise}, "with --weights FILE: the file states it")
         fusion = Fusion.open(weights)
