@@ -45,6 +45,7 @@ def searches(draw):
         "sort": None if field is None else draw(st.sampled_from([field, f"-{field}"])),
         "collapse": draw(st.none() | st.sampled_from(FIELDS)),
         "filter": draw(st.sampled_from([None, "stock >= 0", 'brand = "a" or brand is missing'])),
+        "must": draw(st.sampled_from([(), "tea", "pot"])),
         "exclude": draw(st.lists(st.integers(0, 15).map("d{}".format), max_size=3)),
         "k": draw(st.sampled_from([1, 2, 3, 100])),
     }
@@ -88,7 +89,7 @@ def test_results_are_those_of_plain_python(commits, wanted):
         searcher = termwise.open(path)
         assert set(searcher.index.doc_ids(np.arange(len(searcher.index)))) == set(documents)
         for search in wanted:
-            every = searcher.rank(search["query"], k=100, filter=search["filter"])
+            every = searcher.rank(search["query"], k=100, filter=search["filter"], must=search["must"])
             ranking = searcher.rank(**search)
             assert [(hit.doc_id, hit.score) for hit in ranking] == expected(every, documents, search)
             assert ranking.sorted_by == (search["sort"] or "")
