@@ -105,7 +105,7 @@ class AllowedDocuments:
     @cached_property
     def mask(self) -> npt.NDArray[np.bool_]:
         """Whether each document is in `segments`, by its position, shape (documents,)."""
-        parts = [each.mask[each.segment.rows_of(np.arange(len(each.segment)))] for each in self.segments]
+        parts = [each.segment.live_part(each.mask) for each in self.segments]
         return np.concatenate([np.empty(0, dtype=np.bool_), *parts])
 
     def allow(self, ordinals: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -199,8 +199,11 @@ def _segments(segments: Iterable[Segment], chosen: npt.NDArray[np.bool_]) -> tup
     allowed = []
     first = 0
     for segment in segments:
-        mask = np.zeros(segment.documents, dtype=np.bool_)
-        mask[segment.rows_of(np.arange(len(segment)))] = chosen[first : first + len(segment)]
+        mask = chosen[first : first + len(segment)]
+        if segment.live is not None:
+            by_row = np.zeros(segment.documents, dtype=np.bool_)
+            by_row[segment.live.rows] = mask
+            mask = by_row
         allowed.append(_frozen(segment, mask))
         first += len(segment)
     return tuple(allowed)

@@ -206,7 +206,7 @@ class TextReader:
             if len(places):
                 present = np.zeros(segment.documents, dtype=np.bool_)
                 present[segment.rows_with(int(places[0]))] = True
-                mask[first : first + len(segment)] = present[segment.rows_of(np.arange(len(segment)))]
+                mask[first : first + len(segment)] = segment.live_part(present)
         if self.index.manifest.chunk and mask.any():
             starts = self.index.document_starts
             mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunk_counts(starts))

@@ -285,6 +285,10 @@ class Segment:
         """Return the rows of documents by their places among those that are not deleted."""
         return places if self.live is None else self.live.rows[places]
 
+    def live_part(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return the values of a mask by row for the rows that are not deleted."""
+        return mask if self.live is None else mask[self.live.rows]
+
     def places_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the places of rows among those that are not deleted; inverse of `rows_of`."""
         return rows if self.live is None else self.live.places(rows)
