@@ -7,6 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from termwise.cli.options import model_settings, option
 from termwise.errors import MalformedRecordError, MissingFileError, UsageError
 from termwise.storage.manifest_json import Misfit
@@ -33,9 +35,17 @@ Weigh = Annotated[
     ),
 ]
 
+Fuzzy = Annotated[
+    bool,
+    typer.Option("--fuzzy", help="For words that the index lacks, search for the words of similar spelling."),
+]
+Prefix = Annotated[
+    bool, typer.Option("--prefix", help="Search also for words that begin with the last word of the query.")
+]
 
-def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
-    """Parse the values of ``--weigh``.
+
+def query_settings(pairs: Sequence[str] | None, *, fuzzy: bool, prefix: bool) -> QuerySettings:
+    """Parse the values of ``--weigh``, and join them with the other settings.
 
     Raises
     ------
@@ -45,7 +55,7 @@ def query_settings(pairs: Sequence[str] | None) -> QuerySettings:
     from termwise.engine.query_settings import QuerySettings
 
     given = model_settings(pairs or (), option="--weigh", example="--weigh max_terms=30 --weigh idf_power=1")
-    return QuerySettings.parse(given)
+    return QuerySettings.parse(given, defaults={"fuzzy": fuzzy, "prefix": prefix})
 
 
 def example_of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from termwise.cli.condition_options import Conditions, Must, MustNot, PhraseOption
-from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
+from termwise.cli.example_options import Fuzzy, Like, LikeFile, Prefix, Weigh, example_of, query_settings
 from termwise.cli.options import Approximate, Condition, IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
@@ -25,6 +25,8 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     weigh: Weigh = None,
+    fuzzy: Fuzzy = False,
+    prefix: Prefix = False,
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
@@ -69,7 +71,8 @@ def command(
                 f"termwise explain {quote(str(folder))} --like OTHER_ID DOC_ID",
             ],
         )
-    searcher = open_searcher(folder, query=query_settings(weigh), approximate=approximate)
+    settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
+    searcher = open_searcher(folder, query=settings, approximate=approximate)
     if centred and not isinstance(searcher, MixtureSearcher):
         raise UsageError(
             "--centred applies to a mixture only: the candidates of an index are not scored together"

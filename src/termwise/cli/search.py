@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -16,7 +16,7 @@ import typer
 
 from termwise.cli.attribute_output import attribute_line, attribute_text, json_attributes
 from termwise.cli.condition_options import Conditions, Must, MustNot, PhraseOption, Syntax
-from termwise.cli.example_options import Like, LikeFile, Weigh, example_of, query_settings
+from termwise.cli.example_options import Fuzzy, Like, LikeFile, Prefix, Weigh, example_of, query_settings
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
@@ -47,19 +47,9 @@ from termwise.errors import UsageError
 
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
-    from termwise.index.reader import MappedVocabulary
     from termwise.records import Exclusion, Query, Ranking
-    from termwise.search import MixtureSearcher, Searcher
+    from termwise.search import MixtureSearcher, Searcher, Suggestion
     from termwise.search.by_example import AnySearcher, Example
-
-_MAX_SPELLING_TERMS = 1_000_000
-"""Largest vocabulary that is searched for similar spellings."""
-
-_MAX_LENGTH_DIFFERENCE = 2
-"""Largest difference in length between a word and a similar spelling."""
-
-_MAX_CORRECTED = 8
-"""Number of query words for which similar spellings are searched."""
 
 _REMOVED = "the analyzer removes all words of the query"
 
@@ -83,6 +73,8 @@ def command(
     like: Like = None,
     like_file: LikeFile = None,
     weigh: Weigh = None,
+    fuzzy: Fuzzy = False,
+    prefix: Prefix = False,
     exclude_seed: Annotated[
         str | None,
         option(
@@ -151,7 +143,7 @@ def command(
                 f"termwise search {quote(str(folder))} --queries FILE --output RUN",
             ],
         )
-    settings = query_settings(weigh)
+    settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
     conditions = Conditions.of(condition, must, must_not, phrase)
     if queries is None:
         if output is not None or overwrite or measure_time or tag is not None or threads is not None:
@@ -178,6 +170,7 @@ def command(
             collapse=collapse,
             show=shown or (),
             explain=explain,
+            fuzzy=settings.fuzzy,
             as_json=as_json,
         )
         if counts is not None:
@@ -229,6 +222,7 @@ def _answer(
     collapse: str | None,
     show: Sequence[str],
     explain: bool,
+    fuzzy: bool,
     as_json: bool,
 ) -> None:
     """Rank one query, or one query document, and print the results."""
@@ -253,6 +247,8 @@ def _answer(
             else example.explain(searcher, ranking.doc_ids, filter=conditions.filter)
         )
     attributes = [hit.attributes for hit in searcher.hits(ranking, show=show)] if show else []
+    suggested = searcher.did_you_mean(query) if example is None else []
+    suggestion = f"{'also searched for' if fuzzy else 'did you mean'}: {_suggested(suggested)}"
     if as_json:
         for position, hit in enumerate(ranking, 1):
             record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
@@ -263,6 +259,8 @@ def _answer(
             if explanations is not None:
                 record["explanation"] = explanations[position - 1].to_dict()
             print_json(record)
+        if suggested:
+            print_json({"did_you_mean": [asdict(each) for each in suggested]})
     elif len(ranking):
         from termwise.explain.ranking_terminal import ranking_renderable
 
@@ -280,10 +278,12 @@ def _answer(
             documents += f", {conditions}"
         approximate = _approximate_note(searcher, k) if sort is None else ""  # sorting takes all matches
         note(f"{results} from {documents} in {1000 * seconds:.2f} ms{approximate}")
+        if suggested:
+            note_line(suggestion)
     elif conditions and len(rank(Conditions())[0]):
         note(f"no results: the conditions allow no document that matches the query ({conditions})")
     else:
-        note("\n  ".join(_empty_result_lines(searcher, query, example)))
+        note("\n  ".join(_empty_result_lines(searcher, query, example, suggestion if suggested else "")))
     if example is None:
         if len(ranking) and isinstance(searcher, MixtureSearcher):
             _note_silent_parts(searcher, query)
@@ -363,8 +363,10 @@ def _note_excluded(searcher: AnySearcher, queries: Sequence[Query], exclude: Exc
     note(f"excluded: {counted(sum(counts), 'document')}, {where}")
 
 
-def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | None) -> list[str]:
-    """Return the reason for an empty result, and suggestions."""
+def _empty_result_lines(
+    searcher: AnySearcher, query: str, example: Example | None, suggestion: str
+) -> list[str]:
+    """Return the reason for an empty result, and what else to search for."""
     from termwise.engine.query_encoder import query_encoder_of
     from termwise.search import MixtureSearcher
 
@@ -382,11 +384,10 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
         return ["no results: no other document shares a term with the query document"]
     if not query.strip():
         return ["no results: the query is empty"]
-    vocabulary = searcher.index.vocabulary
-    reasons, unknown = _reasons(searcher, query)
+    reasons = _reasons(searcher, query)
     lines = [f"no results: {'; '.join(reasons) or _REMOVED}"]
-    if similar := _similar_terms(vocabulary, unknown):
-        lines.append(f"similar terms in the index: {_listed(similar)}")
+    if suggestion:
+        lines.append(suggestion)
     if reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
@@ -395,8 +396,8 @@ def _empty_result_lines(searcher: AnySearcher, query: str, example: Example | No
     return lines
 
 
-def _reasons(searcher: Searcher, query: str) -> tuple[list[str], list[str]]:
-    """Return why no word of a query has a weight in an index, and the tokens that the index does not know."""
+def _reasons(searcher: Searcher, query: str) -> list[str]:
+    """Return why no word of a query has a weight in an index."""
     from termwise.text import unknown_token
     from termwise.text.words_around import word_around
 
@@ -407,15 +408,19 @@ def _reasons(searcher: Searcher, query: str) -> tuple[list[str], list[str]]:
         word = query[slice(*word_around(query, *span))]
         (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
     reasons = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
-    reasons += [f"not in the index: {_listed(unknown)}"] if unknown else []
-    return reasons, [token for token in unknown.values() if token != without_pieces]
+    return reasons + ([f"not in the index: {_listed(unknown)}"] if unknown else [])
+
+
+def _suggested(suggestions: Sequence[Suggestion]) -> str:
+    """Return the words of suggestions on one line, without repetitions."""
+    return _listed(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
 
 
 def _note_silent_parts(searcher: MixtureSearcher, query: str) -> None:
     """Name the parts of a mixture that know no word of a query, because only the others rank then."""
     for part in searcher.parts:
         if len(part.searcher.encode(query).row(0)[0]) == 0:
-            reasons, _ = _reasons(part.searcher, query)
+            reasons = _reasons(part.searcher, query)
             note_line(f"{part.name}: {'; '.join(reasons) or _REMOVED}")
 
 
@@ -423,22 +428,6 @@ def _listed(words: Collection[str], separator: str = ", ") -> str:
     """Return the first words of a list on one line."""
     listed = separator.join(map(legible_line, islice(words, _MAX_LISTED)))
     return listed if len(words) <= _MAX_LISTED else f"{listed} and {len(words) - _MAX_LISTED:,} more"
-
-
-def _similar_terms(vocabulary: MappedVocabulary, tokens: Iterable[str]) -> list[str]:
-    """Return terms of the index with a spelling similar to unknown tokens."""
-    if len(vocabulary) > _MAX_SPELLING_TERMS:
-        return []
-    known = list(vocabulary.load())
-    found: dict[str, None] = {}
-    for token in islice(tokens, _MAX_CORRECTED):
-        alike = [
-            term
-            for term in known
-            if term[:1] == token[:1] and abs(len(term) - len(token)) <= _MAX_LENGTH_DIFFERENCE
-        ]
-        found |= dict.fromkeys(difflib.get_close_matches(token, alike, n=2, cutoff=0.7))
-    return list(found)
 
 
 def _answer_file(

@@ -1,6 +1,6 @@
-"""Weighting of query terms, for queries that are whole documents.
+"""Weighting of query terms, for queries that are whole documents, and terms to add for mistyped or unfinished words.
 
-Short queries do not need these settings. In a query of two hundred words many terms carry little information: they
+Short queries do not need the weighting. In a query of two hundred words many terms carry little information: they
 cost time and add noise. The settings are static, need no network, and apply to every model:
 
 =============  =======================================================================================================
@@ -12,21 +12,25 @@ cost time and add noise. The settings are static, need no network, and apply to 
 ``max_terms``  keeps only this many terms: those with the largest product of ``counts`` and idf (or a higher power of
                it), as search engines choose terms for "more like this". If the query is a document of the index, terms
                that no other document contains are skipped.
+``fuzzy``      adds terms of similar spelling for each word that the index lacks.
+``prefix``     adds terms that begin with the last word of the query, for search while a user types.
 =============  =======================================================================================================
 
-The last three need document frequencies, which an index that ranks by vectors does not have.
+`idf_power`, `min_df` and `max_terms` need document frequencies, which an index that ranks by vectors does not have.
+`fuzzy` and `prefix` need terms that are whole words; `termwise.engine.similar_terms` describes the added terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
+from termwise.engine.query_encoder import QueryEncoder, analyzer_of, query_weighting_of
+from termwise.engine.similar_terms import AddedTerm, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.models.idf_power import LARGEST_POWER, idf_factors
@@ -54,6 +58,10 @@ class QuerySettings(TypedSettings):
         Lower bound for the document frequency of a term.
     max_terms : int
         Number of terms to keep; 0 for all.
+    fuzzy : bool
+        Whether to add terms of similar spelling for words that the index lacks.
+    prefix : bool
+        Whether to add terms that begin with the last word, if the query ends with it.
     """
 
     called: ClassVar[str] = "query setting"
@@ -64,6 +72,8 @@ class QuerySettings(TypedSettings):
     idf_power: float = 0.0
     min_df: int = 0
     max_terms: int = 0
+    fuzzy: bool = False
+    prefix: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,7 +85,16 @@ class QuerySettings(TypedSettings):
             )
 
 
-def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) -> QueryEncoder:
+def for_part(settings: QuerySettings, index: Index) -> QuerySettings:
+    """Return the settings for an index in a mixture: without `fuzzy` and `prefix` if its terms are not whole words."""
+    if not (settings.fuzzy or settings.prefix) or SimilarTerms.of(index, analyzer_of(index)) is not None:
+        return settings
+    return replace(settings, fuzzy=False, prefix=False)
+
+
+def with_settings(
+    encoder: QueryEncoder, index: Index, settings: QuerySettings, similar: SimilarTerms | None
+) -> QueryEncoder:
     """Return a query encoder that applies the settings.
 
     Parameters
@@ -86,12 +105,14 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
         Source of the document frequencies.
     settings : QuerySettings
         With the defaults, the result is `encoder` itself.
+    similar : SimilarTerms or None
+        Look-up of similar terms; None if the terms of the index are not whole words.
 
     Raises
     ------
     ParameterError
-        If `settings` change counts and the query weighting of the index is not ``counts``, or need document frequencies
-        and the index ranks by vectors.
+        If `settings` change counts and the query weighting of the index is not ``counts``, need document frequencies
+        and the index ranks by vectors, or add terms and the terms of the index are not whole words.
     """
     if settings == QuerySettings():
         return encoder
@@ -109,7 +130,24 @@ def with_settings(encoder: QueryEncoder, index: Index, settings: QuerySettings) 
             facts=[("index", index.path), *((name, getattr(settings, name)) for name in needing)],
             fixes=[f"omit {' and '.join(needing)}"],
         )
-    return WeighedQueryEncoder(encoder, index, settings)
+    if similar is None and (settings.fuzzy or settings.prefix):
+        raise no_whole_words(settings, [("index", index.path), ("analyzer", encoder.analyzer.spec.name)])
+    return WeighedQueryEncoder(encoder, index, settings, similar)
+
+
+def no_whole_words(settings: QuerySettings, facts: Sequence[tuple[str, object]]) -> ParameterError:
+    """Return the error for an index or a mixture whose terms are pieces of words."""
+    given = [name for name in ("fuzzy", "prefix") if getattr(settings, name)]
+    return ParameterError(
+        "similar terms need an index of whole words; this one splits unknown words into pieces",
+        facts=[*facts, *((name, True) for name in given)],
+        fixes=[*(f"omit `{name}`" for name in given), "search an index of bm25, or a mixture with one"],
+    )
+
+
+def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
+    """Return the terms that an encoder adds to a query, because they resemble its words."""
+    return encoder.added_terms(query) if isinstance(encoder, WeighedQueryEncoder) else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +161,8 @@ class WeighedQueryEncoder:
     index : Index
         Source of the document frequencies.
     settings : QuerySettings
+    similar : SimilarTerms or None
+        Look-up of similar terms, for `fuzzy` and `prefix`.
     example : int or None
         Position of the document whose text is the query, if any.
     """
@@ -130,12 +170,20 @@ class WeighedQueryEncoder:
     encoder: QueryEncoder
     index: Index
     settings: QuerySettings
+    similar: SimilarTerms | None = None
     example: int | None = None
 
     @property
     def analyzer(self) -> Analyzer:
         """Analyzer of queries."""
         return self.encoder.analyzer
+
+    def added_terms(self, query: str) -> list[AddedTerm]:
+        """Return the terms that are added to a query for mistyped or unfinished words."""
+        fuzzy, prefix = self.settings.fuzzy, self.settings.prefix
+        if self.similar is None or not (fuzzy or prefix):
+            return []
+        return self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
 
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
@@ -144,7 +192,13 @@ class WeighedQueryEncoder:
         background = self.index.vocabulary.background
         if background is not None and len(terms) and int(terms[-1]) == background:
             terms, values = terms[:-1], values[:-1]
-        weights = self._weights(terms, values.astype(np.float64))
+        weights = self._of_counts(values.astype(np.float64))
+        if added := self.added_terms(query):
+            numbers = np.array([each.similar.number for each in added], dtype=np.int32)
+            terms, places = np.unique(np.concatenate([terms, numbers]), return_inverse=True)
+            of_typed, weights = weights, np.zeros(len(terms))
+            np.add.at(weights, places, np.concatenate([of_typed, self._of_added(added)]))
+        weights = self._of_frequencies(terms, weights)
         kept = weights > 0
         terms, weights = terms[kept], weights[kept]
         if background is not None and len(terms):
@@ -152,16 +206,29 @@ class WeighedQueryEncoder:
             weights = np.append(weights, weights.sum())
         return TermWeights(np.array([0, len(terms)]), terms, weights.astype(np.float32), row.vocabulary)
 
-    def _weights(
-        self, terms: npt.NDArray[np.int32], counts: npt.NDArray[np.float64]
+    def _of_counts(self, counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        settings = self.settings
+        if settings.counts == "once":
+            return np.ones_like(counts)
+        if settings.counts == "saturated":
+            return (settings.k3 + 1) * counts / (settings.k3 + counts)
+        return counts
+
+    def _of_added(self, added: Sequence[AddedTerm]) -> npt.NDArray[np.float64]:
+        """Return the weights of added terms: their shares of the weight that the typed word would have."""
+        shares = np.array([each.share for each in added])
+        weighting = query_weighting_of(self.index)
+        if weighting == "idf":
+            return shares * self.index.query_weights[[each.similar.number for each in added]]
+        if weighting == "occurrences":
+            return shares
+        return shares * self._of_counts(np.array([float(len(each.spans)) for each in added]))
+
+    def _of_frequencies(
+        self, terms: npt.NDArray[np.int32], weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
         """Return the weight of each term, 0 for dropped ones."""
         settings = self.settings
-        weights = counts
-        if settings.counts == "once":
-            weights = np.ones_like(counts)
-        elif settings.counts == "saturated":
-            weights = (settings.k3 + 1) * counts / (settings.k3 + counts)
         if not settings.idf_power and not settings.min_df and not settings.max_terms:
             return weights
         frequencies = self.index.document_frequencies[terms]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ import numpy as np
 from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
 from termwise.engine.text_conditions import TextConditions
@@ -27,7 +27,6 @@ from termwise.explain.explanation import (
 from termwise.explain.field_shares import DocumentFields
 from termwise.explain.word_boundaries import whole_matches
 from termwise.index import Index
-from termwise.text.analyzer import Analysis
 from termwise.text.wordpiece import unknown_token
 
 
@@ -48,14 +47,21 @@ def explain(
     """
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
-    query_spans = _token_spans(encoder.analyzer.analyze(query))
+    query_spans = encoder.analyzer.analyze(query).spans_by_token()
     without_pieces = unknown_token(encoder.analyzer)
-    unknown = [
+    unknown = {
         span
         for token, spans in query_spans.items()
         if token == without_pieces or not _is_known(index, token)
         for span in spans
-    ]
+    }
+    added: dict[str, Origin] = {}
+    for each in added_terms(encoder, query):
+        term = each.similar.term
+        if term not in query_spans or term in added:
+            added[term] = each.origin
+        query_spans[term] = tuple(sorted({*query_spans.get(term, ()), *each.spans}))
+        unknown.difference_update(each.spans)
     ranked = None if competitors is None else all_results(index, vector, exclude=exclude, allowed=allowed)
     explanations = []
     documents = np.array(ordinals, dtype=np.int64)
@@ -79,7 +85,7 @@ def explain(
             score=float(scores[position]),
             constant=vector.constant,
             contributions=_contributions(
-                index, encoder, vector, chunk, best, query, query_spans, text, fields
+                index, encoder, vector, chunk, best, query, query_spans, added, text, fields
             ),
             unknown=tuple(sorted(unknown)),
             text=text,
@@ -136,13 +142,14 @@ def _contributions(
     best: BestWindow | None,
     query: str,
     query_spans: Mapping[str, tuple[Span, ...]],
+    added: Mapping[str, Origin],
     text: str | None,
     fields: DocumentFields | None,
 ) -> tuple[Contribution, ...]:
     if text is None:
         spans = {}
     elif fields is None:
-        spans = _token_spans(encoder.analyzer.analyze(text))
+        spans = encoder.analyzer.analyze(text).spans_by_token()
     else:
         spans = fields.spans(encoder.analyzer, text)
     if index.term_vectors is not None:
@@ -161,6 +168,8 @@ def _contributions(
         origin: Origin = "exact"
         if impact == 0:
             origin = "absent"
+        elif token in added:
+            origin = added[token]
         elif not always_exact and token not in spans:
             origin = "unknown" if text is None else "expansion" if translations is None else "translation"
         count = len if fields is None else fields.count
@@ -236,13 +245,6 @@ def _with_pieces(contributions: list[Contribution], query: str, text: str | None
 
 def _largest_first(contributions: list[Contribution]) -> tuple[Contribution, ...]:
     return tuple(sorted(contributions, key=lambda contribution: -contribution.score))
-
-
-def _token_spans(analysis: Analysis) -> dict[str, tuple[Span, ...]]:
-    spans: defaultdict[str, list[Span]] = defaultdict(list)
-    for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
-        spans[token].append((start, end))
-    return {token: tuple(token_spans) for token, token_spans in spans.items()}
 
 
 def _rank_and_neighbours(

@@ -12,12 +12,23 @@ from termwise.explain.field_shares import FieldShare
 from termwise.validation import check, is_integer
 
 Origin = Literal[
-    "exact", "piece", "expansion", "translation", "vector", "background", "empty", "absent", "unknown"
+    "exact",
+    "fuzzy",
+    "prefix",
+    "piece",
+    "expansion",
+    "translation",
+    "vector",
+    "background",
+    "empty",
+    "absent",
+    "unknown",
 ]
-"""Origin of a contribution: an exact match, a piece of a word that occurs only in other words, an expansion of the
-document by a model, a translation of other words, the product of the vectors of a word and of a text without it, the
-document bias, the smallest score of the candidates in place of that of a document without a vector, a term that is
-absent from the document, or unknown because the text is not stored."""
+"""Origin of a contribution: an exact match, a term of similar spelling that was added to the query for a word that the
+index lacks, a term that begins with the last word of the query, a piece of a word that occurs only in other words, an
+expansion of the document by a model, a translation of other words, the product of the vectors of a word and of a text
+without it, the document bias, the smallest score of the candidates in place of that of a document without a vector, a
+term that is absent from the document, or unknown because the text is not stored."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class Contribution:
         Their product; in a mixture, times the scale of its part. In a centred explanation, `mean` is subtracted from
         `weight` first.
     query_spans : tuple of (int, int)
-        Positions of the term in the query.
+        Positions of the term in the query, or of the words that it was added for.
     spans : tuple of (int, int)
         Positions of the term in the document, if its text is stored.
     sources : tuple of SourceWord
@@ -172,10 +183,12 @@ class Explanation:
     constant : float
         Part of the score that all documents have for this query; 0 in a centred explanation.
     contributions : tuple of Contribution
-        One per query term in the index, and one for a document bias; largest first. In a mixture, those of the first
-        part, then those of the second, and so on; a document without a vector has one with the origin ``empty``.
+        One per query term in the index, also those that were added to the query, and one for a document bias; largest
+        first. In a mixture, those of the first part, then those of the second, and so on; a document without a vector
+        has one with the origin ``empty``.
     unknown : tuple of (int, int)
-        Positions of query tokens that are not in the index; in a mixture, in no part.
+        Positions of query tokens that are not in the index, and for which no similar term was added; in a mixture, in
+        no part.
     text : str or None
         Stored text of the document.
     rank : int or None

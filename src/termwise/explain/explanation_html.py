@@ -200,7 +200,8 @@ def explanation_html(explanation: Explanation) -> str:
         from_lowest=_start_of_bars(explanation) != explanation.constant or bool(explanation.parts),
         pieces=wording.has_pieces(explanation, positions),
         exact=all(
-            part.origin in ("exact", "piece", "absent", "vector") or part.origin in wording.NOT_TERMS
+            part.origin in ("exact", "piece", "absent", "vector")
+            or part.origin in wording.RESEMBLING | wording.NOT_TERMS
             for part in explanation.contributions
         ),
         outlined=bool(wording.added_by_model(explanation)),

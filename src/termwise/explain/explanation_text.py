@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ORIGINS = {
     "exact": "the word itself",
+    "fuzzy": "a word of similar spelling; the index lacks that of the query",
+    "prefix": "a word that begins with the last one of the query",
     "piece": "only a piece of the word, in another word",
     "expansion": "this form is not in the text; added by the model",
     "translation": "translated from other words of the text",
@@ -41,6 +43,9 @@ ORIGINS = {
 
 NOT_TERMS = frozenset({"background", "empty"})
 """Origins of contributions that do not belong to a term of the query."""
+
+RESEMBLING = frozenset({"fuzzy", "prefix"})
+"""Origins of terms that were added to the query, because they resemble one of its words."""
 
 ADDED = "added by the model, not in the text"
 """Description of words that no part of the text has."""
@@ -383,7 +388,7 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
 
 
 def full_name(part: Contribution, query: str) -> str:
-    """Return the name of a contribution, with the term if it is a piece of a word.
+    """Return the name of a contribution, with the term if it is a piece of a word or only resembles it.
 
     Examples
     --------
@@ -392,7 +397,8 @@ def full_name(part: Contribution, query: str) -> str:
     'pathlib (##lib)'
     """
     name, term = label(part, query), stem(part, query)
-    return f"{name} ({term})" if term and _is_piece(part, query) else name
+    named = term and (part.origin in RESEMBLING or _is_piece(part, query))
+    return f"{name} ({term})" if named else name
 
 
 def stem(part: Contribution, query: str) -> str:
@@ -537,6 +543,8 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
             name += f" ({legible_line(' '.join(part.term for part in group))})"
         elif name in in_pieces:
             name += " (pieces)"
+        elif not explanation.parts and group[0].origin in RESEMBLING:
+            name = full_name(group[0], query)
         sums.append((name, sum(part.score for part in group), positions[0]))
     return sorted(sums, key=lambda part: -part[1])
 
@@ -687,7 +695,10 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
     ]
     lowering = [part for position, part in terms if part.score < 0 and position not in small]
     negative = [part for part in lowering if part.weight < 0]
-    without = [part for _, part in terms if part.weight == 0]
+    weighted = {(part.part, part.query_spans) for _, part in terms if part.weight != 0}
+    without = [
+        part for _, part in terms if part.weight == 0 and (part.part, part.query_spans) not in weighted
+    ]
     words_by_reason = {
         **_conditions(explanation),
         ADDED: _named(added, explanation),

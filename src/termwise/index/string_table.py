@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -130,6 +131,51 @@ class StringTable:
             raise self._disordered()
         result: npt.NDArray[np.int64] = np.maximum(numbers, -1)
         return result
+
+    def starting_with(self, prefix: str) -> npt.NDArray[np.int64]:
+        """Return the numbers of the strings that begin with a prefix, in the order of their bytes.
+
+        Raises
+        ------
+        CorruptIndexError
+            If a number or an offset exceeds its array, or the bytes of a string are not UTF-8.
+        """
+
+        def beginning(place: int) -> str:
+            number = int(self._sorted[place])
+            if number >= len(self):
+                raise self._disordered()
+            return self.get(number)[: len(prefix)]
+
+        places = range(len(self))
+        begin, end = bisect_left(places, prefix, key=beginning), bisect_right(places, prefix, key=beginning)
+        return self._sorted[begin:end].astype(np.int64)
+
+    def code_points(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """Return the characters of all strings, joined.
+
+        Returns
+        -------
+        points : ndarray of shape (characters,), uint32
+            Code points.
+        starts : ndarray of shape (length + 1,), int64
+            Place of the first character of each string; the last entry is the number of characters.
+
+        Raises
+        ------
+        CorruptIndexError
+            If the offsets are out of order, or the bytes are not UTF-8.
+        """
+        offsets = self._offsets.astype(np.int64)
+        if offsets[0] != 0 or offsets[-1] != len(self._data) or (np.diff(offsets) < 0).any():
+            raise corrupt(self._path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+        try:
+            text = self._data.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise self._damaged(int(np.searchsorted(offsets, error.start, side="right")) - 1) from None
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        before = np.concatenate([[0], np.cumsum((self._data & 0xC0) != 0x80)])
+        return points, before[offsets]
 
     def check(self) -> None:
         """Read every string and check their order.

@@ -12,6 +12,7 @@ from termwise.search.query_document_likelihood import (
 )
 from termwise.search.query_syntax import ParsedQuery, parse_query
 from termwise.search.searcher import Searcher
+from termwise.search.suggestions import SimilarWord, Suggestion
 from termwise.search.timed_run import TimedRun
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ __all__ = [
     "QueryDocumentLikelihood",
     "QueryLikelihoods",
     "Searcher",
+    "SimilarWord",
     "StoredQueryVectors",
+    "Suggestion",
     "TimedRun",
     "TranslationScorer",
     "open_searcher",

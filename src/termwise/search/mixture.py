@@ -37,7 +37,7 @@ from termwise.engine.allowed_documents import (
     documents_at,
     facet_counts,
 )
-from termwise.engine.query_settings import QuerySettings
+from termwise.engine.query_settings import QuerySettings, for_part, no_whole_words
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.result_order import ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, score_documents
@@ -82,6 +82,7 @@ from termwise.search.searcher import (
     checked_queries,
     excluded_documents,
 )
+from termwise.search.suggestions import Suggestion
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.storage.safe_read import is_file
 from termwise.validation import check, check_names, check_path, check_threads, is_finite_number, is_integer
@@ -241,7 +242,8 @@ class MixtureSearcher:
         path : str or Path
             Folder with ``mixture.json``.
         query : QuerySettings, optional
-            Weighting of query terms in every part; see `Searcher`.
+            Weighting of query terms in every part, and terms to add in the parts whose terms are whole words; see
+            `Searcher`.
         approximate : int, optional
             Find the candidates of parts with vectors approximately; see `Searcher`.
 
@@ -289,8 +291,12 @@ class MixtureSearcher:
         for record in manifest.parts:
             index = part_index(folder, record)
             windows = None if index.term_vectors is None else approximate
-            searcher = Searcher(index, query=query, approximate=windows)
+            searcher = Searcher(index, query=for_part(query, index), approximate=windows)
             parts.append(Part(record.name, searcher, record.weight))
+        if (query.fuzzy or query.prefix) and all(part.searcher.similar_terms is None for part in parts):
+            raise no_whole_words(
+                query, [("mixture", folder), ("parts", ", ".join(part.name for part in parts))]
+            )
         if approximate is not None and all(part.searcher.approximate is None for part in parts):
             raise ParameterError(
                 "only an index with vectors can be searched approximately, and no part of the mixture has them",
@@ -670,6 +676,11 @@ class MixtureSearcher:
         """Index of the first part with attributes, or of the first part."""
         indexes = [part.searcher.index for part in self.parts]
         return next((index for index in indexes if index.schema), indexes[0])
+
+    def did_you_mean(self, query: str | Query) -> list[Suggestion]:
+        """Return suggestions of the first part whose terms are whole words; see `Searcher.did_you_mean`."""
+        searchers = (part.searcher for part in self.parts if part.searcher.similar_terms is not None)
+        return next((searcher.did_you_mean(query) for searcher in searchers), [])
 
     @property
     def schema(self) -> Schema:

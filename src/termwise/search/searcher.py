@@ -35,6 +35,7 @@ from termwise.engine.retrieval import (
     score_documents,
     without,
 )
+from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.text_conditions import TextConditions, TextReader, Words
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.explainer import explain, with_conditions
@@ -45,6 +46,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
+from termwise.search.suggestions import Suggestion, suggestions
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.validation import check, check_names, check_run, check_threads, is_integer
 from termwise.weights import TermWeights
@@ -60,7 +62,8 @@ class Searcher:
     encoder : QueryEncoder, optional
         Encoder of queries; by default the one that the index describes.
     query : QuerySettings, optional
-        Weighting of query terms, for queries that are whole documents.
+        Weighting of query terms, for queries that are whole documents, and terms to add for mistyped or unfinished
+        words.
     approximate : int, optional
         Search an index with vectors approximately: its graph (`termwise.indexing.build_graph`) proposes this many
         windows for a query, and only their documents are scored, exactly. Some of the best documents can be missing. By
@@ -106,7 +109,9 @@ class Searcher:
             )
         self.index = index
         self._made_with = encoder, query
-        self.encoder = with_settings(query_encoder_of(index) if encoder is None else encoder, index, query)
+        encoder = query_encoder_of(index) if encoder is None else encoder
+        self.similar_terms = SimilarTerms.of(index, encoder.analyzer)
+        self.encoder = with_settings(encoder, index, query, self.similar_terms)
         self._retrieval = None if approximate is None else ApproximateRetrieval.open(index, approximate)
 
     def __repr__(self) -> str:
@@ -458,6 +463,33 @@ class Searcher:
     @cached_property
     def _reader(self) -> TextReader:
         return TextReader(self.index, self.encoder.analyzer)
+
+    def did_you_mean(self, query: str | Query) -> list[Suggestion]:
+        """Return the words of a query that no document has, with the nearest words of the documents.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+
+        Returns
+        -------
+        list of Suggestion
+            In the order of the query, without words that no word of the index resembles. Empty if the terms of the
+            index are pieces of words, which make up every word. With `QuerySettings.prefix`, the last word is left out
+            if terms of the index begin with it.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> lists = [termwise.Document("a", "sorting lists"), termwise.Document("b", "shuffling")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(lists, folder, analyzer="standard")
+        ...     searcher.did_you_mean("sortng lists")[0].words
+        (SimilarWord(word='sorting', term='sorting', distance=1, documents=1),)
+        """
+        text = query_text(query)
+        return [] if self.similar_terms is None else suggestions(self.similar_terms, self.encoder, text)
 
     @property
     def schema(self) -> Schema:

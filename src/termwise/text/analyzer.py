@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -32,6 +33,19 @@ class Analysis:
 
     tokens: tuple[str, ...]
     spans: npt.NDArray[np.int32]
+
+    def spans_by_token(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Return the spans of each distinct token, in the order of the text.
+
+        Examples
+        --------
+        >>> Analysis(("to", "be", "to"), np.array([[0, 2], [3, 5], [6, 8]], dtype=np.int32)).spans_by_token()
+        {'to': ((0, 2), (6, 8)), 'be': ((3, 5),)}
+        """
+        spans: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for token, (start, end) in zip(self.tokens, self.spans.tolist(), strict=True):
+            spans[token].append((start, end))
+        return {token: tuple(its_spans) for token, its_spans in spans.items()}
 
 
 @dataclass(frozen=True)

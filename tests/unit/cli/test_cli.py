@@ -284,11 +284,49 @@ def test_the_question_and_the_document_exchanged(index, capsys):
     assert 'termwise explain i.tw "merging sorted lists" a, the question first' in capsys.readouterr().err
 
 
-def test_spellings_are_looked_for_of_a_few_words(index, capsys):
+def test_words_of_similar_spelling(index, capsys):
     capsys.readouterr()
-    zebras = " ".join(f"zebras{letter}" for letter in "abcdefgh")
-    assert run(["search", "i.tw", f"{zebras} shufled"]) == 0
-    assert "similar terms in the index" not in capsys.readouterr().err
+    assert run(["search", "i.tw", "shufled lists, srted"]) == 0
+    streams = capsys.readouterr()
+    assert "did you mean: shuffle, sorted\n" in streams.err
+    assert "Cards" not in streams.out.splitlines()[0]
+    assert run(["search", "i.tw", "shufled", "--fuzzy", "--explain"]) == 0
+    streams = capsys.readouterr()
+    assert streams.err.endswith("also searched for: shuffle\n")
+    assert "shufled (shuffl) " in streams.out
+    assert run(["search", "i.tw", "shufled", "--json"]) == 0
+    word = {"word": "shuffle", "term": "shuffl", "distance": 1, "documents": 1}
+    assert lines(capsys) == [{"did_you_mean": [{"word": "shufled", "span": [0, 7], "words": [word]}]}]
+    assert run(["explain", "i.tw", "shufled", "b", "--fuzzy"]) == 0
+    assert "shufled (shuffl)  fuzzy" in capsys.readouterr().out
+    assert run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "fuzzy.trec", "--fuzzy"]) == 0
+
+
+def test_the_last_word_as_a_prefix(index, capsys):
+    capsys.readouterr()
+    assert run(["search", "i.tw", "shu", "--prefix", "--json", "--explain"]) == 0
+    (hit,) = lines(capsys)
+    part = hit["explanation"]["contributions"][0]
+    assert (hit["doc_id"], part["term"], part["origin"], part["query_spans"]) == (
+        "b",
+        "shuffl",
+        "prefix",
+        [[0, 3]],
+    )
+    assert run(["search", "i.tw", "shu"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["explain", "i.tw", "shu", "b", "--prefix"]) == 0
+    assert "shu (shuffl)  prefix" in capsys.readouterr().out
+
+
+def test_an_index_of_pieces_knows_no_similar_words(place, capsys):
+    assert run(["index", "docs.jsonl", "--out", "i.tw", "--analyzer", "wordpiece"]) == 0
+    capsys.readouterr()
+    assert run(["search", "i.tw", "shufled", "--fuzzy", "--prefix"]) == 2
+    said = capsys.readouterr().err
+    assert "need an index of whole words" in said
+    assert "omit --fuzzy" in said
+    assert "omit --prefix" in said
 
 
 @pytest.mark.parametrize(
@@ -300,7 +338,7 @@ def test_spellings_are_looked_for_of_a_few_words(index, capsys):
         ("zebras quagga", ["no results: not in the index: zebras, quagga", MORE]),
         (
             "shufled zebras",
-            ["no results: not in the index: shufled, zebras", "similar terms in the index: shuffl", MORE],
+            ["no results: not in the index: shufled, zebras", "did you mean: shuffle", MORE],
         ),
     ],
 )
@@ -320,7 +358,7 @@ def test_a_word_without_pieces_is_reported(index, capsys):
     streams = capsys.readouterr()
     assert streams.out == ""
     assert streams.err.splitlines()[0] == "no results: not in the index: \U0001f377"
-    assert "similar terms" not in streams.err
+    assert "did you mean" not in streams.err
 
 
 def test_runs_from_search_to_comparison(index, capsys):

@@ -103,6 +103,10 @@ def test_query_by_example(place, capsys):
     assert run(["search", "m", "cards cards", "--weigh", "counts=once"]) == 0
     assert run(["search", "m", "zebra"]) == 0
     assert capsys.readouterr().err.endswith("no results: not in the index: zebra\n")
+    assert run(["search", "m", "srted lists"]) == 0
+    assert "did you mean: sorted\n" in capsys.readouterr().err
+    assert run(["search", "m", "srted lists", "--fuzzy", "--json", "-k", "1"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0])["doc_id"] == "a"
 
 
 def test_runs(place, capsys):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Decimal
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.explain.attribution import SourceWord
-from termwise.explain.explanation import Contribution, Explanation, MixturePart
+from termwise.explain.explanation import Contribution, Explanation, MixturePart, Origin
 from termwise.explain.explanation_text import (
     HUES,
     ORIGINS,
@@ -186,9 +187,7 @@ def test_the_parts_of_a_sum_add_up_to_the_rounded_score():
 
 
 def test_every_origin_has_words():
-    assert set(ORIGINS) == {
-        "exact", "piece", "expansion", "translation", "vector", "background", "empty", "absent", "unknown",
-    }  # fmt: skip
+    assert set(ORIGINS) == set(get_args(Origin))
 
 
 # --- pieces of words --------------------------------------------------------------------------------------------

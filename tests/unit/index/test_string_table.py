@@ -40,6 +40,12 @@ def test_writing_and_reading_agree(strings: list[str], other: str) -> None:
         if other not in strings:
             assert stored.find(other) is None
         numbers = {string: number for number, string in enumerate(strings)}
+        begin = other[:2]
+        beginning = {i for i, string in enumerate(strings) if string.startswith(begin)}
+        assert set(stored.starting_with(begin).tolist()) == beginning
+        points, starts = stored.code_points()
+        assert points.tolist() == [ord(character) for string in strings for character in string]
+        assert np.diff(starts).tolist() == [len(string) for string in strings]
         wanted = [other, *reversed(strings), other]
         assert stored.find_many(wanted).tolist() == [numbers.get(string, -1) for string in wanted]
 
@@ -109,7 +115,18 @@ def test_a_lookup_in_a_damaged_table_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(CorruptIndexError):
             stored.find_many(["nothing", "bc"])
         with pytest.raises(CorruptIndexError):
+            stored.starting_with("bc")
+        with pytest.raises(CorruptIndexError):
             stored.check()
+
+
+@pytest.mark.parametrize(
+    ("section", "position", "value"),
+    [("ids.offsets", 0, 1), ("ids.offsets", 2, 0), ("ids.offsets", 3, 2**40), ("ids.data", 1, 0xFF)],
+)
+def test_damaged_strings_are_not_read_as_characters(tmp_path, section, position, value) -> None:
+    with pytest.raises(CorruptIndexError):
+        damaged(tmp_path, section, position, value).code_points()
 
 
 def test_the_sorted_order_is_checked(tmp_path: Path) -> None:

@@ -1,0 +1,319 @@
+"""Terms of an index that resemble a word of a query: of similar spelling, or with the word as their prefix.
+
+The distance of two terms is the number of edits between them: insertions, deletions and substitutions of one character,
+and transpositions of two neighbours, none of which is edited again (optimal string alignment). `most_edits` says how
+many are allowed.
+
+Before terms are compared, most of them are ruled out by their sets of characters. With at most d edits, a term that is
+longer than the word by m characters lacks at most d - max(m, 0) characters of the word, and has at most d - max(-m, 0)
+that the word lacks. Characters are mapped to 32 bits; two that share a bit can only weaken the test.
+
+The terms of an index can be stems, and a mistyped word has another stem: the analyzer removes no ending from
+*solugions* or *sleepign*. Therefore words are compared as well, as far as they can be known: the terms, with the ending
+of the mistyped word, and the mistyped word, with one edit at its end. The analyzer decides: *solut* with *ions* is a
+word of the term *solut*, and *sleeping* one of *sleep*. Without stemming, this finds the same terms again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from termwise.index import Index
+from termwise.text import Analyzer, WordAnalyzer
+
+MOST_TERMS = 5
+"""Largest number of similar terms of a word."""
+
+LONGEST_ENDING = 4
+"""Length of the longest ending of a word that a stemmer may remove."""
+
+MOST_LETTERS = 40
+"""Number of letters, the most frequent ones of the terms, that are tried at the end of a word."""
+
+_BITS = np.array([number.bit_count() for number in range(1 << 16)], dtype=np.uint8)
+"""Number of bits that are set in each 16-bit number."""
+
+
+@dataclass(frozen=True)
+class SimilarTerm:
+    """Term of an index that resembles a word.
+
+    Attributes
+    ----------
+    term : str
+        The term in the index.
+    number : int
+        Its number.
+    distance : int
+        Number of edits; 0 for a term that begins with the word.
+    documents : int
+        Number of documents, or of chunks of documents, with a weight for the term.
+    """
+
+    term: str
+    number: int
+    distance: int
+    documents: int
+
+
+@dataclass(frozen=True)
+class AddedTerm:
+    """Term that is added to a query for one of its words.
+
+    Attributes
+    ----------
+    similar : SimilarTerm
+    origin : {"fuzzy", "prefix"}
+        Whether its spelling is similar, or it begins with the last word of the query.
+    share : float
+        Its part of the weight of the word. The shares of the terms of a word sum to 1 at most.
+    spans : tuple of (int, int)
+        Positions of the word in the query.
+    """
+
+    similar: SimilarTerm
+    origin: Literal["fuzzy", "prefix"]
+    share: float
+    spans: tuple[tuple[int, int], ...]
+
+
+def most_edits(word: str) -> int:
+    """Return the largest distance of a similar term: 0, or 1 from three characters on, or 2 from six on.
+
+    A word with a digit has no similar terms, because another number is another thing.
+
+    Examples
+    --------
+    >>> most_edits("ox"), most_edits("tents"), most_edits("kettle"), most_edits("type66")
+    (0, 1, 2, 0)
+    """
+    if len(word) < 3 or any(map(str.isdigit, word)):
+        return 0
+    return 1 if len(word) < 6 else 2
+
+
+class SimilarTerms:
+    """Looks for similar terms among those that a document of the index has.
+
+    Parameters
+    ----------
+    index : Index
+        An index of whole words, see `of`.
+    analyzer : Analyzer
+        Analyzer of its queries.
+    """
+
+    def __init__(self, index: Index, analyzer: Analyzer) -> None:
+        self.index = index
+        self.analyzer = analyzer
+
+    @classmethod
+    def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | None:
+        """Return None if the terms of an index are not whole words: its analyzer knows every word, in pieces."""
+        in_pieces = analyzer.vocabulary is not None or index.term_vectors is not None
+        return None if in_pieces else cls(index, analyzer)
+
+    def documents(self, term: str) -> int:
+        """Return the number of documents with a term, 0 if it is not in the index."""
+        number = self.index.vocabulary.number(term)
+        return 0 if number is None else int(self.index.document_frequencies[number])
+
+    def nearest(self, token: str, word: str) -> list[SimilarTerm]:
+        """Return the terms with the smallest distance to a word, most frequent ones first.
+
+        Parameters
+        ----------
+        token : str
+            A word as the analyzer writes it, which the index lacks.
+        word : str
+            The same word as typed.
+
+        Returns
+        -------
+        list of SimilarTerm
+            At most `MOST_TERMS`, all with the same distance; empty if it would exceed `most_edits`.
+        """
+        found = {number: distance for number, _, distance in self._within(token, most_edits(token))}
+        # Other analyzers can be slow, and their form of a word depends on its neighbours.
+        if isinstance(self.analyzer, WordAnalyzer) and most_edits(word):
+            self._compare_words(word.lower(), found)
+        least = min(found.values(), default=0)
+        nearest = [number for number, distance in found.items() if distance == least]
+        return self._most_frequent(np.array(nearest, dtype=np.int64), least)
+
+    def _compare_words(self, word: str, found: dict[int, int]) -> None:
+        """Add the numbers and distances of terms whose words are similar to a word, where they are nearer."""
+        for end in range(max(1, len(word) - LONGEST_ENDING), len(word)):
+            for number, term, distance in self._within(word[:end], most_edits(word[:end])):
+                nearer = number not in found or distance < found[number]
+                if nearer and self.analyzer.tokens(term + word[end:]) == [term]:
+                    found[number] = distance
+        tokens = [self.analyzer.tokens(each) for each in self._with_one_edit(word)]
+        numbers = self.index.vocabulary.numbers([each[0] for each in tokens if len(each) == 1])
+        numbers = np.unique(numbers[numbers >= 0])
+        for number in numbers[self.index.document_frequencies[numbers] > 0].tolist():
+            found[number] = min(1, found.get(number, 1))
+
+    def _with_one_edit(self, word: str) -> set[str]:
+        """Return all words that differ from a word by one edit among its last characters."""
+        words = set()
+        for place in range(max(1, len(word) - LONGEST_ENDING), len(word) + 1):
+            before, after = word[:place], word[place:]
+            words |= {before + letter + after for letter in self._characters.letters}
+            words |= {before + letter + after[1:] for letter in self._characters.letters}
+            words |= {before + after[1:], before[:-1] + after[:1] + before[-1] + after[1:]}
+        return words
+
+    def _within(self, word: str, edits: int) -> list[tuple[int, str, int]]:
+        """Return number, term and distance of all terms within a distance of a word."""
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.process import cdist
+
+        numbers = self._characters.candidates(word, edits) if edits else _NONE
+        if not len(numbers):
+            return []
+        terms = self.index.vocabulary.tokens(numbers)
+        distances = cdist([word], terms, scorer=OSA.distance, score_cutoff=edits, dtype=np.uint8)[0]
+        return [
+            (int(numbers[place]), terms[place], int(distances[place]))
+            for place in np.flatnonzero(distances <= edits).tolist()
+        ]
+
+    def starting_with(self, prefix: str, *, without: str) -> list[SimilarTerm]:
+        """Return the most frequent terms that begin with a prefix, at most `MOST_TERMS`, except one."""
+        numbers = self.index.vocabulary.starting_with(prefix)
+        return self._most_frequent(numbers[numbers != self.index.vocabulary.number(without)], 0)
+
+    def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
+        """Return the terms to add to a query.
+
+        A similar term has the share (1 - distance / length of the word) · its part of the documents of all similar
+        terms of the word. The share of a term that begins with the last word is its part of the documents of all these
+        terms and of the word itself: an estimate of the probability that the word will be completed to it.
+
+        Parameters
+        ----------
+        query : str
+            Text of the query.
+        fuzzy : bool
+            Add similar terms of the words that the index lacks.
+        prefix : bool
+            Add the terms that begin with the last word, if the query ends with it, whether the index has it or not. If
+            there are any, the word gets no terms of similar spelling.
+        """
+        analysis = self.analyzer.analyze(query)
+        last = analysis.tokens[-1] if prefix and query and _ends(analysis.spans, query) else None
+        added: list[AddedTerm] = []
+        for token, spans in analysis.spans_by_token().items():
+            documents, typed = self.documents(token), query[slice(*spans[-1])]
+            if token == last:
+                # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
+                begin = token if len(token) == len(typed) else typed.lower()
+                if completed := self.starting_with(begin, without=token):
+                    total = documents + sum(term.documents for term in completed)
+                    added += [
+                        AddedTerm(term, "prefix", term.documents / total, spans[-1:]) for term in completed
+                    ]
+                    continue
+            if fuzzy and not documents:
+                similar = self.nearest(token, typed)
+                total = sum(term.documents for term in similar)
+                added += [
+                    AddedTerm(term, "fuzzy", (1 - term.distance / len(typed)) * term.documents / total, spans)
+                    for term in similar
+                ]
+        return added
+
+    def _most_frequent(self, numbers: npt.NDArray[np.int64], distance: int) -> list[SimilarTerm]:
+        documents = self.index.document_frequencies[numbers]
+        least = max(1, int(np.sort(documents)[-MOST_TERMS:][:1].sum()))
+        numbers = np.sort(numbers[documents >= least])
+        terms = [
+            SimilarTerm(term, number, distance, int(self.index.document_frequencies[number]))
+            for term, number in zip(self.index.vocabulary.tokens(numbers), numbers.tolist(), strict=True)
+        ]
+        # Equal frequencies are in the order of the terms, which does not depend on the history of the index.
+        return sorted(terms, key=lambda term: (-term.documents, term.term))[:MOST_TERMS]
+
+    @cached_property
+    def _characters(self) -> _CharacterSets:
+        return _CharacterSets.of(self.index)
+
+
+@dataclass(frozen=True, eq=False)
+class _CharacterSets:
+    """Sets of characters of the terms that a document has, by length.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n,), int64
+        Numbers of the terms, in the order of their lengths.
+    sets : ndarray of shape (n,), uint32
+        Characters of each term as bits.
+    firsts : ndarray of shape (longest + 2,), int64
+        Position of the first term of each length.
+    letters : str
+        The most frequent letters of all terms of the index.
+    """
+
+    numbers: npt.NDArray[np.int64]
+    sets: npt.NDArray[np.uint32]
+    firsts: npt.NDArray[np.int64]
+    letters: str
+
+    @classmethod
+    def of(cls, index: Index) -> _CharacterSets:
+        points, starts = index.vocabulary.code_points()
+        lengths = np.diff(starts)
+        written = np.flatnonzero(lengths)
+        sets = _set_of(points) if len(points) else points
+        if len(written):
+            sets = np.bitwise_or.reduceat(sets, starts[written])
+        live = index.document_frequencies[written] > 0
+        numbers, sets = written[live], sets[live]
+        lengths = lengths[numbers]
+        order = np.argsort(lengths, kind="stable")
+        firsts = np.searchsorted(lengths[order], np.arange(int(lengths.max(initial=0)) + 2))
+        counts = np.bincount(points)
+        characters = map(chr, np.argsort(-counts, kind="stable")[: 2 * MOST_LETTERS].tolist())
+        letters = "".join(islice(filter(str.isalpha, characters), MOST_LETTERS))
+        return cls(numbers[order], sets[order], firsts, letters)
+
+    def candidates(self, word: str, edits: int) -> npt.NDArray[np.int64]:
+        """Return the numbers of the terms that can be within a distance of a word, ascending."""
+        points = np.frombuffer(word.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        own = np.bitwise_or.reduce(_set_of(points))
+        found = [_NONE]
+        longest = len(self.firsts) - 2
+        for length in range(len(word) - edits, min(len(word) + edits, longest) + 1):
+            range_ = slice(int(self.firsts[length]), int(self.firsts[length + 1]))
+            sets, longer = self.sets[range_], length - len(word)
+            near = (_count(own & ~sets) <= edits - max(longer, 0)) & (
+                _count(sets & ~own) <= edits - max(-longer, 0)
+            )
+            found.append(self.numbers[range_][near])
+        return np.sort(np.concatenate(found))
+
+
+_NONE: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+def _set_of(points: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    sets: npt.NDArray[np.uint32] = np.left_shift(np.uint32(1), points & np.uint32(31))
+    return sets
+
+
+def _count(sets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+    counts: npt.NDArray[np.uint8] = _BITS[sets & 0xFFFF] + _BITS[sets >> 16]
+    return counts
+
+
+def _ends(spans: npt.NDArray[np.int32], text: str) -> bool:
+    """Return whether a text ends with its last token."""
+    return bool(len(spans)) and int(spans[-1, 1]) == len(text)

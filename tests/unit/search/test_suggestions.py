@@ -1,0 +1,154 @@
+"""Suggestions for words that an index lacks, and explanations of similar terms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import termwise
+from termwise import Document, Query, Searcher, build_index
+from termwise.engine.query_settings import QuerySettings
+from termwise.errors import ParameterError
+from termwise.fusion import mix_indexes
+from termwise.search import MixtureSearcher, SimilarWord, Suggestion, open_searcher
+
+DOCUMENTS = [
+    Document("a", "Merging sorted lists. Sorting takes time, and merging does not."),
+    Document("b", "Shuffle a Kestrel list."),
+    Document("c", "A sorter of lists, sorters of cards."),
+]
+BOTH = QuerySettings(fuzzy=True, prefix=True)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("indexes")
+    options = {"english": {"store_text": True}, "standard": {}, "wordpiece": {}}
+    for analyzer, given_ in options.items():
+        build_index(DOCUMENTS, folder / analyzer, analyzer=analyzer, **given_)
+    mix_indexes([folder / "wordpiece", folder / "english"], [0.4, 0.6], folder / "mixture")
+    build_index(DOCUMENTS, folder / "jm", analyzer="wordpiece", model="jm")
+    mix_indexes([folder / "wordpiece", folder / "jm"], [0.5, 0.5], folder / "pieces")
+    return folder
+
+
+def test_words_that_the_index_lacks(folders):
+    searcher = Searcher.open(folders / "standard")
+    assert searcher.did_you_mean("soted lists, srting Crads crads") == [
+        Suggestion("soted", (0, 5), (SimilarWord("sorted", "sorted", 1, 1),)),
+        Suggestion("srting", (13, 19), (SimilarWord("sorting", "sorting", 1, 1),)),
+        Suggestion("Crads", (20, 25), (SimilarWord("cards", "cards", 1, 1),)),
+    ]
+    assert searcher.did_you_mean(Query("q", "sorted zebra")) == []
+    assert searcher.did_you_mean("") == []
+
+
+def test_stems_are_shown_as_a_word_of_the_texts(folders):
+    searcher = Searcher.open(folders / "english")
+    shown = {
+        suggestion.word: [(similar.word, similar.term) for similar in suggestion.words]
+        for suggestion in searcher.did_you_mean("megring shuffel Kestrl kestrl")
+    }
+    assert shown == {
+        "megring": [("merging", "merg")],
+        "shuffel": [("shuffle", "shuffl")],
+        "Kestrl": [("Kestrel", "kestrel")],
+    }
+
+
+def test_unfinished_words_are_no_mistakes(folders):
+    searcher = Searcher.open(folders / "standard", query=QuerySettings(prefix=True))
+    assert searcher.did_you_mean("sorte") == []
+    assert [each.word for each in searcher.did_you_mean("sorte ")] == ["sorte"]
+
+
+def test_a_mixture_answers_by_its_part_of_whole_words(folders):
+    mixture = open_searcher(folders / "mixture", query=BOTH)
+    assert [part.searcher.similar_terms is None for part in mixture.parts] == [True, False]
+    assert [each.words[0].word for each in mixture.did_you_mean("megring lists")] == ["merging"]
+    assert mixture.rank("megring").doc_ids[0] == "a"
+    explanation = mixture.explain("megring lists", "a")
+    assert {(part.term, part.part) for part in explanation.contributions if part.origin == "fuzzy"} == {
+        ("merg", "english")
+    }
+    total = explanation.constant + sum(part.score for part in explanation.contributions)
+    assert total == pytest.approx(explanation.score, abs=1e-9)
+    assert MixtureSearcher.open(folders / "pieces").did_you_mean("megring") == []
+    with pytest.raises(ParameterError, match="need an index of whole words"):
+        open_searcher(folders / "pieces", query=BOTH)
+
+
+def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
+    searcher = Searcher.open(folders / "english", query=BOTH)
+    explanation = searcher.explain("megring zebra sort", "a")
+    assert [(part.term, part.origin, part.query_spans) for part in explanation.contributions] == [
+        ("sort", "exact", ((14, 18),)),
+        ("merg", "fuzzy", ((0, 7),)),
+        ("sorter", "absent", ((14, 18),)),
+    ]
+    assert explanation.unknown == ((8, 13),)
+    assert explanation.contributions[1].spans == ((0, 7), (46, 53))
+    shown = explanation.to_text()
+    assert "  megring (merg)  fuzzy" in shown
+    assert "query ‹megring› zebra ‹sort›" in shown
+    assert "not in the index: zebra" in shown
+    assert "not in this document" not in shown  # sort is
+    assert " + megring (merg) " in str(explanation)
+    page = explanation.to_html()
+    assert '>megring</mark> <span class="sub">merg</span></th>' in page
+    assert "a word of similar spelling; the index lacks that of the query" in page
+    assert explanation.to_dict()["contributions"][1]["origin"] == "fuzzy"
+    sorter = searcher.explain("card sor", "c")
+    assert {part.term: part.origin for part in sorter.contributions} == {
+        "card": "exact",
+        "sorter": "prefix",
+        "sort": "absent",
+    }
+    assert "sor (sorter)  prefix" in sorter.to_text()
+    assert "left out" not in sorter.to_text()
+
+
+def test_no_similar_term_is_in_the_document(folders):
+    explanation = Searcher.open(folders / "english", query=BOTH).explain("megring card", "c")
+    assert "not in this document: megring" in explanation.to_text()
+
+
+@pytest.mark.parametrize("model", ["bm25", "dirichlet", "jm"])
+def test_explanations_add_up(tmp_path_factory, model):
+    searcher = build_index(DOCUMENTS, tmp_path_factory.mktemp("i") / model, model=model, store_text=True)
+    searcher = Searcher(searcher.index, query=BOTH)
+
+    words = ["megring", "srted", "lists", "sortr", "crads", "zebra", "sh", "s", "Kestrl"]
+
+    @given(st.lists(st.sampled_from(words), max_size=5))
+    @settings(max_examples=40)
+    def check(words):
+        query = " ".join(words)
+        for hit in searcher.rank(query):
+            explanation = searcher.explain(query, hit.doc_id)
+            total = sum(part.score for part in explanation.contributions) + explanation.constant
+            assert total == pytest.approx(explanation.score, rel=1e-12)
+            assert explanation.score == hit.score
+
+    check()
+
+
+def test_rank_many_and_rank_agree(folders):
+    searcher = Searcher.open(folders / "english", query=BOTH)
+    queries = [Query("1", "megring lists"), Query("2", "shuffel"), Query("3", "so")]
+    run = searcher.rank_many(queries, threads=2).run
+    for query in queries:
+        assert run[query.query_id].doc_ids == searcher.rank(query, k=1000).doc_ids
+
+
+def test_added_and_deleted_words(tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", store_text=True)
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add([Document("d", "A telescope on a hill.")])
+        writer.delete(["b"])
+    assert searcher.did_you_mean("telescoep") == []
+    searcher = searcher.refresh()
+    assert searcher.did_you_mean("telescoep shuffel") == [
+        Suggestion("telescoep", (0, 9), (SimilarWord("telescope", "telescop", 1, 1),))
+    ]
