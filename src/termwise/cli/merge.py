@@ -43,7 +43,7 @@ def command(
     memory: Memory = "2GB",
     as_json: JsonFlag = False,
 ) -> None:
-    """Merge the segments of an index, or of each part of a mixture, into one.
+    """Merge the segments of an index, or of a mixture's parts.
 
     Deleted documents are removed, and searches are then as fast as after a build. Small segments are merged after each
     change in any case. With --renew, the index becomes that of a new build of its documents.

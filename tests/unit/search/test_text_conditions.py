@@ -179,6 +179,20 @@ def test_texts_are_read_only_until_enough_documents_are_found(
     assert sum(read) == 0
 
 
+def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, Any]) -> None:
+    queries = [termwise.Query(f"q{number}", WORDS[number % 8]) for number in range(40)]
+    runs = [
+        Searcher(searchers["lookup"].index)
+        .rank_many(queries, k=5, must="river", must_not="cat boat", threads=threads)
+        .run
+        for threads in (1, 8)
+    ]
+    for query in queries:
+        one, other = (run[query.query_id] for run in runs)
+        assert one.doc_ids == other.doc_ids
+        assert one.scores.tolist() == other.scores.tolist()
+
+
 def test_verdicts_are_kept_up_to_a_limit(searchers: dict[str, Any]) -> None:
     searcher = Searcher(searchers["bm25"].index)
     for number in range(2 * text_conditions.KEPT):
