@@ -343,11 +343,16 @@ class IndexUpdater(DocumentWriter):
             return self.index
         return Index(self.path, self._next_manifest(), unpublished=self.folder)
 
-    def commit(self) -> Manifest:
+    def commit(self, *, merge: bool = True) -> Manifest:
         """Publish the changes in one atomic step that survives a crash; return the new manifest.
 
         Afterwards small neighbouring segments are merged, and segments of which most documents are deleted are
-        rewritten, which is published by another step. Without changes, nothing is written.
+        rewritten, which is published by another step. Without changes, nothing else is written.
+
+        Parameters
+        ----------
+        merge : bool, optional
+            Whether to merge; without it, the next commit merges.
 
         Raises
         ------
@@ -356,19 +361,22 @@ class IndexUpdater(DocumentWriter):
         StorageError
             If the folder cannot be written. The index is unchanged then.
         """
-        return self._finish(everything=False)
+        self._publish_changes()
+        for _ in self.merges(everything=False) if merge else ():
+            self._publish()
+        return self.index.manifest
 
     def merge(self) -> Manifest:
         """Commit, and merge all segments into as few as the format permits; deleted documents are removed."""
-        return self._finish(everything=True)
+        self._publish_changes()
+        for _ in self.merges(everything=True):
+            self._publish()
+        return self.index.manifest
 
-    def _finish(self, *, everything: bool) -> Manifest:
+    def _publish_changes(self) -> None:
         self.write()
         if self.changed:
             self._publish()
-        for _ in self.merges(everything=everything):
-            self._publish()
-        return self.index.manifest
 
     def merges(self, *, everything: bool) -> Iterator[None]:
         """Merge neighbouring segments, one range in each step; publish each step before the next one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue, Document
 from termwise.search.mixture_folder import is_mixture
 from termwise.text import Analyzer, Vocabulary
-from termwise.validation import check_documents, check_names, check_path
+from termwise.validation import check_documents, check_flag, check_names, check_path
 from termwise.weights import TermWeights
 
 BLOCK = 256
@@ -78,7 +79,8 @@ class LiveWriter:
     """Writer that adds, replaces and deletes documents of an index or a mixture; `open_writer` opens it.
 
     Changes become visible by `commit`, in one atomic step that survives a crash. The end of the ``with`` block commits;
-    an error in the block discards the changes since the last commit.
+    an error in the block discards the changes since the last commit. If merges run in the background, the next change
+    waits for them, and raises their error if they fail.
 
     Attributes
     ----------
@@ -87,7 +89,12 @@ class LiveWriter:
     """
 
     def __init__(
-        self, updater: IndexUpdater | MixtureUpdater, rows: Sequence[_Rows], *, progress: Progress
+        self,
+        updater: IndexUpdater | MixtureUpdater,
+        rows: Sequence[_Rows],
+        *,
+        background_merges: bool,
+        progress: Progress,
     ) -> None:
         self.path = updater.path
         self._updater = updater
@@ -97,6 +104,8 @@ class LiveWriter:
         self._with_attributes = with_attributes or rows[:1]
         """Parts that keep the attributes of documents."""
         self._progress = progress
+        self._merger = ThreadPoolExecutor(1, "termwise-merge") if background_merges else None
+        self._merging: Future[Manifest] | None = None
         self._touched: dict[str, bool] = {}
         """Identifiers that were added (True) or deleted (False) since the last commit."""
         self._chunk = rows[0].updater.index.manifest.chunk
@@ -145,6 +154,7 @@ class LiveWriter:
             whose fields have weights, see `Document.of_fields`.
         """
         check_documents(documents)
+        self._wait()
         new = replaced = unchanged = 0
         for block in document_batches(iter(documents), BLOCK):
             distinct = {document.doc_id: document for document in block}
@@ -180,6 +190,7 @@ class LiveWriter:
         """
         names = list(dict.fromkeys([doc_ids] if isinstance(doc_ids, str) else doc_ids))
         check_names("doc_ids", names)
+        self._wait()
         if filter is not None:
             self._flush()
             self._updater.write()
@@ -206,7 +217,11 @@ class LiveWriter:
         The changes are on the disk when this returns. Without changes, nothing is written. For a mixture, the manifest
         is that of the first part.
         """
-        return self._finish(self._updater.commit)
+        if self._merger is None:
+            return self._finish(self._updater.commit)
+        manifest = self._finish(partial(self._updater.commit, merge=False))
+        self._merging = self._merger.submit(self._updater.commit)
+        return manifest
 
     def merge(self) -> Manifest:
         """Commit the changes, then merge all segments into one and remove deleted documents.
@@ -217,6 +232,7 @@ class LiveWriter:
 
     def _finish(self, publish: Callable[[], Manifest]) -> Manifest:
         """Publish the changes; discard them if that fails."""
+        self._wait()
         try:
             self._flush()
             return publish()
@@ -224,10 +240,26 @@ class LiveWriter:
             self._updater.discard()
             raise
         finally:
-            for rows in self._rows:
-                rows.reset()
-            self._touched.clear()
-            self._chunks.clear()
+            self._reset()
+
+    def _reset(self) -> None:
+        for rows in self._rows:
+            rows.reset()
+        self._touched.clear()
+        self._chunks.clear()
+
+    def _wait(self) -> None:
+        """Wait for the merges in the background; raise their error."""
+        if self._merging is None:
+            return
+        merging, self._merging = self._merging, None
+        try:
+            merging.result()
+        except BaseException:
+            self._updater.discard()
+            raise
+        finally:
+            self._reset()
 
     def _flush(self) -> None:
         for rows in self._rows:
@@ -235,9 +267,14 @@ class LiveWriter:
 
     def close(self) -> None:
         """Release the index. Changes since the last commit are lost."""
-        for rows in self._rows:
-            rows.close()
-        self._updater.close()
+        try:
+            self._wait()
+        finally:
+            if self._merger is not None:
+                self._merger.shutdown()
+            for rows in self._rows:
+                rows.close()
+            self._updater.close()
 
     def _cut(self, documents: Sequence[Document]) -> list[Document]:
         """Return the chunks of documents, and delete those of earlier documents with their identifiers."""
@@ -320,6 +357,7 @@ def open_writer(
     encoder: DocumentEncoder | None = None,
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
+    background_merges: bool = False,
     progress: Progress = no_progress,
 ) -> LiveWriter:
     """Open an index or a mixture for adding, replacing and deleting documents.
@@ -339,6 +377,8 @@ def open_writer(
         Precision of the network; by default that of the build.
     providers : sequence of str, optional
         See `build_index`.
+    background_merges : bool, optional
+        Merge small segments in a thread, so that `commit` returns when the changes are on the disk.
     progress : callable, optional
         Called with a stage, the number of documents done, and None.
 
@@ -370,6 +410,7 @@ def open_writer(
     (Added(new=1, replaced=0, unchanged=0), ('a',), ('a', 'b'))
     """
     check_path("path", path)
+    check_flag("background_merges", background_merges)
     open_rows = partial(
         _open_rows,
         threads=threads,
@@ -383,13 +424,14 @@ def open_writer(
     rows: list[_Rows] = []
     if not is_mixture(folder):
         rows.append(open_rows(folder, in_mixture=False))
-        return LiveWriter(rows[0].updater, rows, progress=progress)
+        return LiveWriter(rows[0].updater, rows, background_merges=background_merges, progress=progress)
 
     def open_part(part: Path) -> IndexUpdater:
         rows.append(open_rows(part, in_mixture=True))
         return rows[-1].updater
 
-    return LiveWriter(MixtureUpdater(folder, open_part), rows, progress=progress)
+    mixture = MixtureUpdater(folder, open_part)
+    return LiveWriter(mixture, rows, background_merges=background_merges, progress=progress)
 
 
 def _open_rows(

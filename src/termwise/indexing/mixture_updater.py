@@ -89,23 +89,29 @@ class MixtureUpdater:
         for part in self.parts:
             part.discard()
 
-    def commit(self) -> Manifest:
+    def commit(self, *, merge: bool = True) -> Manifest:
         """Publish the changes, and then merge small segments; return the new manifest of the first part.
 
         For the errors, see `IndexUpdater.commit`. The mixture is unchanged then.
         """
-        return self._finish(everything=False)
+        self._publish_changes()
+        if merge:
+            self._merge(everything=False)
+        return self.parts[0].index.manifest
 
     def merge(self) -> Manifest:
         """Commit, and merge the segments of each part; see `IndexUpdater.merge`."""
-        return self._finish(everything=True)
+        self._publish_changes()
+        self._merge(everything=True)
+        return self.parts[0].index.manifest
 
-    def _finish(self, *, everything: bool) -> Manifest:
+    def _publish_changes(self) -> None:
         self.write()
         self._publish()
+
+    def _merge(self, *, everything: bool) -> None:
         for _ in zip_longest(*(part.merges(everything=everything) for part in self.parts)):
             self._publish()
-        return self.parts[0].index.manifest
 
     def _publish(self) -> None:
         """Publish the changes of all parts by replacing ``mixture.json``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 import termwise
 from termwise import Document
 from termwise.encode import open_document_encoder
-from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.errors import ParameterError, StorageError, VocabularyMismatchError
 from termwise.fusion import fuse_indexes
 from termwise.index import Index, verify
+from termwise.index.updater import IndexUpdater
 from termwise.indexing import live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.models import make_model
@@ -232,6 +234,54 @@ def test_documents_with_other_attributes_are_not_encoded_again(
             ours, theirs = ranked(after, query), ranked(before, query)
             ours.pop("n", None)
             assert ours == pytest.approx(theirs, rel=0.2 if model == "tildev2" else 0)
+
+
+def test_a_commit_does_not_wait_for_merges_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merges, permitted = IndexUpdater.merges, threading.Event()
+
+    def waiting(updater: IndexUpdater, *, everything: bool) -> Iterator[None]:
+        assert permitted.wait(30)
+        return merges(updater, everything=everything)
+
+    monkeypatch.setattr(IndexUpdater, "merges", waiting)
+    path = tmp_path / "living"
+    searcher = termwise.build_index(documents(TEXTS), path)
+    with termwise.open_writer(path, background_merges=True) as writer:
+        for number in range(9):
+            writer.add([Document(f"n{number}", f"a new list, number {number} of zebras")])
+            permitted.clear()
+            writer.commit()
+            assert len(searcher.refresh().rank("zebras", k=20)) == number + 1  # and no merge has begun
+            permitted.set()
+    after = searcher.refresh()
+    assert len(after.index.segments) < 5
+    everything = [
+        *documents(TEXTS),
+        *(Document(f"n{n}", f"a new list, number {n} of zebras") for n in range(9)),
+    ]
+    fresh = termwise.build_index(everything, tmp_path / "fresh")
+    assert after.rank("list of zebras", k=20).doc_ids == fresh.rank("list of zebras", k=20).doc_ids
+    assert verify(path) == []
+
+
+def test_the_error_of_a_merge_in_the_background_is_raised_by_the_next_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(updater: IndexUpdater, *, everything: bool) -> Iterator[None]:
+        raise StorageError("no space left")
+
+    searcher = termwise.build_index(documents(TEXTS), tmp_path)
+    with termwise.open_writer(tmp_path, background_merges=True) as writer:
+        writer.add([Document("n1", "zebras")])
+        with monkeypatch.context() as patch:
+            patch.setattr(IndexUpdater, "merges", full)
+            writer.commit()
+            with pytest.raises(StorageError, match="no space left"):
+                writer.add([Document("n2", "zebras")])
+        writer.add([Document("n3", "zebras")])
+    assert searcher.refresh().rank("zebras").doc_ids == ("n1", "n3")
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:
