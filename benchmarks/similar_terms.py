@@ -6,8 +6,9 @@ r"""Terms of similar spelling, and terms with a prefix: the time for one word.
 The collections become one index of unstemmed words and one of stems. Words of at least five letters are drawn from
 their documents, and an edit at a random place makes a word that the index lacks. *first* is the first such word after
 the index is opened, which reads all terms; *similar* are later ones; *prefix* are the first three letters of a word.
-*found* is the share of words whose term is among the similar ones, at most five. The process is bound to one
-processor. The result is printed and appended as one JSON object to ``benchmarks/results/similar_terms.jsonl``.
+*found* is the share of words whose term is among the similar ones, at most five. ``--made`` adds words that begin like
+one word and end like another. The process is bound to one processor. The result is printed and appended as one JSON
+object to ``benchmarks/results/similar_terms.jsonl``.
 """
 
 from __future__ import annotations
@@ -50,6 +51,16 @@ def mistyped(word: str, draw: random.Random) -> str:
             word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :],
         ]
     )
+
+
+def made(documents: Sequence[Document], words: int, draw: random.Random) -> list[Document]:
+    """Return documents of words that begin like one word of the documents, and end like another."""
+    known = sorted({word for document in documents for word in re.findall("[a-z]{4,}", document.text)})
+    joined: set[str] = set()
+    while len(joined) < words:
+        one, other = draw.choice(known), draw.choice(known)
+        joined.add(one[: (len(one) + 1) // 2] + other[len(other) // 2 :])
+    return [Document(f"made-{number}", word) for number, word in enumerate(sorted(joined))]
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
@@ -108,6 +119,7 @@ def main(given: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     command.add_argument("collections", nargs="+")
+    command.add_argument("--made", type=int, default=0, help="words to make and add, as one document each")
     command.add_argument("--words", type=int, default=300)
     command.add_argument("--rounds", type=int, default=7)
     command.add_argument("--seed", type=int, default=0)
@@ -115,14 +127,18 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = command.parse_args(given)
     texts = chain.from_iterable(open_collection(name).documents() for name in arguments.collections)
     documents = [Document(str(number), document.text.lower()) for number, document in enumerate(texts)]
+    added = made(documents, arguments.made, random.Random(arguments.seed))
     report: dict[str, Any] = {
         "about": about(("numpy", "rapidfuzz")) | {"processor": pinned()},
         "collections": [Path(name).name for name in arguments.collections],
         "documents": len(documents),
+        "made": len(added),
         "words": arguments.words,
         "rounds": arguments.rounds,
         "milliseconds": {
-            analyzer: measure(documents, analyzer, arguments.words, arguments.rounds, arguments.seed)
+            analyzer: measure(
+                [*documents, *added], analyzer, arguments.words, arguments.rounds, arguments.seed
+            )
             for analyzer in ("standard", "english")
         },
     }

@@ -36,9 +36,6 @@ LONGEST_ENDING = 4
 MOST_LETTERS = 40
 """Number of letters, the most frequent ones of the terms, that are tried at the end of a word."""
 
-_BITS = np.array([number.bit_count() for number in range(1 << 16)], dtype=np.uint8)
-"""Number of bits that are set in each 16-bit number."""
-
 
 @dataclass(frozen=True)
 class SimilarTerm:
@@ -139,26 +136,35 @@ class SimilarTerms:
         list of SimilarTerm
             At most `MOST_TERMS`, all with the same distance; empty if it would exceed `most_edits`.
         """
-        found = {number: distance for number, _, distance in self._within(token, most_edits(token))}
-        # Other analyzers can be slow, and their form of a word depends on its neighbours.
-        if isinstance(self.analyzer, WordAnalyzer) and most_edits(word):
-            self._compare_words(word.lower(), found)
-        least = min(found.values(), default=0)
-        nearest = [number for number, distance in found.items() if distance == least]
-        return self._most_frequent(np.array(nearest, dtype=np.int64), least)
+        word = word.lower()
+        for distance in range(1, max(most_edits(token), most_edits(word)) + 1):
+            found = self._within(token, distance) if distance <= most_edits(token) else {}
+            # Other analyzers can be slow, and their form of a word depends on its neighbours.
+            if isinstance(self.analyzer, WordAnalyzer):
+                found |= self._of_words_within(word, distance)
+            if found:
+                return self._most_frequent(np.fromiter(found, dtype=np.int64), distance)
+        return []
 
-    def _compare_words(self, word: str, found: dict[int, int]) -> None:
-        """Add the numbers and distances of terms whose words are similar to a word, where they are nearer."""
+    def _of_words_within(self, word: str, distance: int) -> dict[int, str]:
+        """Return the terms of words within a distance of a word, as far as they can be known, by number."""
+        found: dict[int, str] = {}
         for end in range(max(1, len(word) - LONGEST_ENDING), len(word)):
-            for number, term, distance in self._within(word[:end], most_edits(word[:end])):
-                nearer = number not in found or distance < found[number]
-                if nearer and self.analyzer.tokens(term + word[end:]) == [term]:
-                    found[number] = distance
-        tokens = [self.analyzer.tokens(each) for each in self._with_one_edit(word)]
-        numbers = self.index.vocabulary.numbers([each[0] for each in tokens if len(each) == 1])
-        numbers = np.unique(numbers[numbers >= 0])
-        for number in numbers[self.index.document_frequencies[numbers] > 0].tolist():
-            found[number] = min(1, found.get(number, 1))
+            if distance <= most_edits(word[:end]):
+                found |= {
+                    number: term
+                    for number, term in self._within(word[:end], distance).items()
+                    if self.analyzer.tokens(term + word[end:]) == [term]
+                }
+        if distance == 1 <= most_edits(word):
+            tokens = self.analyzer.tokens(" ".join(self._with_one_edit(word)))
+            numbers = self.index.vocabulary.numbers(tokens).tolist()
+            found |= {
+                number: token
+                for number, token in zip(numbers, tokens, strict=True)
+                if number >= 0 and self.index.document_frequencies[number] > 0
+            }
+        return found
 
     def _with_one_edit(self, word: str) -> set[str]:
         """Return all words that differ from a word by one edit among its last characters."""
@@ -170,20 +176,15 @@ class SimilarTerms:
             words |= {before + after[1:], before[:-1] + after[:1] + before[-1] + after[1:]}
         return words
 
-    def _within(self, word: str, edits: int) -> list[tuple[int, str, int]]:
-        """Return number, term and distance of all terms within a distance of a word."""
+    def _within(self, word: str, distance: int) -> dict[int, str]:
+        """Return the terms within a distance of a word by number."""
         from rapidfuzz.distance import OSA
         from rapidfuzz.process import cdist
 
-        numbers = self._characters.candidates(word, edits) if edits else _NONE
-        if not len(numbers):
-            return []
+        numbers = self._characters.candidates(word, distance)
         terms = self.index.vocabulary.tokens(numbers)
-        distances = cdist([word], terms, scorer=OSA.distance, score_cutoff=edits, dtype=np.uint8)[0]
-        return [
-            (int(numbers[place]), terms[place], int(distances[place]))
-            for place in np.flatnonzero(distances <= edits).tolist()
-        ]
+        distances = cdist([word], terms, scorer=OSA.distance, score_cutoff=distance, dtype=np.uint8)[0]
+        return {int(numbers[place]): terms[place] for place in np.flatnonzero(distances <= distance).tolist()}
 
     def starting_with(self, prefix: str, *, without: str) -> list[SimilarTerm]:
         """Return the most frequent terms that begin with a prefix, at most `MOST_TERMS`, except one."""
@@ -294,9 +295,8 @@ class _CharacterSets:
         for length in range(len(word) - edits, min(len(word) + edits, longest) + 1):
             range_ = slice(int(self.firsts[length]), int(self.firsts[length + 1]))
             sets, longer = self.sets[range_], length - len(word)
-            near = (_count(own & ~sets) <= edits - max(longer, 0)) & (
-                _count(sets & ~own) <= edits - max(-longer, 0)
-            )
+            near = np.flatnonzero(_have_at_most(edits - max(-longer, 0), sets & ~own))
+            near = near[_have_at_most(edits - max(longer, 0), own & ~sets[near])]
             found.append(self.numbers[range_][near])
         return np.sort(np.concatenate(found))
 
@@ -309,9 +309,12 @@ def _set_of(points: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     return sets
 
 
-def _count(sets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
-    counts: npt.NDArray[np.uint8] = _BITS[sets & 0xFFFF] + _BITS[sets >> 16]
-    return counts
+def _have_at_most(size: int, sets: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+    """Return which sets have at most so many characters; each step removes one from every set that has any."""
+    for _ in range(size):
+        sets = sets & (sets - np.uint32(1))
+    empty: npt.NDArray[np.bool_] = sets == 0
+    return empty
 
 
 def _ends(spans: npt.NDArray[np.int32], text: str) -> bool:

@@ -13,9 +13,9 @@ def test_the_result_is_a_file(tmp_path, monkeypatch):
     docs.write_text(
         '{"_id": "a", "text": "shuffling kettles"}\n{"_id": "b", "text": "thermometer solutions"}\n'
     )
-    similar_terms.main([str(docs), "--words", "3", "--rounds", "1", "--out", str(tmp_path)])
+    similar_terms.main([str(docs), "--words", "3", "--made", "2", "--rounds", "1", "--out", str(tmp_path)])
     (line,) = (tmp_path / "similar_terms.jsonl").read_text().splitlines()
     figures = json.loads(line)["milliseconds"]
     assert list(figures) == ["standard", "english"]
     assert figures["standard"]["found"] == 1  # every edit can be undone
-    assert figures["standard"]["terms"] == 4
+    assert figures["standard"]["terms"] == 6
