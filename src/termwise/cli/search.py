@@ -282,6 +282,8 @@ def _answer(
             note_line(suggestion)
     elif conditions and len(rank(Conditions())[0]):
         note(f"no results: the conditions allow no document that matches the query ({conditions})")
+        if suggested:
+            note_line(suggestion)
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example, suggestion if suggested else "")))
     if example is None:
