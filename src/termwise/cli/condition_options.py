@@ -13,6 +13,13 @@ from termwise.display.safe_text import legible_line
 if TYPE_CHECKING:
     from termwise.filters import Filter
 
+Condition = Annotated[
+    str | None,
+    option(
+        "--filter EXPR",
+        "Rank only documents with these attributes, such as 'lang = \"de\" and price < 20'.",
+    ),
+]
 Must = Annotated[
     list[str] | None, option("--must WORD", "Rank only documents whose text contains this word; repeatable.")
 ]
@@ -22,7 +29,7 @@ MustNot = Annotated[
         "--must-not WORD", "Rank only documents whose text does not contain this word or phrase; repeatable."
     ),
 ]
-PhraseOption = Annotated[
+Phrase = Annotated[
     list[str] | None,
     option("--phrase WORDS", "Rank only documents whose text contains these words in sequence; repeatable."),
 ]

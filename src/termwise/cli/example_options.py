@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.options import model_settings, option
+from termwise.cli.options import model_settings, option, refuse_options
 from termwise.errors import MalformedRecordError, MissingFileError, UsageError
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_regular
@@ -56,6 +56,29 @@ def query_settings(pairs: Sequence[str] | None, *, fuzzy: bool, prefix: bool) ->
 
     given = model_settings(pairs or (), option="--weigh", example="--weigh max_terms=30 --weigh idf_power=1")
     return QuerySettings.parse(given, defaults={"fuzzy": fuzzy, "prefix": prefix})
+
+
+def refuse_with_example(
+    fuzzy: bool,
+    prefix: bool,
+    must: Sequence[str] | None,
+    must_not: Sequence[str] | None,
+    phrase: Sequence[str] | None,
+    *,
+    syntax: bool = False,
+) -> None:
+    """Refuse options that apply to typed queries only; called for ``--like`` and ``--like-file``."""
+    refuse_options(
+        {
+            "--fuzzy": fuzzy,
+            "--prefix": prefix,
+            "--must": must,
+            "--must-not": must_not,
+            "--phrase": phrase,
+            "--syntax": syntax,
+        },
+        "to a document as the query",
+    )
 
 
 def example_of(

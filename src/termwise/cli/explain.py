@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.condition_options import Conditions, Must, MustNot, PhraseOption
-from termwise.cli.example_options import Fuzzy, Like, LikeFile, Prefix, Weigh, example_of, query_settings
-from termwise.cli.options import Approximate, Condition, IndexFolder, JsonFlag, argument, option
+from termwise.cli.condition_options import Condition, Conditions, Must, MustNot, Phrase
+from termwise.cli.example_options import (
+    Fuzzy,
+    Like,
+    LikeFile,
+    Prefix,
+    Weigh,
+    example_of,
+    query_settings,
+    refuse_with_example,
+)
+from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
 
@@ -22,15 +31,15 @@ def command(
     folder: IndexFolder,
     query: Annotated[str, argument("QUERY", "The query; with --like, the document to explain.")],
     doc_id: Annotated[str | None, argument("DOC_ID", "The document to explain.")] = None,
-    like: Like = None,
-    like_file: LikeFile = None,
-    weigh: Weigh = None,
-    fuzzy: Fuzzy = False,
-    prefix: Prefix = False,
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
-    phrase: PhraseOption = None,
+    phrase: Phrase = None,
+    fuzzy: Fuzzy = False,
+    prefix: Prefix = False,
+    like: Like = None,
+    like_file: LikeFile = None,
+    weigh: Weigh = None,
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
@@ -71,6 +80,8 @@ def command(
                 f"termwise explain {quote(str(folder))} --like OTHER_ID DOC_ID",
             ],
         )
+    if by_example:
+        refuse_with_example(fuzzy, prefix, must, must_not, phrase)
     settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
     searcher = open_searcher(folder, query=settings, approximate=approximate)
     if centred and not isinstance(searcher, MixtureSearcher):
@@ -79,8 +90,6 @@ def command(
         )
     example = example_of(searcher, like, like_file)
     conditions = Conditions.of(condition, must, must_not, phrase)
-    if example is not None and conditions.on_texts:
-        raise UsageError("--must, --must-not and --phrase do not combine with --like")
     if example is not None:
         (explanation,) = example.explain(
             searcher, [query], competitors=competitors, filter=condition, centred=centred

@@ -110,13 +110,6 @@ Separator = Annotated[
     option("--separator space|tab", "Column separator of the run file; tab allows identifiers with spaces."),
 ]
 Memory = Annotated[str, option("--memory SIZE", "Working memory for sorting postings.")]
-Condition = Annotated[
-    str | None,
-    option(
-        "--filter EXPR",
-        "Rank only documents with these attributes, such as 'lang = \"de\" and price < 20'.",
-    ),
-]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP@1000", "R@100")

@@ -15,12 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from termwise.cli.attribute_output import attribute_line, attribute_text, json_attributes
-from termwise.cli.condition_options import Conditions, Must, MustNot, PhraseOption, Syntax
-from termwise.cli.example_options import Fuzzy, Like, LikeFile, Prefix, Weigh, example_of, query_settings
+from termwise.cli.condition_options import Condition, Conditions, Must, MustNot, Phrase, Syntax
+from termwise.cli.example_options import (
+    Fuzzy,
+    Like,
+    LikeFile,
+    Prefix,
+    Weigh,
+    example_of,
+    query_settings,
+    refuse_with_example,
+)
 from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
-    Condition,
     IndexFolder,
     JsonFlag,
     Overwrite,
@@ -31,6 +39,7 @@ from termwise.cli.options import (
     column_separator,
     field_names,
     option,
+    refuse_options,
 )
 from termwise.cli.terminal import (
     counted,
@@ -63,30 +72,15 @@ _MAX_LISTED = 20
 def command(
     folder: IndexFolder,
     query: Annotated[str | None, argument("QUERY", "The query, in quotes.")] = None,
-    queries: Annotated[
-        str | None, option("--queries FILE", "Rank every query of a file, or of ir_datasets:ID.")
-    ] = None,
-    output: Annotated[Path | None, option("--output FILE", "Run file to write, in TREC format.")] = None,
     k: Annotated[
         int | None, option("-k N", "Number of results.  [default: 10, or 1000 with --queries]")
     ] = None,
-    like: Like = None,
-    like_file: LikeFile = None,
-    weigh: Weigh = None,
-    fuzzy: Fuzzy = False,
-    prefix: Prefix = False,
-    exclude_seed: Annotated[
-        str | None,
-        option(
-            "--exclude-seed FILE|id",
-            "With --queries: exclude the source document of each query; a file with query and document "
-            "identifiers, or 'id' for the document that has the identifier of the query.",
-        ),
-    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
+    show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
-    phrase: PhraseOption = None,
+    phrase: Phrase = None,
     syntax: Syntax = False,
     sort: Annotated[
         str | None,
@@ -95,22 +89,31 @@ def command(
     collapse: Annotated[
         str | None, option("--collapse NAME", "Show at most one result for each value of this attribute.")
     ] = None,
-    show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     facets: Annotated[
         str | None,
         option(
-            "--facets A,B", "Count the values of these attributes over all documents that match the query."
+            "--facets A,B",
+            "Count the values of these attributes over all documents that match the query and the conditions.",
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
-    measure_time: Annotated[
-        bool,
-        typer.Option(
-            "--measure-time",
-            help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
-        ),
-    ] = False,
+    fuzzy: Fuzzy = False,
+    prefix: Prefix = False,
+    like: Like = None,
+    like_file: LikeFile = None,
+    weigh: Weigh = None,
     approximate: Approximate = None,
+    queries: Annotated[
+        str | None, option("--queries FILE", "Rank every query of a file, or of ir_datasets:ID.")
+    ] = None,
+    output: Annotated[Path | None, option("--output FILE", "Run file to write, in TREC format.")] = None,
+    exclude_seed: Annotated[
+        str | None,
+        option(
+            "--exclude-seed FILE|id",
+            "With --queries: exclude the source document of each query; a file with query and document "
+            "identifiers, or 'id' for the document that has the identifier of the query.",
+        ),
+    ] = None,
     tag: Annotated[
         str | None,
         option(
@@ -121,6 +124,13 @@ def command(
     ] = None,
     separator: Separator = "space",
     threads: Threads = None,
+    measure_time: Annotated[
+        bool,
+        typer.Option(
+            "--measure-time",
+            help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
+        ),
+    ] = False,
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -146,18 +156,24 @@ def command(
     settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
     conditions = Conditions.of(condition, must, must_not, phrase)
     if queries is None:
-        if output is not None or overwrite or measure_time or tag is not None or threads is not None:
-            raise UsageError(
-                "--output, --overwrite, --tag, --threads and --measure-time apply with --queries only"
-            )
+        refuse_options(
+            {
+                "--output": output,
+                "--tag": tag,
+                "--threads": threads,
+                "--measure-time": measure_time,
+                "--overwrite": overwrite,
+            },
+            "without --queries",
+        )
         if exclude_seed is not None:
             raise UsageError(
                 "--exclude-seed applies with --queries only; --like excludes its document itself"
             )
+        if query is None:
+            refuse_with_example(fuzzy, prefix, must, must_not, phrase, syntax=syntax)
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
-        if example is not None and (conditions.on_texts or syntax):
-            raise UsageError("--must, --must-not, --phrase and --syntax do not combine with --like")
         shown, counts = field_names(show), field_names(facets)
         words, conditions = conditions.with_syntax(query or "") if syntax else (query or "", conditions)
         _answer(
@@ -180,11 +196,13 @@ def command(
                 _note_syntax(query)
             _note_file(folder, query)
     else:
-        if syntax:
-            raise UsageError("--syntax applies to one query, not to --queries")
-        if output is None or explain or sort is not None:
+        refuse_options(
+            {"--explain": explain, "--show": show, "--sort": sort, "--facets": facets, "--syntax": syntax},
+            "to --queries",
+        )
+        if output is None:
             raise UsageError(
-                "--queries needs --output, and does not combine with --explain and --sort",
+                "--queries needs --output",
                 fixes=[f"termwise search {quote(str(folder))} --queries {quote(queries)} --output run.trec"],
             )
         seeds = None if exclude_seed in (None, "id") else exclude_seed

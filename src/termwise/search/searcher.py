@@ -236,7 +236,7 @@ class Searcher:
     def for_example(self, doc_id: str) -> Searcher:
         """Return a searcher for the text of a document as query.
 
-        `QuerySettings.max_terms` then skips terms that no other document contains.
+        `QuerySettings.max_terms` then skips terms that no other document contains; `fuzzy` and `prefix` do not apply.
 
         Raises
         ------
@@ -247,7 +247,7 @@ class Searcher:
         if not isinstance(self.encoder, WeighedQueryEncoder):
             return self
         searcher = copy.copy(self)
-        searcher.encoder = replace(self.encoder, example=ordinal)
+        searcher.encoder = replace(self.encoder, example=ordinal, similar=None)
         return searcher
 
     def rank(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from termwise import Document, Query, Run, Searcher, build_index
+from termwise.engine import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError
 from termwise.search.by_example import Example
 
@@ -34,6 +35,14 @@ def test_the_example_is_left_out_of_its_results(searcher):
     assert whole.doc_ids[0] == "p1"
     assert found.doc_ids == tuple(doc_id for doc_id in whole.doc_ids if doc_id != "p1")
     assert "twin" in found.doc_ids  # another document, whatever it says
+
+
+def test_the_last_word_of_an_example_is_no_prefix(tmp_path):
+    documents = [Document("a", "blue pla"), Document("b", "blue plates"), Document("c", "blue")]
+    plain = build_index(documents, tmp_path / "i.tw", store_text=True)
+    prefix = Searcher.open(tmp_path / "i.tw", query=QuerySettings(prefix=True))
+    assert prefix.rank("blue pla", k=3).scores[1] > plain.rank("blue pla", k=3).scores[1]
+    assert prefix.rank_like("a") == plain.rank_like("a")
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
