@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -173,20 +173,18 @@ def all_documents(index: Index) -> AllowedDocuments:
     return AllowedDocuments(None, tuple(segments))
 
 
-def facet_counts(allowed: AllowedDocuments, field: str, n: int) -> list[ValueCount]:
-    """Return the `n` most frequent values of a field in documents; see `termwise.filters.facet_counts`."""
-    counts: Counter[FacetValue] = Counter()
-    for each in allowed.segments:
-        if each.segment.attributes is not None:
-            counts.update(value_counts(each.segment.attributes, field, each.mask))
-    return top_counts(counts, n)
-
-
-def documents_at(index: Index, ordinals: npt.NDArray[np.int64]) -> AllowedDocuments:
-    """Return the documents at some positions of an index."""
+def facets_at(
+    index: Index, ordinals: npt.NDArray[np.int64], fields: Sequence[str], n: int
+) -> dict[str, list[ValueCount]]:
+    """Return the `n` most frequent values of fields in the documents at some positions of an index."""
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
-    return AllowedDocuments(None, _segments(index.segments, chosen))
+    counts: dict[str, Counter[FacetValue]] = {name: Counter() for name in fields}
+    for each in _segments(index.segments, chosen):
+        if each.segment.attributes is not None:
+            for name, counted in counts.items():
+                counted.update(value_counts(each.segment.attributes, name, each.mask))
+    return {name: top_counts(counted, n) for name, counted in counts.items()}
 
 
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:

@@ -27,7 +27,7 @@ Ordinals = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 Best = Callable[[int], RankedOrdinals]
-"""Returns so many documents, best first, or all if there are fewer."""
+"""Function that returns the best documents by score, of the given number, or all if there are fewer."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class SimilarTerms:
 
     @classmethod
     def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | None:
-        """Return None if the terms of an index are not whole words: its analyzer knows every word, in pieces."""
+        """Return the similar terms of an index; None if its terms are pieces of words."""
         in_pieces = analyzer.vocabulary is not None or index.term_vectors is not None
         return None if in_pieces else cls(index, analyzer)
 

@@ -44,7 +44,7 @@ ATTEMPTS = 5
 
 
 CHUNK = "#"
-"""Stands between the identifier of a document and the number of a chunk."""
+"""Separator of the identifier of a document and the number of a chunk."""
 
 
 def chunk_id(doc_id: str, number: int) -> str:

@@ -445,7 +445,7 @@ def _open_rows(
     providers: Sequence[str] | None,
     progress: Progress,
 ) -> _Rows:
-    """Open an index for writing, with what computes the rows of its model; see `open_writer`."""
+    """Open an index for writing, and choose how rows of its model are computed; see `open_writer`."""
     index = Index.open(path)
     model = _model_of(index)
     make_rows: Callable[[IndexUpdater], _Rows]

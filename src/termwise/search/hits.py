@@ -1,4 +1,4 @@
-"""Results of a search with what a page of results shows of them."""
+"""Results of a search with the attributes and texts of their documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from termwise.validation import check, check_names
 
 
 class Hit(NamedTuple):
-    """A result with attributes and text of the document.
+    """Result with attributes and text of the document.
 
     Attributes
     ----------

@@ -34,8 +34,7 @@ from termwise.engine.allowed_documents import (
     FilterLike,
     aligned,
     allowed_for,
-    documents_at,
-    facet_counts,
+    facets_at,
 )
 from termwise.engine.query_settings import QuerySettings, for_part, no_whole_words
 from termwise.engine.query_vector import QueryVector, query_vector
@@ -717,8 +716,7 @@ class MixtureSearcher:
             ordinals = self.index.document_starts
             if allowed is not None:
                 ordinals = ordinals[allowed[0].allow(ordinals)]
-        counted = documents_at(self._with_attributes, ordinals)
-        return {name: facet_counts(counted, name, n) for name in fields}
+        return facets_at(self._with_attributes, ordinals, fields, n)
 
     @property
     def _attribute_part(self) -> Searcher:

@@ -18,8 +18,7 @@ from termwise.engine.allowed_documents import (
     AllowedDocuments,
     FilterLike,
     allowed_for,
-    documents_at,
-    facet_counts,
+    facets_at,
 )
 from termwise.engine.graph_retrieval import ApproximateRetrieval
 from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
@@ -594,8 +593,7 @@ class Searcher:
             ordinals = self.index.document_starts
             if allowed is not None:
                 ordinals = ordinals[allowed.allow(ordinals)]
-        counted = documents_at(self.index, ordinals)
-        return {name: facet_counts(counted, name, n) for name in fields}
+        return facets_at(self.index, ordinals, fields, n)
 
     def first_stage(
         self, query: QueryVector, k: int, allowed: AllowedDocuments | None = None
