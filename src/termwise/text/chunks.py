@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from termwise.text.words_around import UNSPACED
+
 Span = tuple[int, int]
 
 _BORDER = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+|[。！？]+\s*|\n\s*\n\s*")
 """End of a sentence, or of a paragraph, with the white space after it."""
 
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
-"""A word; in Chinese, Japanese and Korean, a character."""
+_CHARACTERS = f"{UNSPACED}\uac00-\ud7af"
+
+_WORD = re.compile(f"[{_CHARACTERS}]|[^\\W{_CHARACTERS}]+")
+"""A word; in Korean and in scripts without spaces between words, a character."""
 
 
 def chunk_spans(text: str, words: int) -> list[Span]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 
-_UNSPACED = (
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_WORD_CHARACTER = re.compile(f"[^\\W_{_UNSPACED}]|[\u0300-\u036f]")
-_WORD_CHARACTERS = re.compile(f"(?:[^\\W_{_UNSPACED}]+|[\u0300-\u036f]+)+")
+"""Ranges of the characters of these scripts, for a class of a regular expression."""
+
+_WORD_CHARACTER = re.compile(f"[^\\W_{UNSPACED}]|[\u0300-\u036f]")
+_WORD_CHARACTERS = re.compile(f"(?:[^\\W_{UNSPACED}]+|[\u0300-\u036f]+)+")
 _LONGEST = 200
 
 

@@ -35,6 +35,8 @@ def test_chunks_cover_the_text_and_are_not_too_long(text, words):
         ("A title\n\nA text of words", 4, ["A title\n\n", "A text of words"]),
         ("3.5 of 4.", 9, ["3.5 of 4."]),
         ("漢字。漢字漢。", 3, ["漢字。", "漢字漢。"]),
+        ("ab漢字。漢字", 3, ["ab漢字。", "漢字"]),
+        ("ภาษาไทย", 4, ["ภาษา", "ไทย"]),
     ],
 )
 def test_chunks_by_hand(text, words, chunks):
