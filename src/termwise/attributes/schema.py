@@ -93,6 +93,25 @@ class Schema(Mapping[str, FieldType]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._types)
 
+    def check_name(self, name: str) -> None:
+        """Check that the documents of an index have an attribute.
+
+        Raises
+        ------
+        UnknownNameError
+            If there are others only.
+        ParameterError
+            If there are none.
+        """
+        if not self:
+            raise ParameterError(
+                "this index has no attributes",
+                facts=[("given", name)],
+                fixes=["build the index with `attributes=all`"],
+            )
+        if name not in self:
+            raise UnknownNameError.of("attribute", name, self)
+
     def __len__(self) -> int:
         return len(self._types)
 

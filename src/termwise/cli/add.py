@@ -21,7 +21,14 @@ from termwise.cli.options import (
     network_precision,
     refuse_options,
 )
-from termwise.cli.terminal import counted_documents, note_line, print_json, print_text, progress_bar
+from termwise.cli.terminal import (
+    counted_documents,
+    document_count,
+    note_line,
+    print_json,
+    print_text,
+    progress_bar,
+)
 
 
 def command(
@@ -81,7 +88,7 @@ def command(
                 "new": added.new,
                 "replaced": added.replaced,
                 "unchanged": added.unchanged,
-                "documents": manifest.documents,
+                **document_count(manifest),
                 "generation": manifest.generation,
                 "seconds": round(seconds, 3),
             }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from termwise.cli.options import IndexFolder, JsonFlag, argument, option
-from termwise.cli.terminal import counted_documents, note, print_json, print_text
+from termwise.cli.terminal import counted_documents, document_count, listed, note_line, print_json, print_text
 from termwise.errors import UsageError
 
 
@@ -41,11 +41,11 @@ def command(
                 "index": str(folder),
                 "deleted": deleted,
                 "absent": absent,
-                "documents": manifest.documents,
+                **document_count(manifest),
                 "generation": manifest.generation,
             }
         )
         return
     print_text(f"{folder}: {deleted:,} deleted; {counted_documents(manifest)} now")
     if absent:
-        note(f"not in the index: {', '.join(absent)}")
+        note_line(f"not in the index: {listed(absent)}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from termwise.cli.terminal import (
     counted,
     counted_documents,
+    document_count,
     human_bytes,
     note,
     note_line,
@@ -39,7 +40,7 @@ def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -
         print_json(
             {
                 "index": str(out),
-                "documents": manifest.documents,
+                **document_count(manifest),
                 "terms": manifest.terms,
                 "postings": manifest.postings,
                 "bytes": size,

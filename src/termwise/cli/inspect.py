@@ -173,16 +173,17 @@ def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if not facts["generation"]:
         return []
     rows = [("changes", f"{facts['generation']:,} since the build")]
+    units = "chunks" if "chunks" in facts else "documents"
     if facts["deleted"]:
         rows.append(
             (
                 "deleted",
-                f"{facts['deleted']:,} {'chunks' if 'chunks' in facts else 'documents'}, removed by termwise merge",
+                f"{facts['deleted']:,} {units}, removed by termwise merge",
             )
         )
     if built := facts["encoder"].get("statistics"):
         idf = "idf of the current documents; " if facts["idf"] else ""
-        rows.append(("statistics", f"{idf}others of the build with {built['documents']:,} documents"))
+        rows.append(("statistics", f"{idf}others of the build with {built['documents']:,} {units}"))
     return rows
 
 
@@ -205,11 +206,12 @@ def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if "vectors" not in facts:
         return []
     vectors = facts["vectors"]
-    each = facts["bytes"]["vectors"] / facts["documents"]
+    documents = facts["documents"]
+    each = f", {facts['bytes']['vectors'] / documents:,.0f} bytes per document" if documents else ""
     return [
         (
             "vectors",
-            f"{vectors['windows']:,} windows of {vectors['dimensions']:,} dimensions, {each:,.0f} bytes per document",
+            f"{vectors['windows']:,} windows of {vectors['dimensions']:,} dimensions{each}",
         ),
         ("quantiser", "int8, with a scale for each window"),
         ("query table", f"{vectors['terms']:,} of {facts['terms']:,} terms have a vector"),

@@ -20,6 +20,7 @@ from termwise.cli.options import (
 from termwise.cli.terminal import (
     counted,
     counted_documents,
+    document_count,
     human_bytes,
     print_json,
     print_text,
@@ -83,7 +84,7 @@ def command(
                 "segments_before": len(before.segments),
                 "segments": len(manifest.segments),
                 "removed": removed,
-                "documents": manifest.documents,
+                **document_count(manifest),
                 "bytes": size,
                 "generation": manifest.generation,
                 "seconds": round(seconds, 3),

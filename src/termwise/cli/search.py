@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -43,6 +42,7 @@ from termwise.cli.options import (
 )
 from termwise.cli.terminal import (
     counted,
+    listed,
     note,
     note_line,
     print_json,
@@ -51,11 +51,11 @@ from termwise.cli.terminal import (
     refuse_overwriting,
     stdout,
 )
-from termwise.display.safe_text import legible_line
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
     from termwise.engine.query_settings import QuerySettings
+    from termwise.filters.facets import ValueCount
     from termwise.records import Exclusion, Query, Ranking
     from termwise.search import MixtureSearcher, Searcher, Suggestion
     from termwise.search.by_example import AnySearcher, Example
@@ -64,9 +64,6 @@ _REMOVED = "the analyzer removes all words of the query"
 
 _SYNTAX = re.compile(r'"[^"]+"|(?<!\S)[-+][^\W\d_]\w*|(?<!\S)(?:AND|OR|NOT)(?!\S)')
 """Phrases, excluded and required words, and operators in the syntax of other search engines."""
-
-_MAX_LISTED = 20
-"""Number of words or documents listed on one line."""
 
 
 def command(
@@ -174,8 +171,10 @@ def command(
             refuse_with_example(fuzzy, prefix, must, must_not, phrase, syntax=syntax)
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
-        shown, counts = field_names(show), field_names(facets)
+        shown = field_names(show) or ()
         words, conditions = conditions.with_syntax(query or "") if syntax else (query or "", conditions)
+        matched = words if query is not None else example
+        counts = _facets(searcher, field_names(facets) or (), matched, conditions)
         _answer(
             searcher,
             words,
@@ -184,13 +183,12 @@ def command(
             conditions=conditions,
             sort=sort,
             collapse=collapse,
-            show=shown or (),
+            show=shown,
             explain=explain,
             fuzzy=settings.fuzzy,
             as_json=as_json,
         )
-        if counts is not None:
-            _print_facets(searcher, counts, words if query is not None else example, conditions, as_json)
+        _print_facets(counts, as_json)
         if query is not None:
             if not syntax:
                 _note_syntax(query)
@@ -308,23 +306,24 @@ def _answer(
         if len(ranking) and isinstance(searcher, MixtureSearcher):
             _note_silent_parts(searcher, query)
         if explanations and (pieces := words_in_pieces(explanations)):
-            note_line(f"{IN_PIECES}: {_listed(pieces)}")
+            note_line(f"{IN_PIECES}: {listed(pieces)}")
     if same:
-        note_line(f"excluded, because the text is the same: {_listed(same)}")
+        note_line(f"excluded, because the text is the same: {listed(same)}")
 
 
-def _print_facets(
-    searcher: AnySearcher,
-    fields: Sequence[str],
-    query: str | Example | None,
-    conditions: Conditions,
-    as_json: bool,
-) -> None:
-    """Print the most frequent values of attributes in the matches of a query or of a query document."""
+def _facets(
+    searcher: AnySearcher, fields: Sequence[str], query: str | Example | None, conditions: Conditions
+) -> dict[str, list[ValueCount]]:
+    """Count the values of attributes in the matches of a query or of a query document."""
+    if not fields:
+        return {}
     if query is None or isinstance(query, str):
-        counts = searcher.facets(fields, query=query, **conditions.arguments)
-    else:
-        counts = query.facets(searcher, fields, filter=conditions.filter)
+        return searcher.facets(fields, query=query, **conditions.arguments)
+    return query.facets(searcher, fields, filter=conditions.filter)
+
+
+def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
+    """Print the most frequent values of attributes."""
     if as_json:
         for field, values in counts.items():
             print_json(
@@ -335,8 +334,8 @@ def _print_facets(
             )
         return
     for field, values in counts.items():
-        listed = ", ".join(f"{attribute_text(each.value)} {each.documents:,}" for each in values)
-        print_text(f"{field}: {listed or 'no values'}")
+        line = ", ".join(f"{attribute_text(each.value)} {each.documents:,}" for each in values)
+        print_text(f"{field}: {line or 'no values'}")
 
 
 def _approximate_note(searcher: AnySearcher, k: int) -> str:
@@ -355,7 +354,7 @@ def _note_syntax(query: str) -> None:
     """Print a note if a query has operators of other search engines, because they were searched as words."""
     found = [match[0] for match in _SYNTAX.finditer(query)]
     if found:
-        note_line(f"taken as words: {_listed(found)} (with --syntax, + and - and quotes are operators)")
+        note_line(f"taken as words: {listed(found)} (with --syntax, + and - and quotes are operators)")
 
 
 def _note_file(folder: Path, query: str) -> None:
@@ -427,13 +426,13 @@ def _reasons(searcher: Searcher, query: str) -> list[str]:
     for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         word = query[slice(*word_around(query, *span))]
         (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
-    reasons = [f"no document has a weight for {_listed(weightless, ' or ')}"] if weightless else []
-    return reasons + ([f"not in the index: {_listed(unknown)}"] if unknown else [])
+    reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
+    return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
 
 
 def _suggested(suggestions: Sequence[Suggestion]) -> str:
     """Return the words of suggestions on one line, without repetitions."""
-    return _listed(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
+    return listed(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
 
 
 def _note_silent_parts(searcher: MixtureSearcher, query: str) -> None:
@@ -442,12 +441,6 @@ def _note_silent_parts(searcher: MixtureSearcher, query: str) -> None:
         if len(part.searcher.encode(query).row(0)[0]) == 0:
             reasons = _reasons(part.searcher, query)
             note_line(f"{part.name}: {'; '.join(reasons) or _REMOVED}")
-
-
-def _listed(words: Collection[str], separator: str = ", ") -> str:
-    """Return the first words of a list on one line."""
-    listed = separator.join(map(legible_line, islice(words, _MAX_LISTED)))
-    return listed if len(words) <= _MAX_LISTED else f"{listed} and {len(words) - _MAX_LISTED:,} more"
 
 
 def _answer_file(

@@ -9,8 +9,9 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ from termwise.storage.safe_read import is_file, is_folder
 
 if TYPE_CHECKING:
     from termwise.index import Manifest
+
+MOST_LISTED = 20
+"""Number of words or documents listed on one line."""
 
 
 def stdout() -> Console:
@@ -285,6 +289,17 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def counted_documents(manifest: Manifest) -> str:
     """Return the number of documents of an index, or of chunks if its documents are cut."""
     return counted(manifest.documents, "chunk" if manifest.chunk else "document")
+
+
+def listed(words: Collection[str], separator: str = ", ") -> str:
+    """Return the first words of a list on one line."""
+    first = separator.join(map(legible_line, islice(words, MOST_LISTED)))
+    return first if len(words) <= MOST_LISTED else f"{first} and {len(words) - MOST_LISTED:,} more"
+
+
+def document_count(manifest: Manifest) -> dict[str, int]:
+    """Return the number of documents, or of chunks, for a line of JSON."""
+    return {"chunks" if manifest.chunk else "documents": manifest.documents}
 
 
 def human_bytes(size: int) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.engine.retrieval import RankedOrdinals
-from termwise.errors import ParameterError, UnknownNameError
+from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
@@ -71,8 +71,7 @@ class ResultOrder:
             if field is None:
                 continue
             check("collapse", field, isinstance(field, str), "an attribute")
-            if field not in schema:
-                raise UnknownNameError.of("attribute", field, schema)
+            schema.check_name(field)
             if schema[field] == "keywords":
                 raise ParameterError(
                     "results are sorted and collapsed by attributes with one value, and this one is a list",

@@ -99,7 +99,7 @@ def value_counts(columns: AttributeColumns, field: str, mask: Mask) -> dict[Face
             raise ParameterError(
                 "only ranges of this field can be counted",
                 facts=[("field", field), ("type", columns.schema[field])],
-                fixes=["count ranges: `range_counts(columns, field, mask, edges)`"],
+                fixes=["filter by each range, such as NAME between LOW and HIGH, and count the results"],
             )
         numbers = column.values[mask & column.present(0, columns.rows)]
         found, several = np.unique(numbers, return_counts=True)

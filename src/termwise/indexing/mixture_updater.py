@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 
 from termwise._version import __version__
-from termwise.errors import IndexLockedError
+from termwise.errors import CorruptIndexError, IndexLockedError, MissingFileError
 from termwise.index import Manifest
 from termwise.index.folder import writer_lock
 from termwise.index.updater import IndexUpdater
-from termwise.search.mixture_folder import MixtureManifest, finish_commit, part_manifest
+from termwise.search.mixture_folder import MixtureManifest, finish_commit, of_mixture, part_manifest
 
 
 class MixtureUpdater:
@@ -56,9 +56,12 @@ class MixtureUpdater:
             self._published = finish_commit(path)
             for part in self._published.parts:
                 part_manifest(path, part)
-            self.parts = tuple(
-                resources.enter_context(open_part(path / part.folder)) for part in self._published.parts
-            )
+            try:
+                self.parts = tuple(
+                    resources.enter_context(open_part(path / part.folder)) for part in self._published.parts
+                )
+            except (CorruptIndexError, MissingFileError) as error:
+                raise of_mixture(error) from None
             self._resources = resources.pop_all()
 
     def __enter__(self) -> MixtureUpdater:

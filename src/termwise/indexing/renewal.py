@@ -112,7 +112,7 @@ def _count_model(index: Index) -> Model:
                 ("model", name),
                 ("reason", "only models of term counts weigh a text with statistics of the whole collection"),
             ],
-            fixes=["merge its segments with `open_writer(path).merge()`"],
+            fixes=["merge its segments without renewing them"],
         )
     return model
 

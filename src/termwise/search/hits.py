@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from termwise.errors import UnknownNameError
 from termwise.index import Index
 from termwise.records import AttributeValue, Ranking
 from termwise.validation import check, check_names
@@ -38,8 +37,7 @@ def hits_of(ranking: Ranking, show: Sequence[str] | None, *, attributes: Index, 
     if show is not None:
         check_names("show", show)
         for name in show:
-            if name not in attributes.schema:
-                raise UnknownNameError.of("attribute", name, attributes.schema)
+            attributes.schema.check_name(name)
     ordinals = np.array([attributes.ordinal(doc_id) for doc_id in ranking.doc_ids], dtype=np.int64)
     values = attributes.attributes(ordinals, show)
     if show is not None:

@@ -166,7 +166,7 @@ def part_manifest(folder: Path, part: PartRecord) -> Manifest:
         # A commit may rename the staged manifest at any time, so it is looked for first.
         manifest = staged_manifest(path, part.sha256) or Manifest.read(path)
     except (CorruptIndexError, MissingFileError) as error:
-        raise _rebuilt(error) from None
+        raise of_mixture(error) from None
     if manifest.sha256 != part.sha256:
         raise CorruptIndexError(
             "a part of the mixture has changed since the mixture was built",
@@ -182,7 +182,7 @@ def part_index(folder: Path, part: PartRecord) -> Index:
     try:
         return Index(folder / part.folder, manifest)
     except (CorruptIndexError, MissingFileError) as error:
-        raise _rebuilt(error) from None
+        raise of_mixture(error) from None
 
 
 def finish_commit(folder: Path) -> MixtureManifest:
@@ -202,7 +202,7 @@ def is_part_name(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def _rebuilt(error: CorruptIndexError | MissingFileError) -> CorruptIndexError | MissingFileError:
+def of_mixture(error: CorruptIndexError | MissingFileError) -> CorruptIndexError | MissingFileError:
     """Return the error of a part with the fix for the mixture: a build of this index alone would not repair it."""
     return type(error)(error.message, facts=error.facts, fixes=[REBUILD])
 

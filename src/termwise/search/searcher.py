@@ -36,7 +36,7 @@ from termwise.engine.retrieval import (
 )
 from termwise.engine.similar_terms import SimilarTerms
 from termwise.engine.text_conditions import TextConditions, TextReader, Words
-from termwise.errors import ParameterError, UnknownNameError
+from termwise.errors import ParameterError
 from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Explanation
 from termwise.filters import ValueCount
@@ -647,8 +647,7 @@ def check_facets(index: Index, fields: Sequence[str]) -> None:
     """Check the fields whose values are counted."""
     check_names("fields", fields)
     for name in fields:
-        if name not in index.schema:
-            raise UnknownNameError.of("field", name, index.schema)
+        index.schema.check_name(name)
 
 
 def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:

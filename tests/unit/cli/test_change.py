@@ -98,6 +98,13 @@ def test_delete(place, capsys):
     assert report == {"index": "tw", "deleted": 0, "absent": ["a"], "documents": 2, "generation": 1}
 
 
+def test_absent_identifiers_are_listed_on_one_line(place, capsys):
+    assert run(["delete", "tw", "x\ny", *(f"n{number}" for number in range(30))]) == 0
+    assert capsys.readouterr().err == (
+        f"not in the index: x y, {', '.join(f'n{number}' for number in range(19))} and 11 more\n"
+    )
+
+
 def test_delete_by_a_filter(place, capsys):
     assert run(["delete", "tw", "--filter", "stock = 0 or price > 40"]) == 0
     assert capsys.readouterr().out == "tw: 2 deleted; 1 document now\n"
@@ -117,9 +124,29 @@ def test_delete_takes_identifiers_or_a_filter(place, capsys):
 def test_a_filter_needs_attributes(place, capsys):
     assert run(["index", "shop.jsonl", "--out", "plain"]) == 0
     capsys.readouterr()
+    for option in (["--sort", "price"], ["--collapse", "price"], ["--show", "price"], ["--facets", "price"]):
+        error = failure(capsys, ["search", "plain", "tea", *option], 2)
+        assert "this index has no attributes" in error
+        assert "build the index with --attributes all" in error
     assert "build the index with --attributes all" in failure(
         capsys, ["delete", "plain", "--filter", "stock = 0"], 2
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--facets", "brand"], "unknown attribute 'brand'"),
+        (["--facets", "price"], "filter by each range"),
+        (["--sort", "brand"], "unknown attribute 'brand'"),
+        (["--queries", "shop.jsonl", "--output", "run", "--facets", "stock"], "does not apply to --queries"),
+        (["--queries", "shop.jsonl", "--output", "run", "--show", "stock"], "does not apply to --queries"),
+    ],
+)
+def test_options_for_attributes_are_refused_before_results_are_printed(place, capsys, option, message):
+    query = [] if "--queries" in option else ["tea"]
+    assert message in failure(capsys, ["search", "tw", *query, *option], 2)
+    assert not (place / "run").exists()
 
 
 def test_merge(place, capsys):

@@ -21,6 +21,7 @@ from termwise import Ranking, Run, __version__, write_run
 from termwise.cli.main import run
 from termwise.cli.terminal import note_compiling, working_seconds
 from termwise.index import IndexWriter
+from termwise.index.updater import IndexUpdater
 from termwise.kernels.jit import compilation_seconds, compiled
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -611,6 +612,12 @@ def test_inspect_shows_vectors(tmp_path, capsys):
     assert facts["vectors"] == {"windows": 3, "terms": 2, "dimensions": 16}
     assert facts["bytes"]["vectors"] == 72
     assert run(["verify", str(tmp_path / "v.tw")]) == 0
+    with IndexUpdater(tmp_path / "v.tw") as updater:
+        updater.delete(["a", "b"])
+        updater.commit()
+    capsys.readouterr()
+    assert run(["inspect", str(tmp_path / "v.tw")]) == 0
+    assert "of 16 dimensions\n" in capsys.readouterr().out
 
 
 def test_inspect_and_verify(index, capsys):

@@ -205,6 +205,11 @@ def test_the_commands(
     assert sorted(hits) == ["a", "b"]
     assert run(["delete", "docs.tw", "a"]) == 0
     assert "1 deleted; 1 chunk now" in capsys.readouterr().out
+    for command in (["delete", "docs.tw", "a"], ["add", "docs.tw", "docs.jsonl"], ["delete", "docs.tw", "a"]):
+        assert run([*command, "--json"]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["chunks"] == (4 if command[0] == "add" else 1)
+        assert "documents" not in report
     assert run(["inspect", "docs.tw", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["documents"], facts["chunks"]) == (1, 1)

@@ -14,7 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import termwise
 from termwise import Document
-from termwise.errors import CorruptIndexError, IndexLockedError, ParameterError, StorageError
+from termwise.errors import (
+    CorruptIndexError,
+    IndexLockedError,
+    MissingFileError,
+    ParameterError,
+    StorageError,
+)
 from termwise.fusion import mix_indexes
 from termwise.index import Index
 from termwise.index.manifest import NEW
@@ -293,6 +299,19 @@ def test_a_changed_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorruptIndexError, match="changed since"):
         MixtureUpdater(tmp_path / "m", lambda folder: pytest.fail("no part is opened"))
     assert not (tmp_path / "m" / ".lock").exists()
+
+
+def test_a_damaged_part_is_built_again_with_its_mixture(tmp_path: Path) -> None:
+    build(tmp_path / "m", {"a": ("merge list", 1)})
+    (file,) = (tmp_path / "m" / "bm25").glob("attributes-*.tw")
+    file.write_bytes(file.read_bytes()[:20])
+    with pytest.raises(CorruptIndexError) as caught:
+        termwise.open_writer(tmp_path / "m")
+    assert caught.value.fixes == ("build the mixture again",)
+    file.unlink()
+    with pytest.raises(MissingFileError) as missing:
+        termwise.open_writer(tmp_path / "m")
+    assert missing.value.fixes == ("build the mixture again",)
 
 
 def test_equal_files_of_identifiers_with_other_deletions_differ(tmp_path: Path) -> None:

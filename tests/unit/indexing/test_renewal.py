@@ -76,6 +76,7 @@ def test_what_cannot_be_renewed(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no statistics to renew") as caught:
         renew_index(tmp_path / "lookup")
     assert ("model", "lookup") in caught.value.facts
+    assert caught.value.fixes == ("merge its segments without renewing them",)
     termwise.build_index(FIRST, tmp_path / "best", model="best", store_text=True)
     for path in (tmp_path / "best", tmp_path / "best" / "bm25"):
         with pytest.raises(ParameterError, match="mixture"):

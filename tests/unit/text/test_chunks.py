@@ -37,6 +37,8 @@ def test_chunks_cover_the_text_and_are_not_too_long(text, words):
         ("漢字。漢字漢。", 3, ["漢字。", "漢字漢。"]),
         ("ab漢字。漢字", 3, ["ab漢字。", "漢字"]),
         ("ภาษาไทย", 4, ["ภาษา", "ไทย"]),
+        ('wait..." Now?! Go.', 1, ['wait..." ', "Now?! ", "Go."]),
+        ("." * 200_000, 1, ["." * 200_000]),
     ],
 )
 def test_chunks_by_hand(text, words, chunks):
