@@ -173,17 +173,17 @@ def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if not facts["generation"]:
         return []
     rows = [("changes", f"{facts['generation']:,} since the build")]
-    units = "chunks" if "chunks" in facts else "documents"
+    unit = "chunk" if "chunks" in facts else "document"
     if facts["deleted"]:
         rows.append(
             (
                 "deleted",
-                f"{facts['deleted']:,} {units}, removed by termwise merge",
+                f"{counted(facts['deleted'], unit)}, removed by termwise merge",
             )
         )
     if built := facts["encoder"].get("statistics"):
         idf = "idf of the current documents; " if facts["idf"] else ""
-        rows.append(("statistics", f"{idf}others of the build with {built['documents']:,} {units}"))
+        rows.append(("statistics", f"{idf}others of the build with {counted(built['documents'], unit)}"))
     return rows
 
 

@@ -52,7 +52,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue, Document
 from termwise.search.mixture_folder import is_mixture
 from termwise.text import Analyzer, Vocabulary
-from termwise.validation import check_documents, check_flag, check_names, check_path
+from termwise.validation import check, check_documents, check_flag, check_names, check_path
 from termwise.weights import TermWeights
 
 BLOCK = 256
@@ -108,6 +108,7 @@ class LiveWriter:
         self._merging: Future[Manifest] | None = None
         self._touched: dict[str, bool] = {}
         """Identifiers that were added (True) or deleted (False) since the last commit."""
+        self._closed = False
         self._chunk = rows[0].updater.index.manifest.chunk
         self._chunks: dict[str, int] = {}
         """Number of chunks of the documents that were added since."""
@@ -151,13 +152,19 @@ class LiveWriter:
         ------
         ParameterError
             If a document is not a `Document`, has no string as identifier or text, or lacks the fields of an index
-            whose fields have weights, see `Document.of_fields`.
+            whose fields have weights, see `Document.of_fields`; or if the writer is closed.
+        DataError, MalformedRecordError
+            If an attribute has a value of another type than that of the index.
         """
         check_documents(documents)
+        self._check_open()
         self._wait()
+        schema = self.schema
         new = replaced = unchanged = 0
         for block in document_batches(iter(documents), BLOCK):
             distinct = {document.doc_id: document for document in block}
+            for document in block:  # before a part has one of them
+                schema.stored(document.attributes, record=repr(document.doc_id))
             present, same, known = self._present(list(distinct.values()))
             kept = [document for document in distinct.values() if document.doc_id not in same]
             unchanged += len(same)
@@ -188,8 +195,10 @@ class LiveWriter:
         ParameterError
             If `doc_ids` are not strings.
         """
+        check("doc_ids", doc_ids, isinstance(doc_ids, Iterable), "identifiers of documents")
         names = list(dict.fromkeys([doc_ids] if isinstance(doc_ids, str) else doc_ids))
         check_names("doc_ids", names)
+        self._check_open()
         self._wait()
         if filter is not None:
             self._flush()
@@ -209,6 +218,7 @@ class LiveWriter:
 
     def has(self, doc_id: str) -> bool:
         """Return whether there is a document with this identifier, with the changes that are not committed yet."""
+        check("doc_id", doc_id, isinstance(doc_id, str), "an identifier")
         return self._touched.get(doc_id, self._rows[0].updater.index.find(doc_id) is not None)
 
     def commit(self) -> Manifest:
@@ -232,6 +242,7 @@ class LiveWriter:
 
     def _finish(self, publish: Callable[[], Manifest]) -> Manifest:
         """Publish the changes; discard them if that fails."""
+        self._check_open()
         self._wait()
         try:
             self._flush()
@@ -241,6 +252,12 @@ class LiveWriter:
             raise
         finally:
             self._reset()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ParameterError(
+                "this writer is closed", facts=[("index", self.path)], fixes=["open another writer"]
+            )
 
     def _reset(self) -> None:
         for rows in self._rows:
@@ -267,6 +284,7 @@ class LiveWriter:
 
     def close(self) -> None:
         """Release the index. Changes since the last commit are lost."""
+        self._closed = True
         try:
             self._wait()
         finally:

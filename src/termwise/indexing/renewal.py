@@ -47,8 +47,8 @@ def renew_index(
     Raises
     ------
     ParameterError
-        If the index stores no texts, if its weights depend on the text of a document alone, or if it is a mixture or a
-        part of one.
+        If the index stores no texts or has no documents, if its weights depend on the text of a document alone, or if
+        it is a mixture or a part of one.
     IndexLockedError
         If another process writes the index.
     TermwiseError
@@ -82,6 +82,12 @@ def renew_index(
             "this index keeps no texts, from which its weights could be computed again",
             facts=[("index", index.path)],
             fixes=["build it again from the collection, with `store_text=True`"],
+        )
+    if not len(index):
+        raise ParameterError(
+            "this index has no documents whose weights could be computed again",
+            facts=[("index", index.path)],
+            fixes=["add documents first"],
         )
     return build_index(
         _documents(Path(path)),

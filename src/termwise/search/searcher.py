@@ -366,7 +366,7 @@ class Searcher:
         TimedRun
             The run, in the order of the queries, with the time of each query.
         """
-        checked_k(k)
+        k = checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
         allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))

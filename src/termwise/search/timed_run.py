@@ -14,6 +14,9 @@ from termwise.progress import Progress
 from termwise.records import Query, Ranking, Run
 from termwise.validation import is_integer
 
+MOST_RESULTS = 1 << 40
+"""Largest number of results that is passed on; more than any index has."""
+
 TimedRanking = tuple[Ranking, float, float]
 """A ranking, and the seconds of encoding and of scoring."""
 
@@ -77,4 +80,4 @@ def checked_k(k: int) -> int:
     """Return the number of results; refuse anything but a whole number of 1 or more."""
     if not is_integer(k) or k < 1:
         raise ParameterError("k is the number of results, 1 or more", facts=[("k", k)])
-    return int(k)
+    return min(int(k), MOST_RESULTS)

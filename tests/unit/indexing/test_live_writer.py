@@ -13,7 +13,7 @@ import pytest
 import termwise
 from termwise import Document
 from termwise.encode import open_document_encoder
-from termwise.errors import ParameterError, StorageError, VocabularyMismatchError
+from termwise.errors import DataError, ParameterError, StorageError, VocabularyMismatchError
 from termwise.fusion import fuse_indexes
 from termwise.index import Index, verify
 from termwise.index.updater import IndexUpdater
@@ -142,6 +142,27 @@ def test_an_error_discards_the_changes(tmp_path: Path) -> None:
     with termwise.open_writer(path) as writer:
         writer.add([Document("x", "alpha")])
     assert list(ranked(termwise.open(path), "alpha")) == ["x"]
+
+
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_invalid_documents_are_refused_and_the_others_kept(tmp_path: Path, chunk: int | None) -> None:
+    first = Document("a", "green tea and a pot", {"price": 2.5})
+    termwise.build_index([first], tmp_path, attributes="all", chunk=chunk)
+    with termwise.open_writer(tmp_path) as writer:
+        writer.add([Document("b", "black tea", {"price": 3})])
+        for price in (float("nan"), float("inf"), [1.0], "cheap", 10**400):
+            with pytest.raises(DataError, match="wrong type") as caught:
+                writer.add([Document("c", "white tea", {"price": price})])  # type: ignore[dict-item]
+            assert ("record", "'c'") in caught.value.facts
+        for wrong in (5, None, [5]):
+            with pytest.raises(ParameterError, match="doc_ids"):
+                writer.delete(wrong)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="doc_id"):
+            writer.has(5)  # type: ignore[arg-type]
+    for change in (lambda: writer.add([first]), lambda: writer.delete(["a"]), writer.commit, writer.merge):
+        with pytest.raises(ParameterError, match="this writer is closed"):
+            change()
+    assert set(termwise.open(tmp_path).rank("tea", k=10**30).doc_ids) == {"a", "b"}
 
 
 def test_refresh_opens_the_newest_generation(tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ def test_what_cannot_be_renewed(tmp_path: Path) -> None:
     termwise.build_index(FIRST, tmp_path / "no texts")
     with pytest.raises(ParameterError, match="keeps no texts"):
         renew_index(tmp_path / "no texts")
+    termwise.build_index(FIRST, tmp_path / "empty", store_text=True)
+    with termwise.open_writer(tmp_path / "empty") as writer:
+        writer.delete([document.doc_id for document in FIRST])
+    with pytest.raises(ParameterError, match="has no documents"):
+        renew_index(tmp_path / "empty")
     termwise.build_index(FIRST, tmp_path / "lookup", model="lookup", store_text=True)
     with pytest.raises(ParameterError, match="no statistics to renew") as caught:
         renew_index(tmp_path / "lookup")
