@@ -10,6 +10,7 @@ import platform
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import import_module, metadata
@@ -362,6 +363,47 @@ def need(module: str, package: str, why: str) -> Any:
             f"{package} is not installed; it is needed for {why}",
             fixes=["pip install -r experiments/requirements.txt"],
         ) from error
+
+
+def run_collections(
+    doc: str | None,
+    plan: Path,
+    packages: Sequence[str],
+    measured: Callable[[Mapping[str, Any], str, argparse.Namespace], Any],
+    page: Callable[[Mapping[str, Any]], str],
+    given: Sequence[str] | None,
+) -> None:
+    """Run an experiment that measures the collections of a plan one by one, and save its result.
+
+    Parameters
+    ----------
+    doc : str or None
+        Docstring of the experiment.
+    plan : Path
+        Default plan, a TOML file with ``name`` and ``collections``.
+    packages : sequence of str
+        Packages whose versions are reported.
+    measured : callable
+        Called with the plan, the name of a collection, and the parsed options; returns a result for JSON.
+    page : callable
+        Makes the text of the page from the whole result.
+    given : sequence of str or None
+        Options; by default those of the command line.
+    """
+    options = parser(doc, "work", "collections", "only", "out", "threads")
+    options.add_argument("--plan", type=Path, default=plan)
+    arguments = options.parse_args(given)
+    about_run = provenance(packages)
+    config = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
+    wanted = selected("collection", arguments.only, config["collections"])
+    collections = {name: measured(config, name, arguments) for name in wanted}
+    result = {
+        "experiment": config["name"],
+        "config": config,
+        "collections": collections,
+        "provenance": about_run | {"seconds": seconds()},
+    }
+    save(result, page(result), arguments.out, config["name"] + ("_partial" if arguments.only else ""))
 
 
 def script(main: Callable[[], object]) -> None:

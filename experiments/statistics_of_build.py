@@ -15,7 +15,6 @@ Result
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -105,20 +104,7 @@ def page(result: Mapping[str, Any]) -> str:
 
 def main(given: Sequence[str] | None = None) -> None:
     """Run the experiment."""
-    parser = record.parser(__doc__, "work", "collections", "only", "out", "threads")
-    parser.add_argument("--plan", type=Path, default=HERE / "statistics_of_build.toml")
-    arguments = parser.parse_args(given)
-    provenance = record.provenance(PACKAGES)
-    plan = tomllib.loads(arguments.plan.read_text(encoding="utf-8"))
-    wanted = record.selected("collection", arguments.only, plan["collections"])
-    collections = {name: measured(plan, name, arguments) for name in wanted}
-    result = {
-        "experiment": plan["name"],
-        "config": plan,
-        "collections": collections,
-        "provenance": provenance | {"seconds": record.seconds()},
-    }
-    record.save(result, page(result), arguments.out, plan["name"] + ("_partial" if arguments.only else ""))
+    record.run_collections(__doc__, HERE / "statistics_of_build.toml", PACKAGES, measured, page, given)
 
 
 if __name__ == "__main__":
