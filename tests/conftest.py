@@ -15,7 +15,7 @@ settings.load_profile("termwise")
 
 @pytest.fixture(autouse=True)
 def no_note_on_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the note on the compilation of kernels, which depends on what earlier tests have compiled."""
+    """Suppress the note about the compilation of kernels, because it depends on what earlier tests compiled."""
     monkeypatch.setattr("termwise.cli.main.note_compiling", lambda: None)
 
 

@@ -143,7 +143,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class _Tables:
-    """The file of a plan."""
+    """Tables of a plan in a TOML file."""
 
     measures: tuple[str, ...]
     depth: int

@@ -114,7 +114,7 @@ class Document(NamedTuple):
     def of_fields(
         cls, doc_id: str, fields: Mapping[str, str], attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
     ) -> Document:
-        """Make a document from the texts of its fields, in order; its text is these, joined with one space.
+        """Make a document from the texts of its fields; its text joins them with one space, in their order.
 
         Examples
         --------

@@ -22,7 +22,7 @@ import termwise
 from termwise import Document
 
 SIZE = 7
-"""Documents of a batch."""
+"""Number of documents in each batch."""
 
 
 def batch(number: int) -> list[Document]:

@@ -18,7 +18,7 @@ PARTS = ("bm25", "ml")
 
 
 def build_mixture(folder: Path, documents: Iterable[Document]) -> None:
-    """Build the mixture; its indexes are built beside the folder."""
+    """Build the mixture from indexes that are built beside its folder."""
     made = list(documents)
     parts = [folder.with_name(f"{folder.name}-parts") / model for model in PARTS]
     for part in parts:

@@ -35,7 +35,10 @@ AttributeChoice = Literal["all"] | tuple[str, ...] | Schema | None
 """Attributes to keep: all, those with these names, those of a schema with values of its types, or none."""
 
 FieldChoice = tuple[str, ...] | Mapping[str, int] | None
-"""Fields of the text: names, names with weights, or None for the default. With weights, documents keep each field."""
+"""Fields that make up the text: names, names with weights, or None for the default fields.
+
+With weights, documents keep the text of each field.
+"""
 
 BODY_FIELDS = ("text", "contents", "content", "body", "document_text", "abstract")
 """Names of the main text; the first one that a record has is used."""

@@ -67,7 +67,7 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
 
     @property
     def description(self) -> dict[str, Any]:
-        """As in `NetworkEncoder`, with what else the windows of a text depend on."""
+        """Description of the encoder, with the tokenizer and the prompt that determine the windows of a text."""
         manifest = self.folder.manifest
         described = super().description
         if manifest.document_tokenizer is not None:

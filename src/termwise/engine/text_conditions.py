@@ -251,7 +251,7 @@ class TextConditions:
         return cls(reader, known([*strings["must"], *strings["phrases"]]), known(strings["must_not"]))
 
     def possible(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
-        """Return which documents, all by default, are not known to violate a condition."""
+        """Return which of the selected documents, by default all, may still fulfil the conditions."""
         kept = [verdicts[where] != LACKING for _, verdicts in self.required]
         kept += [verdicts[where] != CONTAINED for _, verdicts in self.excluded]
         possible: npt.NDArray[np.bool_] = np.logical_and.reduce(kept)

@@ -1,4 +1,4 @@
-"""Mean weights of query terms over documents, which centred explanations subtract."""
+"""Mean weight of each query term over the candidates; centred explanations subtract it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from termwise.explain.explanation import Contribution, Explanation
 from termwise.index import Index
 
 NO_TEXT = "no text"
-"""Name of the contribution of a document without a vector, see `termwise.explain.explanation.Origin`."""
+"""Origin of the contribution for a document that has no vector; see `termwise.explain.explanation.Origin`."""
 
 
 def mean_weights(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) -> dict[str, float]:

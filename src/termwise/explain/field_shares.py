@@ -49,7 +49,7 @@ class FieldShare:
 
 @dataclass(frozen=True)
 class DocumentFields:
-    """Fields of a document with their weights and their ranges of characters in the text of the document.
+    """Names and weights of the fields of a document, and where each field is in its text.
 
     Attributes
     ----------

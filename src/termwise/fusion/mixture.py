@@ -126,7 +126,7 @@ def _texts_of_left_out(chosen: Sequence[Index], indexes: Sequence[Index]) -> Ind
 
 
 def _add_texts(folder: Path, manifest: Manifest, source: Index) -> None:
-    """Add the texts of another index with the same documents in each segment to a copied index."""
+    """Copy the stored texts of an index to another index whose segments have the same documents."""
     segments = []
     with storage_errors(folder):
         for segment, other in zip(manifest.segments, source.manifest.segments, strict=True):

@@ -514,7 +514,7 @@ class _Rows(ABC):
 
     @abstractmethod
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
-        """Take documents with distinct identifiers; `known` are positions of the same texts in the published index."""
+        """Add documents with distinct identifiers; `known` has the published positions of unchanged texts."""
 
     @abstractmethod
     def flush(self) -> None:

@@ -103,7 +103,7 @@ class MixtureUpdater:
         return self.parts[0].index.manifest
 
     def merge(self) -> Manifest:
-        """Commit, and merge the segments of each part; see `IndexUpdater.merge`."""
+        """Publish the changes, and then merge the segments of each part; see `IndexUpdater.merge`."""
         self._publish_changes()
         self._merge(everything=True)
         return self.parts[0].index.manifest

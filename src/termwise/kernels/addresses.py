@@ -1,4 +1,4 @@
-"""Arrays of compiled kernels by their addresses, so that one call can read the arrays of many files."""
+"""Pass arrays to compiled kernels by their addresses in memory, so that one call can read the arrays of many files."""
 
 from __future__ import annotations
 

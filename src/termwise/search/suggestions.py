@@ -96,7 +96,7 @@ def _written(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> str:
 
 
 def _texts_with(index: Index, term: int) -> Iterator[str]:
-    """Yield the beginnings of the stored texts with the largest weights of a term."""
+    """Yield the first part of the stored texts in which a term has its largest weights."""
     if index.stores_text:
         row = TermWeights.of_query({term: 1.0}, index.vocabulary.id)
         ordinals, _ = first_stage(index, query_vector(index, row), TEXTS)

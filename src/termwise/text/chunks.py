@@ -15,7 +15,7 @@ _BORDER = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+\s+|[。！？]+
 _CHARACTERS = f"{UNSPACED}\uac00-\ud7af"
 
 _WORD = re.compile(f"[{_CHARACTERS}]|[^\\W{_CHARACTERS}]+")
-"""A word; in Korean and in scripts without spaces between words, a character."""
+"""Matches a word, or one character of Korean and of scripts without spaces between words."""
 
 
 def chunk_spans(text: str, words: int) -> list[Span]:

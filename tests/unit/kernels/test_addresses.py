@@ -1,4 +1,4 @@
-"""Arrays by their addresses."""
+"""Tests of arrays that are passed to kernels by their addresses."""
 
 from __future__ import annotations
 

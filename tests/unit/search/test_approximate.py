@@ -398,7 +398,7 @@ def test_the_scores_of_an_approximate_search_are_explained(
 
 
 class Failing:
-    """A graph of usearch whose methods fail as those of the library do."""
+    """Graph whose methods raise the errors that usearch raises."""
 
     def __init__(self, **methods: str) -> None:
         self.methods = methods
