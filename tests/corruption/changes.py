@@ -1,9 +1,9 @@
 """Change an index or a mixture with a fault at each step in turn, and check the folder after it.
 
 Usage: ``changes.py FOLDER kill|refuse index|mixture [STRIDE]``; the modes are those of ``faults.py``, and only every
-STRIDE-th step has a fault. A change adds, replaces and deletes documents in two commits, and merges the segments.
-Afterwards the index or mixture must have the documents of a commit, at least those of the last one that returned, and
-the next change must succeed and remove left-over files.
+STRIDE-th step has a fault. A change adds, replaces and deletes documents in two commits, and merges the segments; that
+of a mixture also renews its statistics. Afterwards the index or mixture must have the documents of a commit, at least
+those of the last one that returned, and the next change must succeed and remove left-over files.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from termwise import Document
 from termwise.errors import StorageError, TermwiseError
 from termwise.index import Index, IndexWriter, verify
 from termwise.index.updater import IndexUpdater
+from termwise.indexing import renew_index
 from termwise.search.mixture import verify_mixture
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.text.vocabulary import Vocabulary
@@ -127,6 +128,7 @@ class ChangedMixture(Subject):
             writer.commit()
             committed(2)
             writer.merge()
+        renew_index(folder)
 
     def commit_of(self, folder: Path) -> int:
         assert verify_mixture(folder) == []

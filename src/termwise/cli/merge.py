@@ -47,7 +47,7 @@ def command(
     """Merge the segments of an index, or of a mixture's parts.
 
     Deleted documents are removed, and searches are then as fast as after a build. Small segments are merged after each
-    change in any case. With --renew, the index becomes that of a new build of its documents.
+    change in any case. With --renew, the index or mixture becomes that of a new build of its documents.
 
     For example:
 

@@ -119,6 +119,8 @@ class IndexUpdater(DocumentWriter):
     ----------
     index : Index
         The last published generation.
+    folder : Path
+        Folder of temporary files, inside `path`.
     terms : int
         Number of terms, with those added since the last commit.
     vocabulary : str
@@ -390,13 +392,19 @@ class IndexUpdater(DocumentWriter):
             self._merge(first, last)
             yield
 
-    def stage(self) -> Manifest:
+    def stage(self, built: Path | None = None) -> Manifest:
         """Write the changes of a part of a mixture into its folder, and return the manifest that `publish` publishes.
 
         Readers see no difference. `unstage` removes the files.
+
+        Parameters
+        ----------
+        built : Path, optional
+            Folder of an index that takes the place of this one, inside `folder`. Its files are moved, and changes since
+            the last commit are lost.
         """
-        manifest = self._next_manifest()
-        self._staged = manifest, stage_files(self.path, self.folder, manifest)
+        manifest = self._next_manifest() if built is None else Manifest.read(built)
+        self._staged = manifest, stage_files(self.path, built or self.folder, manifest)
         return manifest
 
     def unstage(self) -> None:

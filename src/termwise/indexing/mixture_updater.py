@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from termwise._version import __version__
 from termwise.errors import CorruptIndexError, IndexLockedError, MissingFileError
@@ -108,6 +108,16 @@ class MixtureUpdater:
         self._merge(everything=True)
         return self.parts[0].index.manifest
 
+    def replace(self, built: Mapping[IndexUpdater, Path]) -> None:
+        """Publish new indexes of the documents of the mixture in place of those of some parts.
+
+        Parameters
+        ----------
+        built : mapping of IndexUpdater to Path
+            Folder of the new index of each of these `parts`, inside the temporary folder of the part.
+        """
+        self._publish(built)
+
     def _publish_changes(self) -> None:
         self.write()
         self._publish()
@@ -116,9 +126,9 @@ class MixtureUpdater:
         for _ in zip_longest(*(part.merges(everything=everything) for part in self.parts)):
             self._publish()
 
-    def _publish(self) -> None:
-        """Publish the changes of all parts by replacing ``mixture.json``."""
-        changed = [part for part in self.parts if part.changed]
+    def _publish(self, built: Mapping[IndexUpdater, Path] = MappingProxyType({})) -> None:
+        """Publish the changes of all parts, or indexes that were built, by replacing ``mixture.json``."""
+        changed = [part for part in self.parts if part.changed or part in built]
         if not changed:
             return
         if finish_commit(self.path) != self._published:
@@ -129,7 +139,7 @@ class MixtureUpdater:
             )
         following: MixtureManifest | None = None
         try:
-            sums = {part.path.name: part.stage().sha256 for part in changed}
+            sums = {part.path.name: part.stage(built.get(part)).sha256 for part in changed}
             records = [
                 replace(record, sha256=sums.get(record.folder, record.sha256))
                 for record in self._published.parts

@@ -1,20 +1,23 @@
-"""`renew_index`: weigh the documents of an index again, with the statistics of the documents that it has now."""
+"""`renew_index`: weigh the documents of an index or a mixture again, with the statistics of its current documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.field_texts import unpack
-from termwise.index.updater import refuse_part_of_mixture
+from termwise.index.updater import IndexUpdater, refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
-from termwise.models import CountModel, Model, model_from_parameters, model_names
+from termwise.indexing.mixture_updater import MixtureUpdater
+from termwise.models import CountModel, model_from_parameters, model_names
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
+from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import is_mixture
 from termwise.search.searcher import Searcher
 from termwise.validation import check_path
@@ -25,30 +28,32 @@ BATCH = 4096
 
 def renew_index(
     path: str | Path, *, threads: int = 1, memory: int = DEFAULT_MEMORY, progress: Progress = no_progress
-) -> Searcher:
-    """Weigh all documents of an index again, from their stored texts.
+) -> Searcher | MixtureSearcher:
+    """Weigh all documents of an index or a mixture again, from their stored texts.
 
     Documents that are added later get weights with the statistics of the build, such as its mean document length; only
     the document frequencies are always those of the current documents. Afterwards the index has the weights, the
-    ranking and one segment of a new build of its documents in their current order.
+    ranking and one segment of a new build of its documents in their current order. In a mixture, the parts with models
+    of term counts become those of a new build, all in one atomic step, and the segments of the other parts are merged.
 
     Parameters
     ----------
     path : str or Path
-        Folder of an index of a model of term counts that stores texts. Readers keep the generation that they opened.
+        Folder of an index of a model of term counts that stores texts, or of a mixture with such a part; one of its
+        parts stores texts. Readers keep the generation that they opened.
     threads, memory, progress
         See `build_index`.
 
     Returns
     -------
-    Searcher
+    Searcher or MixtureSearcher
         The new generation.
 
     Raises
     ------
     ParameterError
-        If the index stores no texts or has no documents, if its weights depend on the text of a document alone, or if
-        it is a mixture or a part of one.
+        If there are no texts or no documents, if all weights depend on the text of a document alone, or if the index is
+        a part of a mixture.
     IndexLockedError
         If another process writes the index.
     TermwiseError
@@ -68,16 +73,75 @@ def renew_index(
     False
     """
     check_path("path", path)
-    if is_mixture(path):
-        raise ParameterError(
-            "the statistics of a mixture cannot be renewed in place",
-            facts=[("mixture", path)],
-            fixes=["build the mixture again with all documents"],
-        )
-    index = Index.open(path)
+    folder = Path(path)
+    if is_mixture(folder):
+        _renew_mixture(folder, threads=threads, memory=memory, progress=progress)
+        return MixtureSearcher.open(folder)
+    index = Index.open(folder)
     refuse_part_of_mixture(index.path)
-    model = _count_model(index)
-    if not index.stores_text:
+    (model,) = _models_to_renew([index], folder)
+    assert model is not None, "the only index has a model of term counts"
+    _source(index, [index])
+
+    def documents() -> Iterator[Document]:
+        current = Index.open(folder)  # with the first document, when the build holds the lock
+        yield from _documents(current, current)
+
+    return _built(
+        index, model, documents(), folder, overwrite=True, threads=threads, memory=memory, progress=progress
+    )
+
+
+def _renew_mixture(folder: Path, *, threads: int, memory: int, progress: Progress) -> None:
+    """Build the parts with models of term counts again, and merge the segments of the others."""
+    open_part = partial(IndexUpdater, threads=threads, memory=memory, progress=progress, in_mixture=True)
+    with MixtureUpdater(folder, open_part) as mixture:
+        indexes = [part.index for part in mixture.parts]
+        sources = {
+            part: (model, _source(part.index, indexes))
+            for part, model in zip(mixture.parts, _models_to_renew(indexes, folder), strict=True)
+            if model is not None
+        }
+        built = {part: part.folder / "renewed" for part in sources}
+        for part, (model, source) in sources.items():
+            documents = _documents(part.index, source)
+            _built(
+                part.index, model, documents, built[part], threads=threads, memory=memory, progress=progress
+            )
+        mixture.replace(built)
+        mixture.merge()
+
+
+def _models_to_renew(indexes: Sequence[Index], path: Path) -> list[CountModel | None]:
+    """Return the models of term counts of indexes, None for others; raise an error if there are only others."""
+    models, names = [], []
+    for index in indexes:
+        described = index.manifest.encoder.get("model") or {}
+        name = described.get("name", "unknown")
+        model = (
+            model_from_parameters(name, described.get("parameters", {})) if name in model_names() else None
+        )
+        models.append(model if isinstance(model, CountModel) else None)
+        names.append(name)
+    if not any(models):
+        raise ParameterError(
+            "this index has no statistics to renew",
+            facts=[
+                ("index", path),
+                ("model", ", ".join(names)),
+                ("reason", "only models of term counts weigh a text with statistics of the whole collection"),
+            ],
+            fixes=["merge its segments without renewing them"],
+        )
+    return models
+
+
+def _source(index: Index, indexes: Sequence[Index]) -> Index:
+    """Return the first of some indexes whose stored texts can be weighed for `index`."""
+    weights = index.manifest.field_weights
+    fitting = (each for each in indexes if each.stores_text and weights in ({}, each.manifest.field_weights))
+    source = next(fitting, None)
+    if source is None:
         raise ParameterError(
             "this index keeps no texts, from which its weights could be computed again",
             facts=[("index", index.path)],
@@ -89,51 +153,50 @@ def renew_index(
             facts=[("index", index.path)],
             fixes=["add documents first"],
         )
+    return source
+
+
+def _built(
+    index: Index,
+    model: CountModel,
+    documents: Iterable[Document],
+    path: Path,
+    *,
+    overwrite: bool = False,
+    threads: int,
+    memory: int,
+    progress: Progress,
+) -> Searcher:
+    """Build an index with the settings of another one."""
     return build_index(
-        _documents(Path(path)),
+        documents,
         path,
         model=model,
         analyzer=analyzer_of(index),
         fields=index.manifest.field_weights or None,
         attributes=index.schema or None,
         chunk=index.manifest.chunk or None,
-        store_text=True,
+        store_text=index.stores_text,
         quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8",
-        overwrite=True,
+        overwrite=overwrite,
         threads=threads,
         memory=memory,
         progress=progress,
     )
 
 
-def _count_model(index: Index) -> Model:
-    described = index.manifest.encoder.get("model") or {}
-    name = described.get("name", "unknown")
-    model = model_from_parameters(name, described.get("parameters", {})) if name in model_names() else None
-    if not isinstance(model, CountModel):
-        raise ParameterError(
-            "this index has no statistics to renew",
-            facts=[
-                ("index", index.path),
-                ("model", name),
-                ("reason", "only models of term counts weigh a text with statistics of the whole collection"),
-            ],
-            fixes=["merge its segments without renewing them"],
-        )
-    return model
-
-
-def _documents(path: Path) -> Iterator[Document]:
-    """Yield the documents of an index. It is opened with the first one, when the build holds the lock."""
-    index = Index.open(path)
-    weights = index.manifest.field_weights
+def _documents(index: Index, source: Index) -> Iterator[Document]:
+    """Yield the documents of an index, with the texts of another one."""
+    names = source.manifest.field_weights if index.manifest.field_weights else None
     for start in range(0, index.documents, BATCH):
-        ordinals = index.document_starts[start : start + BATCH]
-        texts = index.stored_texts(ordinals) if weights else index.document_texts(ordinals)
+        places = slice(start, start + BATCH)
+        ordinals = index.document_starts[places]
+        others = source.document_starts[places]
+        texts = source.stored_texts(others) if names else source.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
-            if weights:
-                fields = dict(zip(weights, unpack(text or ""), strict=False))
+            if names:
+                fields = dict(zip(names, unpack(text or ""), strict=False))
                 yield Document.of_fields(doc_id, fields, attributes)
             else:
                 yield Document(doc_id, text or "", attributes)

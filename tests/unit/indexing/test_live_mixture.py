@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,14 @@ from termwise.errors import (
 )
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.index.manifest import NEW
-from termwise.indexing import recipes
+from termwise.index.manifest import NEW, publish_staged
+from termwise.indexing import recipes, renew_index
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 from termwise.search import MixtureSearcher, Part
 from termwise.search.mixture import different_documents, verify_mixture
-from termwise.search.mixture_folder import MixtureManifest
+from termwise.search.mixture_folder import MixtureManifest, part_manifest
 
 WORDS = ["merge", "sort", "list", "heap", "queue", "file"]
 PARTS = (RecipePart("bm25", 0.25, {"b": "0"}), RecipePart("ml", 0.75))
@@ -257,6 +258,44 @@ def test_a_commit_that_was_interrupted_after_it_became_visible(
     writer.close()
     check_equal(path, {**changed, "e": ("zip", 2)})
     assert not (path / "ml" / NEW).exists()
+
+
+@pytest.mark.parametrize(("renamed", "renewed"), [(0, False), (1, True), (2, True)])
+def test_a_renewal_that_is_killed_between_the_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renamed: int, renewed: bool
+) -> None:
+    """Killed before ``mixture.json`` is replaced, and after that before the manifest of the n-th part is renamed."""
+    path = tmp_path / "m"
+    build(path, SHOP)
+    with termwise.open_writer(path) as writer:
+        writer.add(documents({"d": ("zip zip zip list", 1)}))
+    before = opened(path).rank("list heap zip files")
+    done = build(tmp_path / "fresh", {**SHOP, "d": ("zip zip zip list", 1)}).rank("list heap zip files")
+    assert before != done
+    child = os.fork()
+    if child == 0:
+        parts = iter(range(1, 3))
+
+        def killed(folder: Path) -> None:
+            if next(parts) == renamed:
+                os._exit(9)
+            publish_staged(folder)
+
+        if renamed == 0:
+            monkeypatch.setattr(MixtureManifest, "write", lambda *_: os._exit(9))
+        monkeypatch.setattr("termwise.index.updater.publish_staged", killed)
+        renew_index(path)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert opened(path).rank("list heap zip files") == (done if renewed else before)
+    assert verify_mixture(path) == []
+    with termwise.open_writer(path) as writer:
+        writer.delete(["d"])
+    check_equal(path, SHOP)
+    assert {file.name for file in path.iterdir()} == {"bm25", "ml", "mixture.json"}
+    for part in MixtureManifest.read(path).parts:
+        files = {file.name for file in part_manifest(path, part).files()}
+        assert {file.name for file in (path / part.folder).iterdir()} == files | {"manifest.json"}
 
 
 def test_an_error_of_one_part_leaves_all_parts_unchanged(

@@ -12,10 +12,13 @@ import pytest
 import termwise
 from termwise import Document
 from termwise.errors import IndexLockedError, ParameterError
+from termwise.fusion import mix_indexes
 from termwise.index import Index, verify
 from termwise.index.folder import writer_lock
 from termwise.index.manifest import publish
 from termwise.indexing import renew_index
+from termwise.search import MixtureSearcher
+from termwise.search.mixture import verify_mixture
 
 FIRST = [Document("a", "green tea", {"price": 3}), Document("b", "a red pot"), Document("c", "tea for two")]
 LATER = [
@@ -68,6 +71,69 @@ def test_an_index_without_statistics_can_be_renewed_and_then_changed(tmp_path: P
         assert writer.add([Document("e", "white tea")]).new == 1
 
 
+@pytest.mark.parametrize(
+    "options", [{"attributes": "all"}, {"chunk": 3}, {"fields": {"title": 3, "text": 1}}, {"threads": 2}]
+)
+def test_a_renewed_mixture_is_that_of_a_new_build(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Also the vectors, whose segments are merged."""
+    first, later = FIRST, LATER
+    if "fields" in options:
+        first, later = ([in_fields(document) for document in each] for each in (FIRST, LATER))
+    termwise.build_index(first, tmp_path / "m", model="best", store_text=True, **options)
+    with termwise.open_writer(tmp_path / "m") as writer:
+        writer.add(later)
+        writer.delete(["c"])
+    before = termwise.open(tmp_path / "m")
+    renewed = renew_index(tmp_path / "m", threads=options.get("threads", 1))
+    fresh = termwise.build_index(
+        [first[1], *later], tmp_path / "new", model="best", store_text=True, **options
+    )
+    assert isinstance(renewed, MixtureSearcher)
+    assert isinstance(fresh, MixtureSearcher)
+    for ours, theirs in zip(renewed.parts, fresh.parts, strict=True):
+        assert len(ours.searcher.index.manifest.segments) == 1
+        assert ours.searcher.index.schema == theirs.searcher.index.schema
+        assert ours.searcher.index.stores_text == theirs.searcher.index.stores_text
+    assert renewed.parts[0].searcher.index.manifest == fresh.parts[0].searcher.index.manifest
+    for query in ("tea", "green pot", "cup"):
+        assert ranking(renewed, query) == ranking(fresh, query)
+    assert ranking(before, "green pot") != ranking(fresh, "green pot")
+    assert verify_mixture(tmp_path / "m") == []
+    assert renew_index(tmp_path / "m").rank("tea") == fresh.rank("tea")  # nothing to renew
+    with termwise.open_writer(tmp_path / "m") as writer:
+        writer.add([first[2]._replace(doc_id="e")])
+    assert "e" in renewed.refresh().rank("two", k=5).doc_ids
+
+
+def in_fields(document: Document) -> Document:
+    title, _, rest = document.text.partition(" ")
+    return Document.of_fields(document.doc_id, {"title": title, "text": rest}, document.attributes)
+
+
+def ranking(searcher: Any, query: str) -> list[tuple[str, float]]:
+    found = searcher.rank(query)
+    return list(zip(found.doc_ids, found.scores.tolist(), strict=True))
+
+
+def test_texts_of_another_part_are_weighed(tmp_path: Path) -> None:
+    """BM25 has the texts without weights of fields, and Dirichlet none: only it can be renewed from them."""
+    for name, options in {"bm25": {"store_text": True}, "dirichlet": {}, "lookup": {}}.items():
+        termwise.build_index(FIRST, tmp_path / name, model=name, **options)  # type: ignore[call-overload]
+    mix_indexes([tmp_path / "lookup", tmp_path / "dirichlet", tmp_path / "bm25"], [1.0] * 3, tmp_path / "m")
+    with termwise.open_writer(tmp_path / "m") as writer:
+        writer.add(LATER)
+    renewed = renew_index(tmp_path / "m")
+    assert isinstance(renewed, MixtureSearcher)
+    anew = termwise.build_index([*FIRST[1:], *LATER], tmp_path / "fresh", model="dirichlet")
+    assert ranking(renewed.parts[1].searcher, "tea pot") == ranking(anew, "tea pot")
+    fields = {"title": 3, "text": 1}
+    termwise.build_index(map(in_fields, FIRST), tmp_path / "jm", model="jm", fields=fields)
+    mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [1.0, 1.0], tmp_path / "n")
+    with pytest.raises(ParameterError, match="keeps no texts") as caught:
+        renew_index(tmp_path / "n")
+    assert caught.value.facts == (("index", tmp_path / "n" / "jm"),)
+
+
 def test_what_cannot_be_renewed(tmp_path: Path) -> None:
     termwise.build_index(FIRST, tmp_path / "no texts")
     with pytest.raises(ParameterError, match="keeps no texts"):
@@ -82,10 +148,15 @@ def test_what_cannot_be_renewed(tmp_path: Path) -> None:
         renew_index(tmp_path / "lookup")
     assert ("model", "lookup") in caught.value.facts
     assert caught.value.fixes == ("merge its segments without renewing them",)
-    termwise.build_index(FIRST, tmp_path / "best", model="best", store_text=True)
-    for path in (tmp_path / "best", tmp_path / "best" / "bm25"):
-        with pytest.raises(ParameterError, match="mixture"):
-            renew_index(path)
+    termwise.build_index(FIRST, tmp_path / "best", model="best")
+    with pytest.raises(ParameterError, match="a part of a mixture"):
+        renew_index(tmp_path / "best" / "bm25")
+    with pytest.raises(ParameterError, match="keeps no texts"):
+        renew_index(tmp_path / "best")
+    termwise.build_index(FIRST, tmp_path / "more", model="lookup", store_text=True)
+    mix_indexes([tmp_path / "lookup", tmp_path / "more"], [1.0, 1.0], tmp_path / "vectors")
+    with pytest.raises(ParameterError, match="no statistics to renew"):
+        renew_index(tmp_path / "vectors")
     changed(tmp_path / "held")
     before = Index.open(tmp_path / "held").manifest
     with writer_lock(tmp_path / "held"), pytest.raises(IndexLockedError):
