@@ -15,7 +15,7 @@ from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
 from termwise.engine.text_conditions import TextConditions
 from termwise.explain.attribution import Span, TranslationShares
-from termwise.explain.chunks import chunk_window, in_document
+from termwise.explain.chunks import DocumentText, chunk_window, in_document, text_of_chunk
 from termwise.explain.explanation import (
     Competitor,
     Contribution,
@@ -39,11 +39,11 @@ def explain(
     competitors: int | None = None,
     exclude: Collection[str] = (),
     allowed: AllowedDocuments | None = None,
-    texts: Sequence[str | None] | None = None,
+    texts_of: Index | None = None,
 ) -> list[Explanation]:
     """Explain the scores of documents for one query; see `Searcher.explain_many`.
 
-    `texts` are the texts of the documents, for an index that does not store them.
+    `texts_of` is an index that stores the texts of the documents, if this one does not.
     """
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
@@ -66,14 +66,12 @@ def explain(
     explanations = []
     documents = np.array(ordinals, dtype=np.int64)
     chunks, scores, _ = best_chunks(index, vector, documents)
-    if texts is None:
-        texts = index.document_texts(documents)
+    texts = DocumentText.read(texts_of or index, documents)
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
-        fields = DocumentFields.of(index, ordinal)
-        chunk, text = int(chunks[position]), texts[position]
-        window = chunk_window(index, ordinal, chunk, text)
-        if window is not None:
-            text = None if text is None or window.start is None else text[window.start : window.end]
+        chunk, whole = int(chunks[position]), texts[position]
+        fields = DocumentFields.of(index, chunk)
+        window = chunk_window(index, ordinal, chunk, whole)
+        text = text_of_chunk(whole, window)
         best = best_window(index, vector, chunk)
         count = 0 if doc_id in exclude else competitors or 0
         rank, neighbours, results = (
@@ -96,7 +94,7 @@ def explain(
             index=index.path.resolve().name,
         )
         if window is not None:
-            explanation = in_document(explanation, texts[position], window)
+            explanation = in_document(explanation, whole, window)
         explanations.append(explanation)
     return explanations
 

@@ -6,7 +6,7 @@ by U+001F, the unit separator. Every field has a place, also an empty one. Reade
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SEPARATOR = "\x1f"
 
@@ -20,6 +20,18 @@ def pack(texts: Iterable[str]) -> str:
     'Bees\x1f\x1fWorkers collect nectar.'
     """
     return SEPARATOR.join(text.replace(SEPARATOR, " ") for text in texts)
+
+
+def joined_chunks(chunks: Sequence[str]) -> str:
+    r"""Return the texts of the fields of a document for those of its chunks, which differ in the last field.
+
+    Examples
+    --------
+    >>> joined_chunks(["Bees\x1fWorkers collect nectar. ", "Bees\x1fThe queen lays eggs."])
+    'Bees\x1fWorkers collect nectar. The queen lays eggs.'
+    """
+    first, separator, _ = chunks[0].rpartition(SEPARATOR)
+    return first + separator + "".join(chunk.rpartition(SEPARATOR)[2] for chunk in chunks)
 
 
 def unpack(stored: str) -> list[str]:

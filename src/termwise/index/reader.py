@@ -22,7 +22,7 @@ from termwise.index.deletions import KIND as DELETIONS
 from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.field_texts import unpack
+from termwise.index.field_texts import joined_chunks, unpack
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
 from termwise.index.segment import ALL_ROWS, Segment, concatenated_ranges, views_of
 from termwise.index.string_table import StringTable
@@ -471,15 +471,20 @@ class Index:
         return texts
 
     def document_texts(self, documents: npt.NDArray[np.int64]) -> list[str | None]:
-        """Return the stored texts of several documents, whose chunks are joined."""
-        if not self.manifest.chunk:
-            return self.texts(documents)
-        counts = self.chunk_counts(documents)
-        pieces = iter(self.texts(concatenated_ranges(documents, counts)))
+        """Return the stored texts of several documents, whose chunks and fields are joined."""
         return [
-            "".join(piece or "" for piece in islice(pieces, count)) if self.stores_text else None
-            for count in counts.tolist()
+            None if text is None else self._joined(text) for text in self.stored_document_texts(documents)
         ]
+
+    def stored_document_texts(self, documents: npt.NDArray[np.int64]) -> list[str | None]:
+        """Return the stored texts of several documents, whose chunks are joined; see `stored_texts`."""
+        if not self.manifest.chunk or not self.stores_text:
+            return self.stored_texts(documents)
+        counts = self.chunk_counts(documents)
+        stored = self.stored_texts(concatenated_ranges(documents, counts))
+        pieces = (piece or "" for piece in stored)
+        join = joined_chunks if self.manifest.field_weights else "".join
+        return [join(list(islice(pieces, count))) for count in counts.tolist()]
 
     @cached_property
     def schema(self) -> Schema:

@@ -23,7 +23,7 @@ from termwise.indexing.context import (
     refuse_arguments,
 )
 from termwise.indexing.count_rows import build_counts
-from termwise.indexing.field_weights import refuse_weighted_chunks, refuse_weights_for_network
+from termwise.indexing.field_weights import refuse_weights_for_network
 from termwise.indexing.mixture import Source, build_mixture
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
@@ -138,7 +138,8 @@ def build_index(
         are inferred otherwise. Attributes of documents that are given as objects are kept in any case.
     chunk : int, optional
         Cut documents into chunks of whole sentences with at most this many words. A search compares the query with each
-        chunk, and returns each document once, with the score of its best chunk. Statistics are those of the chunks.
+        chunk, and returns each document once, with the score of its best chunk. Statistics are those of the chunks. If
+        the fields have weights, the last field is cut, and the others, such as a title, are part of each chunk.
     store_text : bool, optional
         Keep the texts, for highlights in explanations.
     quantiser : {"uint8", "float32"}, optional
@@ -195,7 +196,6 @@ def build_index(
         check_flag(name, flag)
     if chunk is not None:
         check_count("chunk", chunk)
-        refuse_weighted_chunks(fields)
     check("quantiser", quantiser, quantiser in (None, "uint8", "float32"), "'uint8' or 'float32'")
     if encoding is not None:
         check_path("encoding", encoding)
@@ -219,11 +219,14 @@ def build_index(
         ) -> None:
             made = chosen_model(part.model, part.settings)
             network = isinstance(made, NetworkModel)
+            of_part = fields
+            if network and isinstance(fields, Mapping):  # all parts need the same chunks
+                of_part = tuple(fields) if chunk is None else dict.fromkeys(fields, 1)
             build_index(
                 source,
                 folder,
                 model=made,
-                fields=tuple(fields) if network and fields is not None else fields,
+                fields=of_part,
                 attributes=attributes if first else Schema(),
                 chunk=chunk,
                 store_text=store_text and first,
@@ -248,10 +251,11 @@ def build_index(
             build_part=build_part,
         )
     chosen = chosen_model(model, settings or {})
+    field_weights = fields if isinstance(fields, Mapping) else None
 
     def documents(*, count: bool = False) -> tuple[Iterator[Document], int | None]:
         opened, length = open_documents(collection, fields, attributes, count=count)
-        return (opened, length) if chunk is None else (cut(opened, chunk), None)
+        return (opened, length) if chunk is None else (cut(opened, chunk, field_weights), None)
 
     add_rows: Callable[[BuildContext], object]
     if isinstance(chosen, NetworkModel):
@@ -264,6 +268,7 @@ def build_index(
             build_network,
             documents=documents(count=progress is not no_progress),
             model=chosen,
+            field_weights=None if chunk is None else field_weights,
             open_encoder=partial(
                 opened_encoder, chosen, encoder, threads=threads, precision=precision, providers=providers
             ),
@@ -286,7 +291,7 @@ def build_index(
                 analyzer=_model_analyzer(chosen, analyzer),
                 documents=documents(),
                 model=chosen,
-                field_weights=fields if isinstance(fields, Mapping) else None,
+                field_weights=field_weights,
                 work=None if encoding is None else Path(encoding),
             )
         else:

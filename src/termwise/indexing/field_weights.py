@@ -38,7 +38,7 @@ def number_documents(
     """
     if not weights:
         return number_texts(analyzer, [document.text for document in documents])
-    texts = [text for document in documents for text in _field_texts(document, weights)]
+    texts = [text for document in documents for text in field_texts(document, weights)]
     numbered = number_texts(analyzer, texts)
     of_fields = np.tile(np.array(list(weights.values())), len(documents))
     repeats = np.repeat(of_fields, np.diff(numbered.indptr))
@@ -51,11 +51,11 @@ def texts_to_store(documents: Iterable[Document], weights: Mapping[str, int]) ->
     """Return the texts of documents as an index with these weights of fields stores them; errors as above."""
     if not weights:
         return [document.text for document in documents]
-    return [pack(_field_texts(document, weights)) for document in documents]
+    return [pack(field_texts(document, weights)) for document in documents]
 
 
-def _field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
-    """Return the texts of the fields in the order of the weights; an absent field is empty."""
+def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
+    """Return the texts of the fields in the order of the weights; an absent field is empty. Errors as above."""
     fields = document.fields
     if fields is None or [name for name in weights if name in fields] != list(fields):
         raise ParameterError(
@@ -69,16 +69,6 @@ def _field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
             fixes=["`Document.of_fields(doc_id, {NAME: TEXT})`", "name the file of the documents"],
         )
     return [fields.get(name, "") for name in weights]
-
-
-def refuse_weighted_chunks(fields: tuple[str, ...] | Mapping[str, int] | None) -> None:
-    """Refuse weights of fields for documents that are cut into chunks."""
-    if isinstance(fields, Mapping):
-        raise ParameterError(
-            "chunks are cut from one text, so the fields of documents in chunks have no weights",
-            facts=[("fields", _described(fields))],
-            fixes=["omit the weights: `fields=(NAME, NAME)`", "omit `chunk`"],
-        )
 
 
 def _described(fields: Mapping[str, int]) -> str:

@@ -296,8 +296,9 @@ class LiveWriter:
 
     def _cut(self, documents: Sequence[Document]) -> list[Document]:
         """Return the chunks of documents, and delete those of earlier documents with their identifiers."""
+        weights = self.field_weights
+        cut = [chunks_of(document, self._chunk, weights) for document in documents]
         self._updater.delete(self._chunk_ids([document.doc_id for document in documents]))
-        cut = [chunks_of(document, self._chunk) for document in documents]
         self._chunks |= {
             document.doc_id: len(chunks) for document, chunks in zip(documents, cut, strict=True)
         }
@@ -345,7 +346,7 @@ class LiveWriter:
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            texts = (index.document_texts if self._chunk else index.stored_texts)(ordinals[places])
+            texts = index.stored_document_texts(ordinals[places])
             attributes = self._with_attributes[0].updater.index.attributes(ordinals[places])
             given = texts_to_store([documents[place] for place in places], index.manifest.field_weights)
             for place, text, new_text, values in zip(places, texts, given, attributes, strict=True):
@@ -550,7 +551,8 @@ class _NetworkRows(_Rows):
         rows = self._rows_of([text for text, place in zip(texts, ordinals, strict=True) if place < 0])
         if known:
             rows = interleave_rows(self._stored(ordinals[ordinals >= 0]), rows, ordinals >= 0)
-        stored = texts if self.updater.index.stores_text else None
+        index = self.updater.index
+        stored = texts_to_store(documents, index.manifest.field_weights) if index.stores_text else None
         doc_ids = [document.doc_id for document in documents]
         self.updater.add_documents(doc_ids, stored, attributes_of(documents))
         if isinstance(rows, TermWeights):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -21,6 +21,7 @@ from termwise.index.manifest import DOCUMENT_FREQUENCIES
 from termwise.index.spill import RowSpill
 from termwise.indexing.context import BuildContext, attributes_of
 from termwise.indexing.count_rows import TokenCounter
+from termwise.indexing.field_weights import texts_to_store
 from termwise.indexing.lookup_rows import CompiledTerms
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
@@ -43,6 +44,7 @@ def build_network(
     model: NetworkModel,
     open_encoder: Callable[[], DocumentEncoder],
     work: AbstractContextManager[Path],
+    field_weights: Mapping[str, int] | None = None,
 ) -> Manifest:
     """Encode documents block by block, and publish the index.
 
@@ -56,6 +58,8 @@ def build_network(
         Returns the encoder that runs the network.
     work : context manager of Path
         Folder of finished blocks.
+    field_weights : mapping of str to int, optional
+        Fields of the documents, all with the weight 1, if they are cut into chunks with the other fields in each.
 
     Raises
     ------
@@ -74,7 +78,7 @@ def build_network(
                 texts = [document.text for document in block]
                 writer.add_documents(
                     [document.doc_id for document in block],
-                    texts if context.store_text else None,
+                    texts_to_store(block, field_weights or {}) if context.store_text else None,
                     attributes_of(block),
                 )
                 sink.add(rows, texts)
@@ -91,6 +95,7 @@ def build_network(
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
                 statistics=None if sink.frequencies is None else {"documents": writer.documents},
+                fields=field_weights,
             ),
             floors=sink.floors,
             term_vectors=sink.term_vectors,

@@ -138,8 +138,10 @@ def _models_to_renew(indexes: Sequence[Index], path: Path) -> list[CountModel | 
 
 def _source(index: Index, indexes: Sequence[Index]) -> Index:
     """Return the first of some indexes whose stored texts can be weighed for `index`."""
-    weights = index.manifest.field_weights
-    fitting = (each for each in indexes if each.stores_text and weights in ({}, each.manifest.field_weights))
+    names = list(index.manifest.field_weights)
+    fitting = (
+        each for each in indexes if each.stores_text and names in ([], list(each.manifest.field_weights))
+    )
     source = next(fitting, None)
     if source is None:
         raise ParameterError(
@@ -192,7 +194,7 @@ def _documents(index: Index, source: Index) -> Iterator[Document]:
         places = slice(start, start + BATCH)
         ordinals = index.document_starts[places]
         others = source.document_starts[places]
-        texts = source.stored_texts(others) if names else source.document_texts(others)
+        texts = source.stored_document_texts(others) if names else source.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
             if names:

@@ -572,9 +572,8 @@ class MixtureSearcher:
         excluded = excluded_documents("", exclude).for_query("")
         conditions = self._conditions(must, must_not, phrases)
         found = self._candidates(self._encoded(text), excluded, self._allowed(filter, conditions))
-        texts = self.index.document_texts(ordinals)
         by_part = [
-            explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts=texts)
+            explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts_of=self.index)
             for part in self.parts
         ]
         part_scores = self._part_scores(found, ordinals)
@@ -914,6 +913,9 @@ def different_documents(one: Index, other: Index) -> list[tuple[str, object]] | 
         return [
             ("words of a chunk", f"{one.manifest.chunk or 'not cut'} and {other.manifest.chunk or 'not cut'}")
         ]
+    if one.manifest.chunk and list(one.manifest.field_weights) != list(other.manifest.field_weights):
+        names = (", ".join(index.manifest.field_weights) or "none" for index in (one, other))
+        return [("fields of chunks", " and ".join(names))]
     if len(one) != len(other):
         return [("documents", f"{len(one):,} and {len(other):,}")]
     if [(segment.ids, segment.deleted) for segment in one.manifest.segments] == [

@@ -18,7 +18,9 @@ from termwise.fusion import fuse_indexes, mix_indexes
 from termwise.index import verify
 from termwise.indexing import renew_index
 from termwise.indexing.chunks import chunks_of
+from termwise.records import join_texts
 from termwise.search import Example
+from termwise.text.chunks import chunk_spans
 
 WORDS = ["tea", "pot", "green", "milk", "iron", "leaf"]
 QUERIES = ["tea", "green pot", "milk iron leaf tea", "unknown"]
@@ -180,6 +182,120 @@ def test_query_by_example_takes_the_whole_text(place: Path) -> None:
     ranking, same = Example("a file", text).rank(searcher, k=3)
     assert same == ("d7",)
     assert ranking.doc_ids == searcher.rank_like("d7", k=3).doc_ids
+
+
+WEIGHTS = {"title": 3, "text": 1}
+
+
+def titled(made: list[Document]) -> list[Document]:
+    """Return documents with a title of three words; every fourth has none."""
+    titles = [f"Title {WORDS[number % 6]} iron" if number % 4 else "" for number in range(len(made))]
+    return [
+        Document.of_fields(document.doc_id, {"title": title, "text": document.text}, document.attributes)
+        for title, document in zip(titles, made, strict=True)
+    ]
+
+
+def with_repeated_titles(made: list[Document], weight: int) -> list[Document]:
+    """Return the chunks of the texts, each after its title, as often as the weight of the title."""
+    chunks = []
+    for document in made:
+        assert document.fields is not None
+        title = [document.fields["title"]] * weight
+        text = document.fields["text"]
+        for number, (start, end) in enumerate(chunk_spans(text, 5), 1):
+            chunks.append(Document(f"{document.doc_id}#{number}", join_texts([*title, text[start:end]])))
+    return chunks
+
+
+@pytest.mark.parametrize(("model", "weight"), [("bm25", 3), ("dirichlet", 2), ("lookup", 1)])
+def test_a_title_is_part_of_each_chunk(tmp_path: Path, model: str, weight: int) -> None:
+    made = titled(documents())
+    fields = {"title": weight, "text": 1}
+    searcher = termwise.build_index(made, tmp_path / "cut", model=model, chunk=5, fields=fields)
+    chunks = termwise.build_index(with_repeated_titles(made, weight), tmp_path / "chunks", model=model)
+    assert len(searcher.index) == len(chunks.index) > len(made)
+    for query in [*QUERIES, "title"]:
+        best: dict[str, float] = {}
+        for hit in chunks.rank(query, k=10_000):
+            best.setdefault(hit.doc_id.rpartition("#")[0], hit.score)
+        ranking = searcher.rank(query, k=100)
+        assert [(hit.doc_id, hit.score) for hit in ranking] == list(best.items())
+
+
+def test_changes_of_chunks_with_weights_of_fields(tmp_path: Path) -> None:
+    made, changed = titled(documents()), titled(documents(seed=1))
+    options: dict[str, Any] = {"chunk": 5, "fields": WEIGHTS, "store_text": True}
+    termwise.build_index(made[:20], tmp_path / "cut", **options)
+    with termwise.open_writer(tmp_path / "cut") as writer:
+        assert writer.add([*made[15:25], *changed[10:12]]).unchanged == 5
+        with pytest.raises(ParameterError, match="have weights, and a document has no fields"):
+            writer.add([documents()[0]])
+        assert writer.has("d0#1")
+        writer.delete(["d3"])
+    index = termwise.open(tmp_path / "cut").index
+    current = [*made[:3], *made[4:10], *made[12:25], *changed[10:12]]
+    assert index.document_texts(index.find_many([each.doc_id for each in current])) == [
+        each.text for each in current
+    ]
+    renewed, built = renew_index(tmp_path / "cut"), termwise.build_index(current, tmp_path / "new", **options)
+    for query in QUERIES:
+        assert renewed.rank(query, k=100) == built.rank(query, k=100)
+    assert verify(tmp_path / "cut") == []
+
+
+def test_explanations_by_field_and_chunk(tmp_path: Path) -> None:
+    text = "Fill the tank. Clean the filter once. Remove scale with vinegar."
+    made = [
+        Document.of_fields("boiler", {"title": "Boiler and filter", "text": text}),
+        Document.of_fields("bare", {"title": "", "text": text}),
+        Document.of_fields("title", {"title": "A boiler", "text": ""}),
+    ]
+    searcher = termwise.build_index(made, tmp_path / "i", chunk=4, fields=WEIGHTS, store_text=True)
+    explanation, bare, title = searcher.explain_many("boiler filter", ["boiler", "bare", "title"])
+    assert explanation.text == f"Boiler and filter {text}"
+    window = explanation.windows[0]
+    assert (window.number, window.count) == (2, 3)
+    assert explanation.text[window.start : window.end] == "Clean the filter once. "
+    marked = {
+        part.term: [explanation.text[start:end] for start, end in part.spans]
+        for part in explanation.contributions
+    }
+    assert marked == {"boiler": ["Boiler"], "filter": ["filter", "filter"]}
+    shares = {part.term: [each.occurrences for each in part.fields] for part in explanation.contributions}
+    assert shares == {"boiler": [1, 0], "filter": [1, 1]}
+    assert sum(part.score for part in explanation.contributions) == explanation.score
+    window = bare.windows[0]
+    assert bare.text == text
+    assert text[window.start : window.end] == "Clean the filter once. "
+    assert (title.text, title.windows[0].start, title.windows[0].end) == ("A boiler", 8, 8)
+
+
+def test_a_mixture_of_chunks_with_weights_of_fields(tmp_path: Path) -> None:
+    made = titled(documents(10))
+    options: dict[str, Any] = {"chunk": 5, "fields": WEIGHTS}
+    mixture = termwise.build_index(made, tmp_path / "m", model="best", store_text=True, **options)
+    explanation = mixture.explain("green tea title", "d9")
+    assert explanation.text == made[9].text
+    bm25, lookup = explanation.windows
+    assert (bm25.part, lookup.part, bm25.count) == ("bm25", "lookup", lookup.count)
+    starts = [len("Title milk iron ") + start for start, _ in chunk_spans(documents()[9].text, 5)]
+    assert (len(starts), starts[lookup.number - 1]) == (lookup.count, lookup.start)
+    with termwise.open_writer(tmp_path / "m") as writer:
+        assert writer.add([*made, *titled(documents(12))[10:]]).unchanged == 10
+    grown = mixture.refresh()
+    new = termwise.build_index(titled(documents(12)), tmp_path / "n", model="best", **options)
+    lookups = (each.parts[1].searcher.rank("tea pot", k=20) for each in (grown, new))
+    assert next(lookups) == next(lookups)
+    termwise.build_index(made, tmp_path / "other", chunk=5)
+    with pytest.raises(ParameterError, match="fields of chunks"):
+        mix_indexes([tmp_path / "m" / "bm25", tmp_path / "other"], [0.5, 0.5], tmp_path / "mixed")
+
+
+def test_chunks_of_something_else(tmp_path: Path) -> None:
+    for wrong in (["text"], [Document("a", 5)], [Document("a", "b", fields={"text": "c"})]):
+        with pytest.raises(ParameterError, match="document"):
+            termwise.build_index(wrong, tmp_path / "i", chunk=5)  # type: ignore[arg-type]
 
 
 def test_uses_that_need_whole_documents_are_refused(place: Path, tmp_path: Path) -> None:

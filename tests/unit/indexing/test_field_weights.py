@@ -195,11 +195,6 @@ def test_networks_have_no_weights(tmp_path: Path) -> None:
         assert ("fields", "title × 3, text × 1, tags × 2") in error.value.facts
 
 
-def test_chunks_have_no_weights(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="cut from one text"):
-        build_index(with_fields(RECORDS), tmp_path / "i", fields=WEIGHTS, chunk=3)
-
-
 def test_cached_counts_have_no_weights(tmp_path: Path) -> None:
     words = Vocabulary(["file", "zip"])
     table = TranslationTable(words, [0, 0, 1], [0], [0.5], [1] * 2, make_analyzer("whitespace").spec)
