@@ -191,6 +191,33 @@ class SimilarTerms:
         numbers = self.index.vocabulary.starting_with(prefix)
         return self._most_frequent(numbers[numbers != self.index.vocabulary.number(without)], 0)
 
+    def completing(self, text: str, n: int) -> tuple[int, list[SimilarTerm]]:
+        """Return where the last word of a text begins, and the most frequent terms that may complete it.
+
+        These are the terms that begin with the word, the term of the word itself, and terms that the word begins with:
+        they can be stems of longer words.
+
+        Parameters
+        ----------
+        text : str
+        n : int
+            Number of terms.
+
+        Returns
+        -------
+        (int, list of SimilarTerm)
+            No terms if the text does not end with a word that the analyzer keeps.
+        """
+        analysis = self.analyzer.analyze(text)
+        if not _ends(analysis.spans, text):
+            return len(text), []
+        start, token = int(analysis.spans[-1, 0]), analysis.tokens[-1]
+        word = _beginning(token, text[start:])
+        shorter = [word[:end] for end in range(max(1, len(word) - LONGEST_ENDING), len(word))]
+        others = self.index.vocabulary.numbers([token, *shorter])
+        numbers = np.union1d(self.index.vocabulary.starting_with(word), others[others >= 0])
+        return start, self._most_frequent(numbers, 0, n)
+
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
         """Return the terms to add to a query.
 
@@ -213,15 +240,11 @@ class SimilarTerms:
         added: list[AddedTerm] = []
         for token, spans in analysis.spans_by_token().items():
             documents, typed = self.documents(token), query[slice(*spans[-1])]
-            if token == last:
-                # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
-                begin = token if len(token) == len(typed) else typed.lower()
-                if completed := self.starting_with(begin, without=token):
-                    total = documents + sum(term.documents for term in completed)
-                    added += [
-                        AddedTerm(term, "prefix", term.documents / total, spans[-1:]) for term in completed
-                    ]
-                    continue
+            begin = _beginning(token, typed)
+            if token == last and (completed := self.starting_with(begin, without=token)):
+                total = documents + sum(term.documents for term in completed)
+                added += [AddedTerm(term, "prefix", term.documents / total, spans[-1:]) for term in completed]
+                continue
             if fuzzy and not documents:
                 similar = self.nearest(token, typed)
                 total = sum(term.documents for term in similar)
@@ -231,16 +254,18 @@ class SimilarTerms:
                 ]
         return added
 
-    def _most_frequent(self, numbers: npt.NDArray[np.int64], distance: int) -> list[SimilarTerm]:
+    def _most_frequent(
+        self, numbers: npt.NDArray[np.int64], distance: int, n: int = MOST_TERMS
+    ) -> list[SimilarTerm]:
         documents = self.index.document_frequencies[numbers]
-        least = max(1, int(np.sort(documents)[-MOST_TERMS:][:1].sum()))
+        least = max(1, int(np.sort(documents)[-n:][:1].sum()))
         numbers = np.sort(numbers[documents >= least])
         terms = [
             SimilarTerm(term, number, distance, int(self.index.document_frequencies[number]))
             for term, number in zip(self.index.vocabulary.tokens(numbers), numbers.tolist(), strict=True)
         ]
         # Equal frequencies are in the order of the terms, which does not depend on the history of the index.
-        return sorted(terms, key=lambda term: (-term.documents, term.term))[:MOST_TERMS]
+        return sorted(terms, key=lambda term: (-term.documents, term.term))[:n]
 
     @cached_property
     def _characters(self) -> _CharacterSets:
@@ -315,6 +340,12 @@ def _have_at_most(size: int, sets: npt.NDArray[np.uint32]) -> npt.NDArray[np.boo
         sets = sets & (sets - np.uint32(1))
     empty: npt.NDArray[np.bool_] = sets == 0
     return empty
+
+
+def _beginning(token: str, typed: str) -> str:
+    """Return the beginning of the terms that complete a word."""
+    # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
+    return token if len(token) == len(typed) else typed.lower()
 
 
 def _ends(spans: npt.NDArray[np.int32], text: str) -> bool:

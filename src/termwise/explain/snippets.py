@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter
@@ -24,6 +23,9 @@ _JOINERS = frozenset("\u200d\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")
 _LONGEST_CLUSTER = 32
 _NEAR = 24
 _SEEN_BEFORE = 8
+
+SHORTEST = 20
+"""Smallest length of an excerpt in characters."""
 
 
 class Mark(NamedTuple):
@@ -169,6 +171,35 @@ def passages(
         after = [Piece(_AFTER)] if high < len(line) else []
         shown.append(before + part + after)
     return shown
+
+
+def excerpt(text: str, marks: Sequence[Mark], length: int) -> tuple[int, int]:
+    """Return the range of the characters of a text that `snippet` would choose, without its ellipses.
+
+    Parameters
+    ----------
+    text : str
+        Any text; its white space counts.
+    marks : sequence of Mark
+        Inside the text, in the order of their positions, with weights above 0.
+    length : int
+        Largest number of characters, at least `SHORTEST`.
+
+    Examples
+    --------
+    >>> text = "Merge multiple sorted inputs into a single sorted output."
+    >>> text[slice(*excerpt(text, [Mark(43, 49, 1.0)], 24))]
+    'single sorted output.'
+    """
+    low, high = 0, len(text)
+    if high > length:
+        line, places = text.replace("\n", " ").replace("\t", " "), range(len(text) + 1)
+        first, last = (heaviest_windows(marks, places, length - 2, 1) or [(0, 0)])[0]
+        low, high = _spread(
+            line, places, first, last, length + 2
+        )  # which leaves room for one ellipsis or two
+    shown = text[low:high]
+    return low + len(shown) - len(shown.lstrip()), low + len(shown.rstrip())
 
 
 def _passages_within(
@@ -398,7 +429,7 @@ def _window_sizes(
     marks: Sequence[Mark], cells: Sequence[int], width: int, value: Mapping[int, int], begin: range
 ) -> Iterator[tuple[int, int]]:
     """Yield value and number of marks of the window that starts with each mark of a range."""
-    counts: Counter[int] = Counter()
+    counts = dict.fromkeys(value, 0)
     total = 0
     end = begin.start
     for first in begin:

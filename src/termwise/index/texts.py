@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt, discard, storage_errors
 
-GROUP_BYTES = 1 << 16
+GROUP_BYTES = 1 << 12
 """A group of texts ends when it has at least this many bytes."""
 
 KIND = "texts"

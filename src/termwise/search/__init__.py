@@ -12,13 +12,15 @@ from termwise.search.query_document_likelihood import (
 )
 from termwise.search.query_syntax import ParsedQuery, parse_query
 from termwise.search.searcher import Searcher
-from termwise.search.suggestions import SimilarWord, Suggestion
+from termwise.search.snippets import Snippet
+from termwise.search.suggestions import Completion, SimilarWord, Suggestion
 from termwise.search.timed_run import TimedRun
 
 if TYPE_CHECKING:
     from termwise.search.translation_scorer import TranslationScorer
 
 __all__ = [
+    "Completion",
     "Example",
     "Hit",
     "MixtureSearcher",
@@ -28,6 +30,7 @@ __all__ = [
     "QueryLikelihoods",
     "Searcher",
     "SimilarWord",
+    "Snippet",
     "StoredQueryVectors",
     "Suggestion",
     "TimedRun",

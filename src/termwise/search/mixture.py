@@ -81,7 +81,8 @@ from termwise.search.searcher import (
     checked_queries,
     excluded_documents,
 )
-from termwise.search.suggestions import Suggestion
+from termwise.search.snippets import Snippet, snippets_of
+from termwise.search.suggestions import Completion, Suggestion
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.storage.safe_read import is_file
 from termwise.validation import check, check_names, check_path, check_threads, is_finite_number, is_integer
@@ -659,6 +660,11 @@ class MixtureSearcher:
         readers = [TextReader(each.index, each.encoder.analyzer, self.index) for each in searchers]
         return next((reader for reader in readers if reader.postings_are_words), readers[0])
 
+    @property
+    def _of_words(self) -> Searcher:
+        """Searcher whose analyzer decides which words a text has: that of `_reader`."""
+        return next(part.searcher for part in self.parts if part.searcher.index is self._reader.index)
+
     def _allowed(
         self, filter: FilterLike | None, conditions: TextConditions | None
     ) -> list[AllowedDocuments] | None:
@@ -680,6 +686,11 @@ class MixtureSearcher:
         searchers = (part.searcher for part in self.parts if part.searcher.similar_terms is not None)
         return next((searcher.did_you_mean(query) for searcher in searchers), [])
 
+    def complete(self, text: str, *, n: int = 8) -> list[Completion]:
+        """Complete the last word of a text with terms of the part that makes suggestions; see `Searcher.complete`."""
+        searchers = [part.searcher for part in self.parts]
+        return next((each for each in searchers if each.similar_terms), searchers[0]).complete(text, n=n)
+
     @property
     def schema(self) -> Schema:
         """Types of the attributes, empty without any."""
@@ -692,6 +703,21 @@ class MixtureSearcher:
     def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None) -> list[Hit]:
         """Return the results of a ranking with attributes and texts; see `Searcher.hits`."""
         return hits_of(ranking, show, attributes=self._with_attributes, texts=self.index)
+
+    def snippets(self, query: str | Query, doc_ids: Sequence[str], *, length: int = 200) -> list[Snippet]:
+        """Return an excerpt of each document with the words of a query; see `Searcher.snippets`.
+
+        The analyzer is that of the conditions on texts; see `rank`.
+        """
+        return snippets_of(
+            query_text(query),
+            doc_ids,
+            self._ordinals(doc_ids),
+            self._of_words.encoder,
+            index=self._of_words.index,
+            texts=self.index,
+            length=length,
+        )
 
     def facets(
         self,

@@ -45,9 +45,10 @@ from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
-from termwise.search.suggestions import Suggestion, suggestions
+from termwise.search.snippets import Snippet, snippets_of
+from termwise.search.suggestions import Completion, Suggestion, completions, suggestions
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
-from termwise.validation import check, check_names, check_run, check_threads, is_integer
+from termwise.validation import check, check_count, check_names, check_run, check_threads, is_integer
 from termwise.weights import TermWeights
 
 
@@ -231,6 +232,13 @@ class Searcher:
                 "the identifier of a document is a string", facts=[("given", type(doc_id).__name__)]
             )
         return self.index.ordinal(doc_id)
+
+    def _ordinals(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
+        check_names("doc_ids", doc_ids)
+        ordinals = self.index.find_many(doc_ids)
+        for doc_id in compress(doc_ids, ordinals < 0):
+            self._ordinal(doc_id)  # which raises the error for an unknown one
+        return ordinals
 
     def for_example(self, doc_id: str) -> Searcher:
         """Return a searcher for the text of a document as query.
@@ -490,6 +498,36 @@ class Searcher:
         text = query_text(query)
         return [] if self.similar_terms is None else suggestions(self.similar_terms, self.encoder, text)
 
+    def complete(self, text: str, *, n: int = 8) -> list[Completion]:
+        """Complete the last word of a text with words of the documents, for search while a user types.
+
+        Parameters
+        ----------
+        text : str
+            Beginning of a query.
+        n : int, optional
+            Number of completions.
+
+        Returns
+        -------
+        list of Completion
+            At most `n`, those in the most documents first; the last word itself is one if documents have it. Empty if
+            the text does not end with a word, if the analyzer removes it, or if the terms of the index are pieces of
+            words. If the terms are stems, words are looked for in stored texts; without texts, stems are returned.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> lists = [termwise.Document("a", "sorting lists"), termwise.Document("b", "sorted lists, a sorter")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(lists, folder, store_text=True)
+        ...     [completion.text for completion in searcher.complete("list so")]
+        ['list sorting', 'list sorter']
+        """
+        check("text", text, isinstance(text, str), "the beginning of a query")
+        check_count("n", n)
+        return [] if self.similar_terms is None else completions(self.similar_terms, text, n)
+
     @property
     def schema(self) -> Schema:
         """Types of the attributes, empty without any."""
@@ -503,10 +541,7 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        check_names("doc_ids", doc_ids)
-        return self.index.attributes(
-            np.array([self.index.ordinal(doc_id) for doc_id in doc_ids], dtype=np.int64)
-        )
+        return self.index.attributes(self._ordinals(doc_ids))
 
     def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None) -> list[Hit]:
         """Return the results of a ranking with the attributes and texts of the documents.
@@ -536,6 +571,54 @@ class Searcher:
         [('a', {'price': 12}, 'green tea'), ('b', {'price': 4}, 'tea')]
         """
         return hits_of(ranking, show, attributes=self.index, texts=self.index)
+
+    def snippets(self, query: str | Query, doc_ids: Sequence[str], *, length: int = 200) -> list[Snippet]:
+        """Return an excerpt of each document with the words of a query, without explaining scores.
+
+        An excerpt has the largest sum of the weights of different words of the query, where rare words weigh more. The
+        beginning of the text is preferred if it has four fifths of this sum; it is the excerpt of a text without these
+        words. Words that `QuerySettings` add for mistyped or unfinished words count as well.
+
+        Parameters
+        ----------
+        query : str or Query
+            The information need.
+        doc_ids : sequence of str
+            Documents of the index, such as ``ranking.doc_ids``.
+        length : int, optional
+            Largest number of characters of an excerpt, 20 or more. Excerpts begin and end between words if possible.
+
+        Returns
+        -------
+        list of Snippet
+            In the order of `doc_ids`. Words are looked for in the first 100,000 characters of a text.
+
+        Raises
+        ------
+        ParameterError
+            If the index keeps no texts, or an argument is out of range.
+        UnknownIdError
+            If the index holds no such document.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> documents = [termwise.Document("a", "A heap is a tree. To merge two sorted lists takes one pass.")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(documents, folder, store_text=True)
+        ...     (found,) = searcher.snippets("sorting lists", ["a"], length=30)
+        >>> found.text, [found.text[start:end] for start, end in found.spans], found.before
+        ('two sorted lists takes one', ['sorted', 'lists'], 27)
+        """
+        return snippets_of(
+            query_text(query),
+            doc_ids,
+            self._ordinals(doc_ids),
+            self.encoder,
+            index=self.index,
+            texts=self.index,
+            length=length,
+        )
 
     def facets(
         self,

@@ -1,4 +1,4 @@
-"""Suggestions for words of a query that an index lacks."""
+"""Suggestions for words of a query that an index lacks, and completions of its last word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
-from termwise.engine.similar_terms import SimilarTerm, SimilarTerms
+from termwise.engine.similar_terms import LONGEST_ENDING, SimilarTerm, SimilarTerms
 from termwise.index import Index
 from termwise.weights import TermWeights
 
@@ -63,6 +63,41 @@ class Suggestion:
     words: tuple[SimilarWord, ...]
 
 
+@dataclass(frozen=True)
+class Completion:
+    """Text with its last word completed.
+
+    Attributes
+    ----------
+    text : str
+        The whole text.
+    word : str
+        Its last word, as documents write it; see `SimilarWord`.
+    documents : int
+        Number of documents, or of chunks of documents, with the term of this word.
+    """
+
+    text: str
+    word: str
+    documents: int
+
+
+def completions(similar: SimilarTerms, text: str, n: int) -> list[Completion]:
+    """Return the most frequent words that begin with the last word of a text; see `Searcher.complete`."""
+    start, terms = similar.completing(
+        text, n + LONGEST_ENDING + 1
+    )  # so many may have no form that begins with it
+    before, typed = text[:start], text[start:]
+    found: list[Completion] = []
+    for term in terms:
+        forms = (form for form in _forms(similar, term, typed) if form.lower().startswith(typed.lower()))
+        if (word := next(forms, None)) is not None:
+            found.append(Completion(before + word, word, term.documents))
+            if len(found) == n:
+                break
+    return found
+
+
 def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:
     """Return the words of a query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
     unfinished = {
@@ -75,24 +110,25 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
         typed = query[slice(*spans[0])]
         if nearest := similar.nearest(token, typed):
             words = (
-                SimilarWord(_written(similar, each, typed), each.term, each.distance, each.documents)
+                SimilarWord(next(_forms(similar, each, typed)), each.term, each.distance, each.documents)
                 for each in nearest
             )
             found.append(Suggestion(typed, spans[0], tuple(words)))
     return found
 
 
-def _written(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> str:
-    """Return a word of which the term is the form, in lower case if the typed word is."""
+def _forms(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> Iterator[str]:
+    """Yield words with a term, the most frequent ones first, in lower case if the typed word is; last, the term."""
     forms: Counter[str] = Counter()
     for text in _texts_with(terms.index, similar.number):
-        spans = terms.analyzer.analyze(text).spans_by_token().get(similar.term, ())
-        forms.update(text[start:end] for start, end in spans)
+        analysis = terms.analyzer.analyze(text)
+        places = [place for place, token in enumerate(analysis.tokens) if token == similar.term]
+        forms.update(text[start:end] for start, end in analysis.spans[places].tolist())
     for form, _ in forms.most_common():
         for word in (form.lower(), form) if typed.islower() else (form,):
             if terms.analyzer.tokens(word) == [similar.term]:
-                return word
-    return similar.term
+                yield word
+    yield similar.term
 
 
 def _texts_with(index: Index, term: int) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -75,12 +76,13 @@ class WordAnalyzer:
         """Return the tokens of a text with their character spans."""
         text = without_surrogates(text)
         tokens, spans = [], []
-        for start, end in self.tokenizer.spans(text):
-            form = self._forms[text[start:end]]
+        for span in self.tokenizer.spans(text):
+            form = self._forms[text[span[0] : span[1]]]
             if form is not None:
                 tokens.append(form)
-                spans.append((start, end))
-        return Analysis(tuple(tokens), np.array(spans, dtype=np.int32).reshape(-1, 2))
+                spans.append(span)
+        positions = np.fromiter(chain.from_iterable(spans), dtype=np.int32, count=2 * len(spans))
+        return Analysis(tuple(tokens), positions.reshape(-1, 2))
 
     def tokens(self, text: str) -> list[str]:
         """Return ``analyze(text).tokens`` as a list, without computing spans."""

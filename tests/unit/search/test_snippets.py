@@ -1,0 +1,165 @@
+"""Snippets: excerpts of documents with the words of a query, and completions of its last word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.search.vector_index import write_vector_index
+
+import termwise
+from termwise import Document, Query, Searcher, build_index
+from termwise.engine.query_settings import QuerySettings
+from termwise.errors import ParameterError, UnknownIdError
+from termwise.fusion import mix_indexes
+from termwise.search import Completion, MixtureSearcher, Snippet
+from termwise.text import Vocabulary, make_analyzer
+from termwise.vectors import DocumentVectors, TermVectors
+
+HEAP = "A heap is a tree.\nTo merge two sorted lists takes one pass, and merging more lists takes a heap."
+DOCUMENTS = [
+    Document("heap", HEAP),
+    Document("empty", ""),
+    Document("path", "The pathlib module has paths; unlinked files are no paths."),
+    Document("list", "A list of lists."),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("indexes")
+    build_index(DOCUMENTS, folder / "words", store_text=True)
+    build_index(DOCUMENTS, folder / "pieces", store_text=True, model="jm", analyzer="wordpiece")
+    mix_indexes([folder / "words", folder / "pieces"], [0.6, 0.4], folder / "mixture")
+    return folder
+
+
+def shown(snippet: Snippet) -> list[str]:
+    return [snippet.text[start:end] for start, end in snippet.spans]
+
+
+def test_the_excerpt_has_the_rarest_words_of_the_query(folder):
+    searcher = Searcher.open(folder / "words")
+    (snippet,) = searcher.snippets("sorting lists in one pass", ["heap"], length=40)
+    assert snippet.text == "sorted lists takes one pass, and"
+    assert shown(snippet) == ["sorted", "lists", "one", "pass"]
+    assert HEAP[snippet.before :].startswith(snippet.text)
+    assert snippet.before + len(snippet.text) + snippet.after == len(HEAP)
+    # "list" is in two of four documents, "heap" and "tree" in one each, so the beginning is better
+    assert (
+        searcher.snippets(Query("q", "list heap tree"), ["heap"], length=20)[0].text
+        == "A heap is a tree.\nTo"
+    )
+
+
+def test_texts_without_a_word_show_their_beginning(folder):
+    searcher = Searcher.open(folder / "words")
+    assert searcher.snippets("zebra of the", ["empty", "list", "heap"], length=20) == [
+        Snippet("empty", "", (), 0, 0),
+        Snippet("list", "A list of lists.", (), 0, 0),
+        Snippet("heap", "A heap is a tree.\nTo", (), 0, len(HEAP) - 20),
+    ]
+
+
+def test_pieces_are_shown_as_words_and_not_in_other_words(folder):
+    searcher = Searcher.open(folder / "pieces")
+    assert len(make_analyzer("wordpiece").tokens("unlinked")) > 1, "the word has several pieces"
+    (snippet,) = searcher.snippets("unlinked paths", ["path"])
+    assert shown(snippet) == ["paths", "unlinked", "paths"]
+
+
+def test_a_mixture_has_the_analyzer_of_its_words(folder):
+    mixture = MixtureSearcher.open(folder / "mixture")
+    words = Searcher.open(folder / "words")
+    for query in ("sorting lists", "unlinked path", ""):
+        assert mixture.snippets(query, ["heap", "path"]) == words.snippets(query, ["heap", "path"])
+    assert mixture.complete("list so") == words.complete("list so")
+
+
+def test_added_words_are_shown(folder):
+    searcher = Searcher.open(folder / "words", query=QuerySettings(fuzzy=True, prefix=True))
+    assert shown(searcher.snippets("megring li", ["heap"])[0]) == ["merge", "lists", "merging", "lists"]
+
+
+def test_vectors_weigh_words_by_their_lengths(tmp_path):
+    vocabulary = Vocabulary(["the", "heap", "stack"])
+    table = TermVectors.of(np.array([[0.5, 0], [4, 3], [0, 0]], dtype=np.float32), vocabulary.id)
+    rows = DocumentVectors.of([0, 1], np.array([[1, 0]], dtype=np.float32))
+    text = "the the the words of a text that is long enough for a heap and a stack"
+    write_vector_index(tmp_path / "i", ["a"], rows, table, vocabulary, texts=[text])
+    (snippet,) = Searcher.open(tmp_path / "i").snippets("the heap stack", ["a"], length=30)
+    assert shown(snippet) == ["heap"]
+
+
+def test_mistakes(folder, tmp_path):
+    searcher = Searcher.open(folder / "words")
+    with pytest.raises(UnknownIdError):
+        searcher.snippets("list", ["heap", "none"])
+    for length in (19, 30.5, "40"):
+        with pytest.raises(ParameterError, match="length"):
+            searcher.snippets("list", ["heap"], length=length)
+    with pytest.raises(ParameterError, match="n "):
+        searcher.complete("list", n=0)
+    without = build_index(DOCUMENTS, tmp_path / "i")
+    with pytest.raises(ParameterError, match="keeps no texts"):
+        without.snippets("list", ["heap"])
+
+
+WORDS = st.sampled_from(
+    ["heap", "Heaps", "sorted", "list", "a", "tree-like", "caf\u00e9", "\n", "x" * 30, "東京"]
+)
+
+
+@given(st.lists(WORDS, max_size=40), st.lists(WORDS, max_size=4), st.integers(20, 80))
+@settings(max_examples=60, deadline=None)
+def test_spans_are_the_words_of_the_excerpt(tmp_path_factory, words, query, length):
+    text = " ".join(words)
+    folder = tmp_path_factory.mktemp("i") / "i"
+    searcher = build_index([Document("a", text), Document("b", "other")], folder, store_text=True)
+    (snippet,) = searcher.snippets(" ".join(query), ["a"], length=length)
+    assert len(snippet.text) <= length
+    assert text[snippet.before : len(text) - snippet.after] == snippet.text == snippet.text.strip()
+    analyzer = searcher.encoder.analyzer
+    analysis, wanted = analyzer.analyze(text), set(analyzer.tokens(" ".join(query)))
+    expected = {
+        place - snippet.before
+        for token, (start, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True)
+        if token in wanted
+        for place in range(start, end)
+        if 0 <= place - snippet.before < len(snippet.text)
+    }
+    assert {place for start, end in snippet.spans for place in range(start, end)} == expected
+    edges = [edge for span in snippet.spans for edge in span]
+    assert edges == sorted(set(edges))
+    if wanted & set(analysis.tokens):
+        assert snippet.spans
+
+
+def test_completions_are_words_of_the_texts(folder):
+    searcher = Searcher.open(folder / "words")
+    assert searcher.complete("a li") == [Completion("a lists", "lists", 2)]
+    assert searcher.complete("merg") == [Completion("merge", "merge", 1)]
+    assert [each.word for each in searcher.complete("mergi")] == ["merging"]
+    assert [each.word for each in searcher.complete("pa")] == ["pass", "paths", "pathlib"]
+    assert [each.word for each in searcher.complete("pa", n=1)] == ["pass"]
+    for text in ("", "list ", "the", "zebra", "li!"):
+        assert searcher.complete(text) == []
+
+
+def test_completions_without_texts_are_terms_and_follow_changes(tmp_path):
+    searcher = build_index(DOCUMENTS, tmp_path / "i", analyzer="standard")
+    assert [(each.word, each.documents) for each in searcher.complete("L")] == [("list", 1), ("lists", 2)][
+        ::-1
+    ]
+    with termwise.open_writer(tmp_path / "i") as writer:
+        writer.add([Document("new", "liquid lists")])
+        writer.delete(["list"])
+    assert [(each.word, each.documents) for each in searcher.refresh().complete("li")] == [
+        ("lists", 2),
+        ("liquid", 1),
+    ]
+
+
+def test_pieces_of_words_complete_nothing(folder):
+    assert Searcher.open(folder / "pieces").complete("li") == []
