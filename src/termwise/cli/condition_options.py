@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,7 @@ from termwise.display.safe_text import legible_line
 
 if TYPE_CHECKING:
     from termwise.filters import Filter
+    from termwise.search.conditions import Conditions
 
 Condition = Annotated[
     str | None,
@@ -42,66 +44,38 @@ Syntax = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """Conditions on the results of a search.
+def conditions_of(
+    condition: str | None,
+    must: Sequence[str] | None,
+    must_not: Sequence[str] | None,
+    phrases: Sequence[str] | None,
+) -> Conditions:
+    """Return the conditions that options give."""
+    from termwise.search.conditions import Conditions
 
-    Attributes
-    ----------
-    filter : Filter, str or None
-    must, must_not, phrases : tuple of str
-        See `Searcher.rank`.
-    """
+    return Conditions.of(condition, must or (), must_not or (), phrases or ())
 
-    filter: Filter | str | None = None
-    must: tuple[str, ...] = ()
-    must_not: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        condition: str | None,
-        must: list[str] | None,
-        must_not: list[str] | None,
-        phrases: list[str] | None,
-    ) -> Conditions:
-        """Return the conditions that options give."""
-        return cls(condition, tuple(must or ()), tuple(must_not or ()), tuple(phrases or ()))
+def with_syntax(query: str, conditions: Conditions) -> tuple[str, Conditions]:
+    """Return the words of a query with operators, and conditions with those of the query added."""
+    from termwise.filters import parse_filter
+    from termwise.search.query_syntax import parse_query
 
-    def with_syntax(self, query: str) -> tuple[str, Conditions]:
-        """Return the words of a query with operators, and these conditions with those of the query."""
-        from termwise.filters import parse_filter
-        from termwise.search.query_syntax import parse_query
+    parsed = parse_query(query)
+    filter: Filter | None = parsed.filter
+    if isinstance(conditions.filter, str):
+        given = parse_filter(conditions.filter)
+        filter = given if filter is None else given & filter
+    required = conditions.required + parsed.must + parsed.phrases
+    return parsed.query, replace(
+        conditions, filter=filter, required=required, excluded=conditions.excluded + parsed.must_not
+    )
 
-        parsed = parse_query(query)
-        filter = self.filter
-        if parsed.filter is not None:
-            given = parse_filter(filter) if isinstance(filter, str) else filter
-            filter = parsed.filter if given is None else given & parsed.filter
-        return parsed.query, Conditions(
-            filter,
-            self.must + parsed.must,
-            self.must_not + parsed.must_not,
-            self.phrases + parsed.phrases,
-        )
 
-    @property
-    def on_texts(self) -> bool:
-        """Whether there are conditions on texts."""
-        return bool(self.must or self.must_not or self.phrases)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of `Searcher.rank`."""
-        return dict(vars(self))
-
-    def __bool__(self) -> bool:
-        return self.filter is not None or self.on_texts
-
-    def __str__(self) -> str:
-        parts = [] if self.filter is None else [f"filtered by {legible_line(str(self.filter))}"]
-        for name, words in (("with", self.must + self.phrases), ("without", self.must_not)):
-            if words:
-                parts.append(f"{name} {', '.join(legible_line(repr(each)) for each in words)}")
-        return ", ".join(parts)
+def condition_line(conditions: Conditions) -> str:
+    """Describe conditions in a note; empty without any."""
+    parts = [] if conditions.filter is None else [f"filtered by {legible_line(str(conditions.filter))}"]
+    for name, words in (("with", conditions.required), ("without", conditions.excluded)):
+        if words:
+            parts.append(f"{name} {', '.join(legible_line(repr(each)) for each in words)}")
+    return ", ".join(parts)

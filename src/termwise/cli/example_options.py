@@ -58,27 +58,9 @@ def query_settings(pairs: Sequence[str] | None, *, fuzzy: bool, prefix: bool) ->
     return QuerySettings.parse(given, defaults={"fuzzy": fuzzy, "prefix": prefix})
 
 
-def refuse_with_example(
-    fuzzy: bool,
-    prefix: bool,
-    must: Sequence[str] | None,
-    must_not: Sequence[str] | None,
-    phrase: Sequence[str] | None,
-    *,
-    syntax: bool = False,
-) -> None:
+def refuse_with_example(*, fuzzy: bool, prefix: bool, syntax: bool = False) -> None:
     """Refuse options that apply to typed queries only; called for ``--like`` and ``--like-file``."""
-    refuse_options(
-        {
-            "--fuzzy": fuzzy,
-            "--prefix": prefix,
-            "--must": must,
-            "--must-not": must_not,
-            "--phrase": phrase,
-            "--syntax": syntax,
-        },
-        "to a document as the query",
-    )
+    refuse_options({"--fuzzy": fuzzy, "--prefix": prefix, "--syntax": syntax}, "to a document as the query")
 
 
 def example_of(

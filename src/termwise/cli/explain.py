@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.condition_options import Condition, Conditions, Must, MustNot, Phrase
+from termwise.cli.condition_options import Condition, Must, MustNot, Phrase, conditions_of
 from termwise.cli.example_options import (
     Fuzzy,
     Like,
@@ -81,7 +81,7 @@ def command(
             ],
         )
     if by_example:
-        refuse_with_example(fuzzy, prefix, must, must_not, phrase)
+        refuse_with_example(fuzzy=fuzzy, prefix=prefix)
     settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
     searcher = open_searcher(folder, query=settings, approximate=approximate)
     if centred and not isinstance(searcher, MixtureSearcher):
@@ -89,17 +89,17 @@ def command(
             "--centred applies to a mixture only: the candidates of an index are not scored together"
         )
     example = example_of(searcher, like, like_file)
-    conditions = Conditions.of(condition, must, must_not, phrase)
+    conditions = conditions_of(condition, must, must_not, phrase).arguments
     if example is not None:
         (explanation,) = example.explain(
-            searcher, [query], competitors=competitors, filter=condition, centred=centred
+            searcher, [query], competitors=competitors, centred=centred, **conditions
         )
     elif doc_id is not None:
         _refuse_swapped(searcher, query, doc_id)
         explanation = (
-            searcher.explain(query, doc_id, competitors=competitors, centred=centred, **conditions.arguments)
+            searcher.explain(query, doc_id, competitors=competitors, centred=centred, **conditions)
             if isinstance(searcher, MixtureSearcher)
-            else searcher.explain(query, doc_id, competitors=competitors, **conditions.arguments)
+            else searcher.explain(query, doc_id, competitors=competitors, **conditions)
         )
     if as_json:
         print_json(explanation.to_dict())

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from termwise.cli.attribute_output import attribute_line, attribute_text, json_attributes
-from termwise.cli.condition_options import Condition, Conditions, Must, MustNot, Phrase, Syntax
+from termwise.cli.condition_options import (
+    Condition,
+    Must,
+    MustNot,
+    Phrase,
+    Syntax,
+    condition_line,
+    conditions_of,
+    with_syntax,
+)
 from termwise.cli.example_options import (
     Fuzzy,
     Like,
@@ -59,6 +68,7 @@ if TYPE_CHECKING:
     from termwise.records import Exclusion, Query, Ranking
     from termwise.search import MixtureSearcher, Searcher, Suggestion
     from termwise.search.by_example import AnySearcher, Example
+    from termwise.search.conditions import Conditions
 
 _REMOVED = "the analyzer removes all words of the query"
 
@@ -151,7 +161,7 @@ def command(
             ],
         )
     settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
-    conditions = Conditions.of(condition, must, must_not, phrase)
+    conditions = conditions_of(condition, must, must_not, phrase)
     if queries is None:
         refuse_options(
             {
@@ -168,11 +178,13 @@ def command(
                 "--exclude-seed applies with --queries only; --like excludes its document itself"
             )
         if query is None:
-            refuse_with_example(fuzzy, prefix, must, must_not, phrase, syntax=syntax)
+            refuse_with_example(fuzzy=fuzzy, prefix=prefix, syntax=syntax)
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
         shown = field_names(show) or ()
-        words, conditions = conditions.with_syntax(query or "") if syntax else (query or "", conditions)
+        words = query or ""
+        if syntax:
+            words, conditions = with_syntax(words, conditions)
         matched = words if query is not None else example
         counts = _facets(searcher, field_names(facets) or (), matched, conditions)
         _answer(
@@ -244,14 +256,15 @@ def _answer(
     """Rank one query, or one query document, and print the results."""
     from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
     from termwise.search import MixtureSearcher
+    from termwise.search.conditions import Conditions
 
     def rank(conditions: Conditions) -> tuple[Ranking, tuple[str, ...]]:
         if example is None:
             return searcher.rank(query, k=k, sort=sort, collapse=collapse, **conditions.arguments), ()
-        return example.rank(searcher, k=k, filter=conditions.filter, sort=sort, collapse=collapse)
+        return example.rank(searcher, k=k, sort=sort, collapse=collapse, **conditions.arguments)
 
     # Loads the kernels, so that the measured time is the time of one search, which reads texts for conditions.
-    rank(Conditions(conditions.filter))
+    rank(replace(conditions, required=(), excluded=()))
     begin = time.perf_counter()
     ranking, same = rank(conditions)
     seconds = time.perf_counter() - begin
@@ -260,7 +273,7 @@ def _answer(
         explanations = (
             searcher.explain_many(query, ranking.doc_ids, **conditions.arguments)
             if example is None
-            else example.explain(searcher, ranking.doc_ids, filter=conditions.filter)
+            else example.explain(searcher, ranking.doc_ids, **conditions.arguments)
         )
     attributes = [hit.attributes for hit in searcher.hits(ranking, show=show)] if show else []
     suggested = searcher.did_you_mean(query) if example is None else []
@@ -291,13 +304,14 @@ def _answer(
         results = counted(len(ranking), "result")
         documents = counted(searcher.index.documents, "document")
         if conditions:
-            documents += f", {conditions}"
+            documents += f", {condition_line(conditions)}"
         approximate = _approximate_note(searcher, k) if sort is None else ""  # sorting takes all matches
         note(f"{results} from {documents} in {1000 * seconds:.2f} ms{approximate}")
         if suggested:
             note_line(suggestion)
     elif conditions and len(rank(Conditions())[0]):
-        note(f"no results: the conditions allow no document that matches the query ({conditions})")
+        allowed = condition_line(conditions)
+        note(f"no results: the conditions allow no document that matches the query ({allowed})")
         if suggested:
             note_line(suggestion)
     else:
@@ -319,7 +333,7 @@ def _facets(
         return {}
     if query is None or isinstance(query, str):
         return searcher.facets(fields, query=query, **conditions.arguments)
-    return query.facets(searcher, fields, filter=conditions.filter)
+    return query.facets(searcher, fields, **conditions.arguments)
 
 
 def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:

@@ -26,7 +26,6 @@ from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.text import Analyzer, unknown_token
 from termwise.text.words_around import word_around
-from termwise.validation import check_names
 
 Words = str | Sequence[str]
 """A word or phrase, or several."""
@@ -228,27 +227,24 @@ class TextConditions:
     excluded: tuple[tuple[Phrase, Verdicts], ...]
 
     @classmethod
-    def of(cls, reader: TextReader, must: Words, must_not: Words, phrases: Words) -> TextConditions | None:
-        """Analyse the arguments of a search; None if there are no conditions.
+    def of(
+        cls, reader: TextReader, required: Sequence[str], excluded: Sequence[str]
+    ) -> TextConditions | None:
+        """Analyse words and phrases; None if there are none.
 
         Raises
         ------
         ParameterError
-            If an argument is not a string or a sequence of strings, the analyzer removes all of a string, or there are
-            no texts and a condition needs them.
+            If the analyzer removes all of a string, or there are no texts and a condition needs them.
         """
-        given = {"must": must, "must_not": must_not, "phrases": phrases}
-        strings = {name: (value,) if isinstance(value, str) else value for name, value in given.items()}
-        for name, value in strings.items():
-            check_names(name, value)
-        if not any(map(len, strings.values())):
+        if not required and not excluded:
             return None
 
         def known(texts: Sequence[str]) -> tuple[tuple[Phrase, Verdicts], ...]:
             analysed = dict.fromkeys(map(reader.phrase, texts))
             return tuple((phrase, reader.verdicts(phrase)) for phrase in analysed)
 
-        return cls(reader, known([*strings["must"], *strings["phrases"]]), known(strings["must_not"]))
+        return cls(reader, known(required), known(excluded))
 
     def possible(self, where: Where = slice(None)) -> npt.NDArray[np.bool_]:
         """Return which of the selected documents, by default all, may still fulfil the conditions."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from termwise.engine.allowed_documents import FilterLike
+from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
 from termwise.filters import ValueCount
 from termwise.records import Ranking
+from termwise.search.conditions import Conditions
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 
@@ -59,10 +62,13 @@ class Example:
         *,
         k: int,
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
     ) -> tuple[Ranking, tuple[str, ...]]:
-        """Rank the documents for this example.
+        """Rank the documents for this example; see `Searcher.rank_like`.
 
         If the index keeps texts, documents with the same text, apart from white space, are excluded as well: a text
         from a file may equal the text of a document of the index.
@@ -74,12 +80,13 @@ class Example:
         duplicates : tuple of str
             Documents with the same text, which are excluded.
         """
+        conditions = Conditions.of(filter, must, must_not, phrases).arguments
         if self.doc_id is not None:
-            return searcher.rank_like(self.doc_id, k=k, filter=filter, sort=sort, collapse=collapse), ()
+            return searcher.rank_like(self.doc_id, k=k, sort=sort, collapse=collapse, **conditions), ()
         depth, duplicates = k, tuple[str, ...]()
         while True:
             ranking = searcher.rank(
-                self.text, k=depth, exclude=duplicates, filter=filter, sort=sort, collapse=collapse
+                self.text, k=depth, exclude=duplicates, sort=sort, collapse=collapse, **conditions
             )
             found = self._duplicates(searcher, ranking.doc_ids)
             if not found:
@@ -87,13 +94,22 @@ class Example:
             depth, duplicates = 2 * depth, duplicates + found
 
     def facets(
-        self, searcher: AnySearcher, fields: Sequence[str], *, filter: FilterLike | None = None, n: int = 10
+        self,
+        searcher: AnySearcher,
+        fields: Sequence[str],
+        *,
+        filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
+        n: int = 10,
     ) -> dict[str, list[ValueCount]]:
         """Count the values of attributes over the documents that match this example; see `Searcher.facets`."""
         if self.doc_id is not None:
             searcher = searcher.for_example(self.doc_id)
-        exclude = self._excluded(searcher, (), filter)
-        return searcher.facets(fields, query=self.text, exclude=exclude, filter=filter, n=n)
+        conditions = Conditions.of(filter, must, must_not, phrases)
+        exclude = self._excluded(searcher, (), conditions)
+        return searcher.facets(fields, query=self.text, exclude=exclude, n=n, **conditions.arguments)
 
     def explain(
         self,
@@ -102,35 +118,37 @@ class Example:
         *,
         competitors: int | None = None,
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         centred: bool = False,
     ) -> list[Explanation]:
         """Explain the scores of documents for this example; see `Searcher.explain_many`.
 
         `centred` is for mixtures only, see `MixtureSearcher.explain`.
         """
+        conditions = Conditions.of(filter, must, must_not, phrases)
         exclude: tuple[str, ...] = ()
         if self.doc_id is not None:
             searcher = searcher.for_example(self.doc_id)
         # Excluded documents do not change the scores of an index, but the scale of the parts of a mixture.
         if competitors is not None or isinstance(searcher, MixtureSearcher):
-            exclude = self._excluded(searcher, doc_ids, filter)
+            exclude = self._excluded(searcher, doc_ids, conditions)
+        arguments: dict[str, Any] = {"competitors": competitors, "exclude": exclude, **conditions.arguments}
         if isinstance(searcher, MixtureSearcher):
-            explanations = searcher.explain_many(
-                self.text, doc_ids, competitors=competitors, exclude=exclude, filter=filter, centred=centred
-            )
+            explanations = searcher.explain_many(self.text, doc_ids, centred=centred, **arguments)
         else:
-            explanations = searcher.explain_many(
-                self.text, doc_ids, competitors=competitors, exclude=exclude, filter=filter
-            )
+            explanations = searcher.explain_many(self.text, doc_ids, **arguments)
         return [replace(explanation, example=self.name) for explanation in explanations]
 
     def _excluded(
-        self, searcher: AnySearcher, kept: Sequence[str], filter: FilterLike | None
+        self, searcher: AnySearcher, kept: Sequence[str], conditions: Conditions
     ) -> tuple[str, ...]:
         """Return the documents that are excluded from the results, except those to be kept."""
         if self.doc_id is not None:
             return (self.doc_id,)
-        matching = searcher.rank(self.text, k=max(1, len(searcher.index)), filter=filter).doc_ids
+        every = max(1, len(searcher.index))
+        matching = searcher.rank(self.text, k=every, **conditions.arguments).doc_ids
         return tuple(doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in kept)
 
     def _duplicates(self, searcher: AnySearcher, doc_ids: Sequence[str]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from termwise.engine.query_settings import QuerySettings, for_part, no_whole_wor
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.result_order import ResultOrder
 from termwise.engine.retrieval import candidate_ordinals, score_documents
-from termwise.engine.text_conditions import TextConditions, TextReader, Words
+from termwise.engine.text_conditions import TextReader, Words
 from termwise.errors import (
     CorruptIndexError,
     IndexFormatError,
@@ -60,6 +60,7 @@ from termwise.index.verification import damages_of
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
+from termwise.search.conditions import Conditions
 from termwise.search.hits import Hit, hits_of
 from termwise.search.mixture_folder import (
     DEPTH,
@@ -367,13 +368,17 @@ class MixtureSearcher:
         *,
         k: int = 10,
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
     ) -> Ranking:
         """Rank the other documents for the text of one document; see `Searcher.rank_like`."""
         query = self.query_of(doc_id)
+        conditions = Conditions.of(filter, must, must_not, phrases)
         return self.for_example(doc_id).rank(
-            query, k=k, exclude=doc_id, filter=filter, sort=sort, collapse=collapse
+            query, k=k, exclude=doc_id, sort=sort, collapse=collapse, **conditions.arguments
         )
 
     def rank(
@@ -436,7 +441,7 @@ class MixtureSearcher:
             )
         query_id = query.query_id if isinstance(query, Query) else ""
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
-        allowed = self._allowed(filter, self._conditions(must, must_not, phrases))
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         order = ResultOrder.parse(sort, collapse, self.schema)
         return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed, order)
 
@@ -460,7 +465,7 @@ class MixtureSearcher:
         checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        allowed = self._allowed(filter, self._conditions(must, must_not, phrases))
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         order = ResultOrder.parse(None, collapse, self.schema)
 
         def rank(query: Query) -> TimedRanking:
@@ -541,17 +546,8 @@ class MixtureSearcher:
         UnknownIdError
             If there is no such document.
         """
-        return self.explain_many(
-            query,
-            [doc_id],
-            competitors=competitors,
-            exclude=exclude,
-            filter=filter,
-            must=must,
-            must_not=must_not,
-            phrases=phrases,
-            centred=centred,
-        )[0]
+        conditions = Conditions.of(filter, must, must_not, phrases)
+        return self._explained(query, [doc_id], competitors, exclude, conditions, centred)[0]
 
     def explain_many(
         self,
@@ -567,12 +563,23 @@ class MixtureSearcher:
         centred: bool = False,
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
+        conditions = Conditions.of(filter, must, must_not, phrases)
+        return self._explained(query, doc_ids, competitors, exclude, conditions, centred)
+
+    def _explained(
+        self,
+        query: str | Query,
+        doc_ids: Sequence[str],
+        competitors: int | None,
+        exclude: str | Collection[str],
+        conditions: Conditions,
+        centred: bool,
+    ) -> list[Explanation]:
         check_explained(doc_ids, competitors)
         text = query_text(query)
         ordinals = self._ordinals(doc_ids)
         excluded = excluded_documents("", exclude).for_query("")
-        conditions = self._conditions(must, must_not, phrases)
-        found = self._candidates(self._encoded(text), excluded, self._allowed(filter, conditions))
+        found = self._candidates(self._encoded(text), excluded, self._allowed(conditions))
         by_part = [
             explain(part.searcher.index, part.searcher.encoder, text, doc_ids, texts_of=self.index)
             for part in self.parts
@@ -594,7 +601,7 @@ class MixtureSearcher:
         ]
         if centred:
             explanations = self._centred(explanations, found)
-        return with_conditions(explanations, conditions, self.index)
+        return with_conditions(explanations, conditions.on_texts(self._reader), self.index)
 
     def _centred(self, explanations: Sequence[Explanation], found: _Candidates) -> list[Explanation]:
         """Subtract the mean of each term over the candidates from its contributions."""
@@ -651,9 +658,6 @@ class MixtureSearcher:
         )
         return order.of_ranking(self._with_attributes, ranking, k)
 
-    def _conditions(self, must: Words, must_not: Words, phrases: Words) -> TextConditions | None:
-        return TextConditions.of(self._reader, must, must_not, phrases)
-
     @cached_property
     def _reader(self) -> TextReader:
         searchers = [part.searcher for part in self.parts]
@@ -665,11 +669,10 @@ class MixtureSearcher:
         """Searcher whose analyzer decides which words a text has: that of `_reader`."""
         return next(part.searcher for part in self.parts if part.searcher.index is self._reader.index)
 
-    def _allowed(
-        self, filter: FilterLike | None, conditions: TextConditions | None
-    ) -> list[AllowedDocuments] | None:
-        """Return the documents that a filter and conditions allow in each part."""
-        allowed = allowed_for(self._with_attributes, filter, conditions)
+    def _allowed(self, conditions: Conditions) -> list[AllowedDocuments] | None:
+        """Return the documents that conditions allow in each part."""
+        on_texts = conditions.on_texts(self._reader)
+        allowed = allowed_for(self._with_attributes, conditions.filter, on_texts)
         if allowed is None:
             return None
         indexes = (part.searcher.index for part in self.parts)
@@ -733,7 +736,7 @@ class MixtureSearcher:
     ) -> dict[str, list[ValueCount]]:
         """Count the values of attributes; see `Searcher.facets`. With a query, its candidates are counted."""
         check_facets(self._with_attributes, fields)
-        allowed = self._allowed(filter, self._conditions(must, must_not, phrases))
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         if query is not None:
             excluded = excluded_documents("", exclude).for_query("")
             ordinals = self._candidates(self._encoded(query_text(query)), excluded, allowed).ordinals

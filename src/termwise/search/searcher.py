@@ -35,7 +35,7 @@ from termwise.engine.retrieval import (
     without,
 )
 from termwise.engine.similar_terms import SimilarTerms
-from termwise.engine.text_conditions import TextConditions, TextReader, Words
+from termwise.engine.text_conditions import TextReader, Words
 from termwise.errors import ParameterError
 from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Explanation
@@ -44,6 +44,7 @@ from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
+from termwise.search.conditions import Conditions
 from termwise.search.hits import Hit, hits_of
 from termwise.search.snippets import Snippet, snippets_of
 from termwise.search.suggestions import Completion, Suggestion, completions, suggestions
@@ -193,6 +194,9 @@ class Searcher:
         *,
         k: int = 10,
         filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
     ) -> Ranking:
@@ -206,6 +210,8 @@ class Searcher:
             Number of results, 1 or more.
         filter : str, mapping or Filter, optional
             Condition on the attributes of results; see `rank`.
+        must, must_not, phrases : str or sequence of str, optional
+            Conditions on the texts of results; see `rank`.
         sort, collapse : str, optional
             Attribute to sort results by, and attribute of which each value has at most one result; see `rank`.
 
@@ -222,8 +228,9 @@ class Searcher:
             If the index keeps no texts, or `k` is not a whole number of 1 or more.
         """
         query = self.query_of(doc_id)
+        conditions = Conditions.of(filter, must, must_not, phrases)
         return self.for_example(doc_id).rank(
-            query, k=k, exclude=doc_id, filter=filter, sort=sort, collapse=collapse
+            query, k=k, exclude=doc_id, sort=sort, collapse=collapse, **conditions.arguments
         )
 
     def _ordinal(self, doc_id: str) -> int:
@@ -321,7 +328,7 @@ class Searcher:
         """
         query_id = query.query_id if isinstance(query, Query) else ""
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         excluded = excluded_documents(query_id, exclude)
         order = ResultOrder.parse(sort, collapse, self.schema)
         return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed, order)
@@ -377,7 +384,7 @@ class Searcher:
         k = checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         order = ResultOrder.parse(None, collapse, self.schema)
 
         def rank(query: Query) -> TimedRanking:
@@ -427,16 +434,8 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        return self.explain_many(
-            query,
-            [doc_id],
-            competitors=competitors,
-            exclude=exclude,
-            filter=filter,
-            must=must,
-            must_not=must_not,
-            phrases=phrases,
-        )[0]
+        conditions = Conditions.of(filter, must, must_not, phrases)
+        return self._explained(query, [doc_id], competitors, exclude, conditions)[0]
 
     def explain_many(
         self,
@@ -451,8 +450,18 @@ class Searcher:
         phrases: Words = (),
     ) -> list[Explanation]:
         """Explain the scores of several documents for one query; see `explain`."""
+        conditions = Conditions.of(filter, must, must_not, phrases)
+        return self._explained(query, doc_ids, competitors, exclude, conditions)
+
+    def _explained(
+        self,
+        query: str | Query,
+        doc_ids: Sequence[str],
+        competitors: int | None,
+        exclude: str | Collection[str],
+        conditions: Conditions,
+    ) -> list[Explanation]:
         check_explained(doc_ids, competitors)
-        conditions = self._conditions(must, must_not, phrases)
         explanations = explain(
             self.index,
             self.encoder,
@@ -460,12 +469,12 @@ class Searcher:
             doc_ids,
             competitors=competitors,
             exclude=excluded_documents("", exclude).for_query(""),
-            allowed=allowed_for(self.index, filter, conditions),
+            allowed=self._allowed(conditions),
         )
-        return with_conditions(explanations, conditions, self.index)
+        return with_conditions(explanations, conditions.on_texts(self._reader), self.index)
 
-    def _conditions(self, must: Words, must_not: Words, phrases: Words) -> TextConditions | None:
-        return TextConditions.of(self._reader, must, must_not, phrases)
+    def _allowed(self, conditions: Conditions) -> AllowedDocuments | None:
+        return allowed_for(self.index, conditions.filter, conditions.on_texts(self._reader))
 
     @cached_property
     def _reader(self) -> TextReader:
@@ -667,7 +676,7 @@ class Searcher:
         {'kind': [ValueCount(value='tea', documents=1)]}
         """
         check_facets(self.index, fields)
-        allowed = allowed_for(self.index, filter, self._conditions(must, must_not, phrases))
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         if query is not None:
             vector = query_vector(self.index, self.encode(query_text(query)))
             excluded = excluded_documents("", exclude).for_query("")

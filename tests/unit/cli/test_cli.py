@@ -113,7 +113,7 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
         ),
         (["search", "i.tw", "--queries", "queries.jsonl"], "--queries needs --output"),
         (["search", "i.tw", "--queries", "q", "--output", "r", "--show", "x"], "--show does not apply"),
-        (["search", "i.tw", "--like", "a", "--prefix", "--must", "x"], "--prefix, --must do not apply"),
+        (["search", "i.tw", "--like", "a", "--prefix", "--syntax"], "--prefix, --syntax do not apply"),
         (["explain", "i.tw", "a", "--like", "b", "--fuzzy"], "--fuzzy does not apply"),
         (["search", "i.tw", "x", "--output", "r"], "--queries"),
         (["index", "docs.jsonl", "--out", "n", "--model", "bm52"], "bm25"),

@@ -7,6 +7,8 @@ import pytest
 from termwise import Document, Query, Run, Searcher, build_index
 from termwise.engine import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError
+from termwise.fusion import mix_indexes
+from termwise.search import open_searcher
 from termwise.search.by_example import Example
 
 DOCUMENTS = [
@@ -107,6 +109,51 @@ def test_many_duplicates_are_left_out(tmp_path):
     searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
     ranking, same = Example("a file", "thin  wings").rank(searcher, k=3)
     assert (ranking.doc_ids, len(same)) == (("a",), 40)
+
+
+CONDITIONS = (
+    {"must": "panel"},
+    {"must": ["flow"], "must_not": "panel"},
+    {"phrases": "thin wings"},
+    {"must": "thin", "phrases": ["supersonic flow"]},
+    {"must_not": ["heat", "flow"], "filter": "year > 2000"},
+)
+
+
+def fulfils(document, filter=None, must=(), must_not=(), phrases=()):
+    words = f" {' '.join(document.text.split())} "
+    has = [
+        f" {each} " in words for one in (must, phrases) for each in ([one] if isinstance(one, str) else one)
+    ]
+    lacks = [f" {each} " not in words for each in ([must_not] if isinstance(must_not, str) else must_not)]
+    return all(has) and all(lacks) and (filter is None or document.attributes["year"] > 2000)
+
+
+@pytest.mark.parametrize("kind", ["index", "mixture"])
+@pytest.mark.parametrize("conditions", CONDITIONS)
+def test_conditions_on_the_results_of_an_example(tmp_path, kind, conditions):
+    documents = [Document(doc_id, text, {"year": 1999 + n}) for n, (doc_id, text, *_) in enumerate(DOCUMENTS)]
+    searcher = build_index(documents, tmp_path / "bm25", store_text=True)
+    if kind == "mixture":
+        build_index(documents, tmp_path / "jm", model="jm", store_text=True)
+        mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.4, 0.6], tmp_path / "mixture")
+        searcher = open_searcher(tmp_path / "mixture")
+    shares = set(searcher.rank_like("p1").doc_ids)
+    allowed = {each.doc_id for each in documents if each.doc_id in shares and fulfils(each, **conditions)}
+    ranking = searcher.rank_like("p1", **conditions)
+    assert set(ranking.doc_ids) == allowed
+    for example in (Example.of(searcher, "p1"), Example("a file", DOCUMENTS[0].text)):
+        left = allowed - ({"p1", "twin"} if example.doc_id is None else set())
+        found, _ = example.rank(searcher, k=5, **conditions)
+        assert set(found.doc_ids) == left
+        explained = example.explain(searcher, found.doc_ids, competitors=1, **conditions)
+        assert [each.score for each in explained] == pytest.approx(found.scores.tolist())
+        assert [(each.rank, each.results) for each in explained] == [
+            (rank, len(left)) for rank in range(1, len(left) + 1)
+        ]
+        assert all(words.excluded != words.in_text for each in explained for words in each.conditions)
+        counted = example.facets(searcher, ["year"], **conditions)["year"]
+        assert sum(each.documents for each in counted) == len(left)
 
 
 def test_duplicates_are_not_competitors(searcher):

@@ -294,8 +294,10 @@ def test_the_command(
     assert found("river", "--must", "gold") == []
     assert run(["search", "i.tw", "river", "--must", "the"]) == 2
     assert run(["search", "i.tw", "river size:9", "--syntax"]) == 2
-    assert run(["search", "i.tw", "--like", "a", "--must", "bank"]) == 2
-    capsys.readouterr()
+    assert found("--like", "a", "--must", "bank") == ["b"]
+    assert found("--like", "a", "--must-not", "bank") == ["c"]
+    assert run(["explain", "i.tw", "c", "--like", "a", "--must", "bank"]) == 0
+    assert "required, but not in the text: bank" in capsys.readouterr().out
     assert run(["explain", "i.tw", "river", "c", "--must", "bank", "--phrase", "river boat"]) == 0
     shown = capsys.readouterr().out
     assert "required, but not in the text: bank" in shown
