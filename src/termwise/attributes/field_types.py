@@ -36,6 +36,9 @@ Stored = str | tuple[str, ...] | int | float | bool
 INTEGERS = range(-(2**63), 2**63)
 
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
+_WHOLE_FLOAT = re.compile(r"(?<=[0-9])\.0+$")
+"""Fraction of a whole number that a program has written as a float, such as a table whose column has gaps."""
+
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "false": False}
 
@@ -129,8 +132,8 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
 
     Examples
     --------
-    >>> stored_value("date", "1970-01-02"), stored_value("keywords", "a"), stored_value("float", 2)
-    (86400000000, ('a',), 2.0)
+    >>> stored_value("date", "1970-01-02"), stored_value("keywords", "a"), stored_value("integer", 2.0)
+    (86400000000, ('a',), 2)
     """
     if kind == "keyword" and isinstance(value, str):
         return str.__str__(value)
@@ -145,16 +148,18 @@ def stored_value(kind: FieldType, value: AttributeValue, *, untyped: bool = Fals
         if isinstance(value, date) and _is_in_range(value):
             return microseconds(value)
     elif isinstance(value, str):
-        if untyped and kind in _types_of_text(value):
+        text = _WHOLE_FLOAT.sub("", value) if kind == "integer" else value
+        if untyped and kind in _types_of_text(text):
             if kind == "boolean":
-                return _BOOLEANS[value.lower()]
-            return int(value) if kind == "integer" else float(value)
+                return _BOOLEANS[text.lower()]
+            return int(text) if kind == "integer" else float(text)
     elif kind == "boolean":
         if isinstance(value, bool):
             return value
     elif kind == "integer":
-        if isinstance(value, int) and not isinstance(value, bool) and value in INTEGERS:
-            return int(value)
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(whole, int) and not isinstance(whole, bool) and whole in INTEGERS:
+            return int(whole)
     elif kind == "float" and isinstance(value, int | float) and not isinstance(value, bool):
         number = _float(value)
         if math.isfinite(number):

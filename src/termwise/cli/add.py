@@ -77,7 +77,8 @@ def command(
             open_collection(source, fields=names, attributes=schema) if isinstance(source, str) else source
         )
         added = writer.add(documents.documents())
-        manifest = writer.commit()
+        generation = writer.commit().generation
+        index = writer.index
     seconds = time.perf_counter() - begin
     if added == Added(0, 0, 0):
         note_line(f"{collection}: no documents")
@@ -88,8 +89,8 @@ def command(
                 "new": added.new,
                 "replaced": added.replaced,
                 "unchanged": added.unchanged,
-                **document_count(manifest),
-                "generation": manifest.generation,
+                **document_count(index),
+                "generation": generation,
                 "seconds": round(seconds, 3),
             }
         )
@@ -97,5 +98,5 @@ def command(
     unchanged = f", {added.unchanged:,} unchanged" if added.unchanged else ""
     print_text(
         f"{folder}: {added.new:,} added, {added.replaced:,} replaced{unchanged}; "
-        f"{counted_documents(manifest)} now, {seconds:.1f} s"
+        f"{counted_documents(index)} now, {seconds:.1f} s"
     )

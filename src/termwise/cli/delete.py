@@ -34,18 +34,19 @@ def command(
     with open_writer(folder) as writer:
         absent = [doc_id for doc_id in doc_ids or () if not writer.has(doc_id)]
         deleted = writer.delete(doc_ids) if doc_ids else writer.delete(filter=condition)
-        manifest = writer.commit()
+        generation = writer.commit().generation
+        index = writer.index
     if as_json:
         print_json(
             {
                 "index": str(folder),
                 "deleted": deleted,
                 "absent": absent,
-                **document_count(manifest),
-                "generation": manifest.generation,
+                **document_count(index),
+                "generation": generation,
             }
         )
         return
-    print_text(f"{folder}: {deleted:,} deleted; {counted_documents(manifest)} now")
+    print_text(f"{folder}: {deleted:,} deleted; {counted_documents(index)} now")
     if absent:
         note_line(f"not in the index: {listed(absent)}")

@@ -160,7 +160,7 @@ def command(
             memory=memory_size(memory),
             progress=progress,
         )
-    report_index(out, searcher.index.manifest, working_seconds() - begin, as_json)
+    report_index(out, searcher.index, working_seconds() - begin, as_json)
 
 
 def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:

@@ -205,4 +205,4 @@ def command(
             progress=progress,
         )
     seconds = working_seconds() - begin
-    report_index(out, searcher.index.manifest, seconds, as_json)
+    report_index(out, searcher.index, seconds, as_json)

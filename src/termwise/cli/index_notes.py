@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from termwise.collection import Collection
     from termwise.collection.fields import FieldChoice
     from termwise.collection.file_collections import Header
-    from termwise.index import Manifest
+    from termwise.index import Index
     from termwise.models import NetworkModel
     from termwise.search import MixtureSearcher
 
 
-def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -> None:
+def report_index(out: Path, index: Index, seconds: float, as_json: bool) -> None:
     """Print size and build time of a new index, as text or as JSON."""
+    manifest = index.manifest
     size = sum(file.length for file in manifest.files())
     if as_json:
         print_json(
             {
                 "index": str(out),
-                **document_count(manifest),
+                **document_count(index),
                 "terms": manifest.terms,
                 "postings": manifest.postings,
                 "bytes": size,
@@ -49,7 +50,7 @@ def report_index(out: Path, manifest: Manifest, seconds: float, as_json: bool) -
         )
         return
     print_text(
-        f"{out}: {counted_documents(manifest)}, {counted(manifest.terms, 'term')}, "
+        f"{out}: {counted_documents(index)}, {counted(manifest.terms, 'term')}, "
         f"{counted(manifest.postings, 'posting')}, {human_bytes(size)}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
@@ -63,12 +64,11 @@ def report_mixture(out: Path, mixture: MixtureSearcher, seconds: float, as_json:
             {"name": part.name, "weight": part.weight, "index": str(part.searcher.index.path), "bytes": size}
             for part, size in zip(mixture.parts, sizes, strict=True)
         ]
-        print_json(
-            {"mixture": str(out), "documents": len(mixture), "parts": parts, "seconds": round(seconds, 3)}
-        )
+        counts = document_count(mixture.index)
+        print_json({"mixture": str(out), **counts, "parts": parts, "seconds": round(seconds, 3)})
         return
     print_text(
-        f"{out}: {counted(len(mixture), 'document')}, {mixture.formula}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
+        f"{out}: {counted_documents(mixture.index)}, {mixture.formula}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 

@@ -66,13 +66,15 @@ def command(
     with progress_bar() as progress:
         open_index = partial(IndexUpdater, threads=threads, memory=size, progress=progress)
         if renew:
-            renew_index(folder, threads=threads, memory=size, progress=progress)
+            index = renew_index(folder, threads=threads, memory=size, progress=progress).index
         elif is_mixture(folder):
             with MixtureUpdater(folder, partial(open_index, in_mixture=True)) as mixture:
                 mixture.merge()
+            index = mixture.parts[0].index
         else:
             with open_index(folder) as updater:
                 updater.merge()
+            index = updater.index
     manifest, *others = _manifests(folder)
     seconds = time.perf_counter() - begin
     removed = _deleted(before) - _deleted(manifest)
@@ -84,7 +86,7 @@ def command(
                 "segments_before": len(before.segments),
                 "segments": len(manifest.segments),
                 "removed": removed,
-                **document_count(manifest),
+                **document_count(index),
                 "bytes": size,
                 "generation": manifest.generation,
                 "seconds": round(seconds, 3),
@@ -94,7 +96,7 @@ def command(
     gone = f"{counted(removed, 'deleted document')} removed; " if removed else ""
     print_text(
         f"{folder}: {counted(len(before.segments), 'segment')} before, {len(manifest.segments)} now; {gone}"
-        f"{counted_documents(manifest)}, {human_bytes(size)}, {seconds:.1f} s"
+        f"{counted_documents(index)}, {human_bytes(size)}, {seconds:.1f} s"
     )
 
 

@@ -34,7 +34,7 @@ from termwise.kernels.jit import compilation_seconds
 from termwise.storage.safe_read import is_file, is_folder
 
 if TYPE_CHECKING:
-    from termwise.index import Manifest
+    from termwise.index import Index
 
 MOST_LISTED = 20
 """Number of words or documents listed on one line."""
@@ -286,9 +286,10 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {plural or (f'{noun[:-1]}ies' if noun.endswith('y') else f'{noun}s')}"
 
 
-def counted_documents(manifest: Manifest) -> str:
-    """Return the number of documents of an index, or of chunks if its documents are cut."""
-    return counted(manifest.documents, "chunk" if manifest.chunk else "document")
+def counted_documents(index: Index) -> str:
+    """Return the number of documents of an index, and of chunks if they are cut, as in ``2 documents in 6 chunks``."""
+    documents = counted(index.documents, "document")
+    return f"{documents} in {counted(len(index), 'chunk')}" if index.manifest.chunk else documents
 
 
 def listed(words: Collection[str], separator: str = ", ") -> str:
@@ -297,9 +298,9 @@ def listed(words: Collection[str], separator: str = ", ") -> str:
     return first if len(words) <= MOST_LISTED else f"{first} and {len(words) - MOST_LISTED:,} more"
 
 
-def document_count(manifest: Manifest) -> dict[str, int]:
-    """Return the number of documents, or of chunks, for a line of JSON."""
-    return {"chunks" if manifest.chunk else "documents": manifest.documents}
+def document_count(index: Index) -> dict[str, int]:
+    """Return the number of documents, and of chunks if they are cut, for a line of JSON."""
+    return {"documents": index.documents, **({"chunks": len(index)} if index.manifest.chunk else {})}
 
 
 def human_bytes(size: int) -> str:

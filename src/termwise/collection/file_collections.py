@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from termwise.collection.columns import names_columns
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
+from termwise.collection.record_files import RecordFile
 from termwise.errors import MalformedRecordError, TermwiseError
 from termwise.records import Document, join_texts
 from termwise.storage.safe_read import is_file
@@ -23,70 +24,21 @@ HEADER_TEXTS = frozenset(("title", *BODY_FIELDS, "passage"))
 
 
 @dataclass(frozen=True)
-class JsonLinesCollection:
-    """File with one JSON object per line, such as the ``corpus.jsonl`` of a BEIR folder.
+class JsonLinesCollection(RecordFile):
+    """File with one JSON object per line, plain or gzip-compressed, such as the ``corpus.jsonl`` of a BEIR folder."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the collection.
-    path : Path
-        File, plain or gzip-compressed.
-    fields : FieldChoice
-        Fields of the text; None for title and body (see `termwise.collection.fields`).
-    attributes : AttributeChoice
-        Fields to keep as attributes.
-    length : None
-        Unknown without reading the file.
-    """
-
-    name: str
-    path: Path
-    fields: FieldChoice = None
-    attributes: AttributeChoice = None
-    length: int | None = None
-
-    def documents(self) -> Iterator[Document]:
-        """Yield the documents in the order of the file.
-
-        Raises
-        ------
-        MalformedRecordError
-            At the first invalid record; the error names its line.
-        UnknownNameError
-            After the last record, if no record has a selected field.
-        """
-        reader = RecordReader(
-            self.path,
-            id_fields=ID_FIELDS,
-            body_fields=BODY_FIELDS,
-            fields=self.fields,
-            attributes=self.attributes,
-        )
-        yield from reader.documents(read_json_lines(self.path))
+    def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        return read_json_lines(self.path)
 
 
 @dataclass(frozen=True)
-class JsonArrayCollection:
-    """File with one JSON array of objects, ``[{...}, {...}]``; attributes as `JsonLinesCollection`."""
+class JsonArrayCollection(RecordFile):
+    """File with one JSON array of objects, ``[{...}, {...}]``, plain or gzip-compressed."""
 
-    name: str
-    path: Path
-    fields: FieldChoice = None
-    attributes: AttributeChoice = None
-    length: int | None = None
+    unit = "record"
 
-    def documents(self) -> Iterator[Document]:
-        """Yield the documents in the order of the file; errors as `JsonLinesCollection`, with numbers of records."""
-        reader = RecordReader(
-            self.path,
-            id_fields=ID_FIELDS,
-            body_fields=BODY_FIELDS,
-            fields=self.fields,
-            attributes=self.attributes,
-            unit="record",
-        )
-        yield from reader.documents(read_json_array(self.path))
+    def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        return read_json_array(self.path)
 
 
 class Header(NamedTuple):

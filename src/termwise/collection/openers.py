@@ -137,7 +137,7 @@ def open_collection(
         is_array = suffix == ".json" and is_file(path) and begins_with_array(path)
         return (JsonArrayCollection if is_array else JsonLinesCollection)(name, path, chosen, kept)
     if suffix in COMMA_SUFFIXES:
-        return TableCollection(name, path, ",", chosen, kept)
+        return TableCollection(name, path, chosen, kept, ",")
     if suffix in PARQUET_SUFFIXES and path.suffix.lower() == suffix:
         return ParquetCollection(name, path, chosen, kept)
     if suffix in TAB_SUFFIXES:
@@ -148,7 +148,7 @@ def open_collection(
         if is_file(path) and (header is None or not header.left_out):
             _refuse_fields(chosen, spec)
             _refuse_attributes(kept, spec)
-        return TableCollection(name, path, "\t", chosen, kept)
+        return TableCollection(name, path, chosen, kept, "\t")
     raise UnknownNameError(
         f"unknown kind of collection file {path.name!r}",
         facts=[

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from termwise.attributes import Schema
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
+from termwise.collection.record_files import RecordFile
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
-from termwise.records import Document
 
 BATCH = 1000
 """Number of rows to convert at a time."""
@@ -25,25 +24,10 @@ def _pyarrow() -> Any:
 
 
 @dataclass(frozen=True)
-class ParquetCollection:
-    """Parquet file with one document in each row; columns are fields, and keep their types.
+class ParquetCollection(RecordFile):
+    """Parquet file with one document in each row; columns are fields, and keep their types."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the collection.
-    path : Path
-        The file.
-    fields : FieldChoice
-        Fields of the text; None for title and body (see `termwise.collection.fields`).
-    attributes : AttributeChoice
-        Columns to keep as attributes.
-    """
-
-    name: str
-    path: Path
-    fields: FieldChoice = None
-    attributes: AttributeChoice = None
+    unit = "record"
 
     def __post_init__(self) -> None:
         _pyarrow()
@@ -56,27 +40,10 @@ class ParquetCollection:
         except (MissingFileError, MalformedRecordError):
             return None
 
-    def documents(self) -> Iterator[Document]:
-        """Yield the documents in the order of the file.
+    def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        return enumerate(self._rows(), 1)
 
-        Raises
-        ------
-        MissingFileError, MalformedRecordError
-            If the file cannot be read, or at the first invalid record.
-        UnknownNameError
-            After the last record, if there is no selected column.
-        """
-        reader = RecordReader(
-            self.path,
-            id_fields=ID_FIELDS,
-            body_fields=BODY_FIELDS,
-            fields=self.fields,
-            attributes=self.attributes,
-            unit="record",
-        )
-        yield from reader.documents(enumerate(self._records(), 1))
-
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def _rows(self) -> Iterator[dict[str, Any]]:
         arrow = _pyarrow()
         file = self._open()
         try:

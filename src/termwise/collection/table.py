@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, AttributeChoice, FieldChoice, RecordReader
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
 from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines
+from termwise.collection.record_files import RecordFile
 from termwise.errors import MalformedRecordError
-from termwise.records import Document
 
 TABLE_IDS = (*ID_FIELDS, "pid")
 TABLE_BODIES = (*BODY_FIELDS, "passage")
@@ -20,52 +19,24 @@ _KNOWN = frozenset(("title", *TABLE_IDS, *TABLE_BODIES))
 
 
 @dataclass(frozen=True)
-class TableCollection:
-    r"""Table with the names of its columns in the first line; every value is text.
+class TableCollection(RecordFile):
+    r"""Table with the names of its columns in the first line, plain or gzip-compressed; every value is text.
 
     Columns of commas may be quoted, as RFC 4180 describes; in columns of tabs, quotes have no meaning. The names of
-    identifier, title and text may be in upper case.
+    identifier, title and text may be in upper case. An empty value of an attribute is missing.
 
     Attributes
     ----------
-    name : str
-        Name of the collection.
-    path : Path
-        File, plain or gzip-compressed.
     delimiter : {",", "\t"}
-    fields : FieldChoice
-        Fields of the text; None for title and body (see `termwise.collection.fields`).
-    attributes : AttributeChoice
-        Columns to keep as attributes; an empty value is missing.
-    length : None
-        Unknown without reading the file.
     """
 
-    name: str
-    path: Path
-    delimiter: Literal[",", "\t"]
-    fields: FieldChoice = None
-    attributes: AttributeChoice = None
-    length: int | None = None
+    delimiter: Literal[",", "\t"] = ","
 
-    def documents(self) -> Iterator[Document]:
-        """Yield the documents in the order of the file.
+    id_fields = TABLE_IDS
+    body_fields = TABLE_BODIES
+    untyped = True
 
-        Raises
-        ------
-        MalformedRecordError
-            If the first line does not name an identifier, or at the first invalid record; the error names its line.
-        UnknownNameError
-            After the last record, if there is no selected column.
-        """
-        reader = RecordReader(
-            self.path,
-            id_fields=TABLE_IDS,
-            body_fields=TABLE_BODIES,
-            fields=self.fields,
-            attributes=self.attributes,
-            untyped=True,
-        )
+    def _records(self) -> Iterator[tuple[int, Mapping[str, str]]]:
         names: list[str] | None = None
         for number, cells in self._rows():
             if names is None:
@@ -78,8 +49,7 @@ class TableCollection:
                     seen=f"{len(cells)} columns: {self.delimiter.join(cells)}",
                 )
             else:
-                yield reader.document(number, dict(zip(names, cells, strict=True)))
-        reader.finish()
+                yield number, dict(zip(names, cells, strict=True))
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the cells of each row, and the number of its first line."""

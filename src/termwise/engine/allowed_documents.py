@@ -139,13 +139,14 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
             facts=[("index", index.path), ("filter", str(given))],
             fixes=["build the index with `attributes=all`"],
         )
-    name = given if isinstance(given, str) else str(as_filter(given, index.schema))
+    filter = None if isinstance(given, str) else as_filter(given, index.schema)
+    name = given if isinstance(given, str) else str(filter)
     with _lock:
         kept = _kept.setdefault(index, OrderedDict())
         if name in kept:
             kept.move_to_end(name)
             return kept[name]
-    filter = as_filter(given, index.schema)
+    filter = as_filter(given, index.schema) if filter is None else filter
     found = AllowedDocuments(filter, tuple(_rows(segment, filter) for segment in index.segments))
     with _lock:
         kept[name] = found

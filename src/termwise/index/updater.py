@@ -549,7 +549,7 @@ class IndexUpdater(DocumentWriter):
     def _next_manifest(self) -> Manifest:
         """Return the manifest of the next generation, which has the changes since the last commit."""
         kept = [part for part in self._parts if not part.deleted.all()]
-        segments = [self._marked(part) for part in kept or self._parts[-1:]]
+        segments = [self._marked(part) for part in kept or self._parts[-1:]]  # an index has at least one
         current = self.index.manifest
         built = current.built_vocabulary or current.vocabulary
         return replace(

@@ -126,6 +126,11 @@ class LiveWriter:
             self.close()
 
     @property
+    def index(self) -> Index:
+        """Last published generation; for a mixture, that of its first part."""
+        return self._rows[0].updater.index
+
+    @property
     def schema(self) -> Schema:
         """Types of the attributes, empty without any."""
         return self._with_attributes[0].updater.index.schema
@@ -408,8 +413,8 @@ def open_writer(
     Raises
     ------
     ParameterError
-        If documents cannot be added to an index of this kind, or the index is a part of a mixture; the error names the
-        reason.
+        If documents of an index of this kind cannot be changed, or the index is a part of a mixture; the error names
+        the reason.
     VocabularyMismatchError
         If the network is not the one that the index was built with.
     IndexLockedError
@@ -663,7 +668,7 @@ def _model_of(index: Index) -> Model:
     elif name == FUSION:
         reason = "its weights are sums over several indexes: change these, and fuse them again"
     elif name == VectorModel.name:
-        reason = "its weights are your own: add rows with `termwise.index.updater.IndexUpdater`"
+        reason = "its weights are your own: change its rows with `termwise.index.updater.IndexUpdater`"
     if reason is not None:
         raise _refusal(index, name, reason)
     model = model_from_parameters(str(name), described.get("parameters", {}))
@@ -680,7 +685,7 @@ def _model_of(index: Index) -> Model:
 
 def _refusal(index: Index, model: str | None, reason: str) -> ParameterError:
     return ParameterError(
-        "documents cannot be added to this index",
+        "the documents of this index cannot be changed",
         facts=[("index", index.path), ("model", model or "unknown"), ("reason", reason)],
         fixes=["build the index again with all documents"],
     )

@@ -119,11 +119,14 @@ def index_scorer(
     ------
     UsageError
         If the model cannot weigh other texts, or there are no texts to count.
+    ParameterError
+        If the documents of the index are cut into chunks: other texts would be whole.
     VocabularyMismatchError
         If the encoder is not the one that the index was built with.
     TermwiseError
         If the model cannot be loaded.
     """
+    index.check_not_cut("a scorer of other texts")
     description = index.manifest.encoder.get("model", {})
     kind = str(description.get("name", "unknown model"))
     name = index.path.resolve().name if name is None else name
@@ -168,9 +171,9 @@ def stored_texts(index: Index) -> Background:
     """Return the stored texts of an index as a background collection."""
 
     def documents() -> Iterator[Document]:
-        for first in range(0, len(index), _BATCH):
-            ordinals = np.arange(first, min(first + _BATCH, len(index)), dtype=np.int64)
-            for doc_id, text in zip(index.doc_ids(ordinals), index.texts(ordinals), strict=True):
+        for first in range(0, index.documents, _BATCH):
+            ordinals = index.document_starts[first : first + _BATCH]
+            for doc_id, text in zip(index.doc_ids(ordinals), index.document_texts(ordinals), strict=True):
                 yield Document(doc_id, text or "")
 
-    return Background(documents, length=len(index), name=str(index.path))
+    return Background(documents, length=index.documents, name=str(index.path))

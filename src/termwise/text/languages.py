@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -49,64 +50,26 @@ class PersianWords:
         return StandardWords().words(text.replace("\u200c", " "))
 
 
-@dataclass(frozen=True)
-class Elision:
-    """Removes an elided article or another short word from the beginning of a word, see `without_elision`.
-
-    Parameters
-    ----------
-    language : {"catalan", "french", "irish", "italian"}
+def dutch_stem(word: str) -> str:
+    """Return the stem of Porter's Dutch stemmer of Snowball 3.1, except for four words, as in Lucene.
 
     Examples
     --------
-    >>> Elision("french")("L’avion")
-    'avion'
-    """
-
-    language: str
-
-    @property
-    def name(self) -> str:
-        """``elision:`` and the language."""
-        return f"elision:{self.language}"
-
-    def __call__(self, word: str) -> str:
-        """Return the rest of the word."""
-        return without_elision(word, ELIDED[self.language])
-
-
-@dataclass(frozen=True)
-class DutchStems:
-    """Porter's Dutch stemmer of Snowball 3.1, except for four words, as in Lucene.
-
-    Examples
-    --------
-    >>> [DutchStems()(word) for word in ("bestanden", "kind", "kinderen")]
+    >>> [dutch_stem(word) for word in ("bestanden", "kind", "kinderen")]
     ['bestand', 'kinder', 'kinder']
     """
-
-    name: ClassVar[str] = "stem:lucene-dutch-snowball-3.1"
-
-    def __call__(self, word: str) -> str:
-        """Return the stem."""
-        return _DUTCH_STEMS.get(word) or _DUTCH_PORTER(word)
+    return _DUTCH_STEMS.get(word) or _DUTCH_PORTER(word)
 
 
-@dataclass(frozen=True)
-class GreekStems:
-    """Stemmer of Snowball 3.1 for Greek words of four letters or more, as in Lucene; shorter words stay.
+def greek_stem(word: str) -> str:
+    """Return the stem of Snowball 3.1 for a Greek word of four letters or more, as in Lucene; shorter words stay.
 
     Examples
     --------
-    >>> [GreekStems()(word) for word in ("αρχεια", "αρχειου", "μια")]
+    >>> [greek_stem(word) for word in ("αρχεια", "αρχειου", "μια")]
     ['αρχει', 'αρχει', 'μια']
     """
-
-    name: ClassVar[str] = "stem:lucene-greek-snowball-3.1"
-
-    def __call__(self, word: str) -> str:
-        """Return the stem."""
-        return word if len(word) < 4 else _GREEK_SNOWBALL(word)
+    return word if len(word) < 4 else _GREEK_SNOWBALL(word)
 
 
 _GREEK_SNOWBALL = Snowball("greek")
@@ -114,6 +77,8 @@ _DUTCH_PORTER = Snowball("dutch_porter")
 _DUTCH_STEMS = {"fiets": "fiets", "bromfiets": "bromfiets", "ei": "eier", "kind": "kinder"}
 
 _LOWER = LowerCase()
+_DUTCH = Respelling("stem:lucene-dutch-snowball-3.1", dutch_stem)
+_GREEK = Respelling("stem:lucene-greek-snowball-3.1", greek_stem)
 _DIGITS = Respelling("digits:ascii", spelling.ascii_digits)
 _ARABIC = Respelling("letters:arabic", spelling.arabic_letters)
 _DEVANAGARI = Respelling("vowels:devanagari", spelling.devanagari_vowels)
@@ -133,6 +98,10 @@ def _stop(language: str) -> WordStep:
     return StopWords(f"lucene-{language}")
 
 
+def _elision(language: str) -> WordStep:
+    return Respelling(f"elision:{language}", partial(without_elision, elided=ELIDED[language]))
+
+
 def _light(language: str) -> WordStep:
     return Respelling(f"stem:light-{language}", getattr(light_stems, f"{language}_light_stem"))
 
@@ -146,24 +115,24 @@ LANGUAGES: Mapping[str, tuple[WordStep, ...]] = MappingProxyType(
         "arabic": (_LOWER, _DIGITS, _stop("arabic"), _ARABIC, _light("arabic")),
         "armenian": _plain("armenian"),
         "basque": _plain("basque"),
-        "catalan": (Elision("catalan"), *_plain("catalan")),
+        "catalan": (_elision("catalan"), *_plain("catalan")),
         "czech": (_LOWER, _stop("czech"), _light("czech")),
         "danish": _plain("danish"),
-        "dutch": (_LOWER, _stop("dutch"), DutchStems()),
+        "dutch": (_LOWER, _stop("dutch"), _DUTCH),
         "esperanto": (_LOWER, Snowball("esperanto")),
         "estonian": _plain("estonian"),
         "finnish": _plain("finnish"),
-        "french": (Elision("french"), _LOWER, _stop("french"), _light("french")),
+        "french": (_elision("french"), _LOWER, _stop("french"), _light("french")),
         "german": (_LOWER, _stop("german"), _GERMAN, _light("german")),
-        "greek": (_GREEK_LOWER, _stop("greek"), GreekStems()),
+        "greek": (_GREEK_LOWER, _stop("greek"), _GREEK),
         "hindi": (_LOWER, _DIGITS, _DEVANAGARI, _HINDI, _stop("hindi"), _light("hindi")),
         "hungarian": _plain("hungarian"),
         "indonesian": _plain("indonesian"),
         "irish": (
-            *(StopWords("irish-prefixes"), Elision("irish"), _IRISH_LOWER),
+            *(StopWords("irish-prefixes"), _elision("irish"), _IRISH_LOWER),
             *(_stop("irish"), Snowball("irish")),
         ),
-        "italian": (Elision("italian"), _LOWER, _stop("italian"), _light("italian")),
+        "italian": (_elision("italian"), _LOWER, _stop("italian"), _light("italian")),
         "lithuanian": _plain("lithuanian"),
         "nepali": (_LOWER, _DIGITS, _DEVANAGARI, _stop("nepali"), Snowball("nepali")),
         "norwegian": _plain("norwegian"),

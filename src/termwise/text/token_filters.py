@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar, Protocol
 
@@ -166,7 +166,7 @@ class Respelling:
     Parameters
     ----------
     name : str
-        Name in an `AnalyzerSpec`. It stands for the function.
+        Name in an `AnalyzerSpec`. It stands for the function: steps of the same name are equal.
     function : callable
         Pure function of a word, defined in a module, so that the step can be pickled.
 
@@ -178,7 +178,7 @@ class Respelling:
     """
 
     name: str
-    function: Callable[[str], str]
+    function: Callable[[str], str] = field(compare=False)
 
     def __call__(self, word: str) -> str | None:
         """Return the new form, or None if nothing is left."""

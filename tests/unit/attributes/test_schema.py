@@ -117,6 +117,8 @@ def test_values_that_cannot_be_stored(value: Any) -> None:
         ("keywords", "a", ("a",)),
         ("keywords", ["b", "a", "b"], ("b", "a")),
         ("integer", -(2**63), -(2**63)),
+        ("integer", 3.0, 3),
+        ("integer", -(2.0**63), -(2**63)),
         ("float", 3, 3.0),
         ("boolean", False, False),
         ("date", "2024-01-31T01:00:00+01:00", datetime(2024, 1, 31, tzinfo=UTC)),
@@ -132,9 +134,10 @@ def test_conversion(kind: str, value: Any, converted: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        ("keyword", 3), ("keyword", ["a"]), ("keywords", 3), ("keywords", [3]), ("integer", 3.0), ("integer", "3"),
-        ("integer", True), ("integer", 2**63), ("float", True), ("float", "3"), ("float", float("nan")),
-        ("float", 10**400), ("boolean", 1), ("boolean", "true"), ("date", "yesterday"), ("date", 3),
+        ("keyword", 3), ("keyword", ["a"]), ("keywords", 3), ("keywords", [3]), ("integer", 3.5), ("integer", "3"),
+        ("integer", True), ("integer", 2**63), ("integer", 2.0**63), ("float", True), ("float", "3"),
+        ("float", float("nan")), ("float", 10**400), ("boolean", 1), ("boolean", "true"), ("date", "yesterday"),
+        ("date", 3),
     ],
 )  # fmt: skip
 def test_values_of_the_wrong_type(kind: str, value: Any) -> None:
@@ -145,6 +148,17 @@ def test_values_of_the_wrong_type(kind: str, value: Any) -> None:
     assert (facts["line"], facts["field"]) == (7, "x")
     assert kind in str(facts["expected"])
     assert str(value)[:50] in str(facts["seen"])
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("3", 3), ("-20.0", -20), ("0.00", 0), ("9007199254740993.0", 2**53 + 1)]
+)
+def test_whole_numbers_of_untyped_texts(text: str, number: int) -> None:
+    schema = Schema({"x": "integer"})
+    assert schema.convert(Attributes({"x": text}, untyped=True)) == {"x": number}
+    for wrong in (f"{text}1.5", f"0{text}", f"{text} ", ".0", "1e3"):
+        with pytest.raises(DataError, match="wrong type"):
+            schema.convert(Attributes({"x": wrong}, untyped=True))
 
 
 def test_a_document_without_an_origin_is_named() -> None:

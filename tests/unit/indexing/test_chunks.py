@@ -18,8 +18,11 @@ from termwise.fusion import fuse_indexes, mix_indexes
 from termwise.index import verify
 from termwise.indexing import renew_index
 from termwise.indexing.chunks import chunks_of
-from termwise.records import join_texts
+from termwise.records import Query, join_texts
+from termwise.scorers.candidate_ranker import TextReranker
+from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
 from termwise.search import Example
+from termwise.text import make_analyzer
 from termwise.text.chunks import chunk_spans
 
 WORDS = ["tea", "pot", "green", "milk", "iron", "leaf"]
@@ -304,8 +307,23 @@ def test_uses_that_need_whole_documents_are_refused(place: Path, tmp_path: Path)
     termwise.build_index(documents(), tmp_path / "whole")
     with pytest.raises(ParameterError, match="words of a chunk"):
         mix_indexes([place / "bm25", tmp_path / "whole"], [0.5, 0.5], tmp_path / "mixture")
+    with pytest.raises(ParameterError, match="a scorer of other texts needs whole documents"):
+        index_scorer(termwise.open(place / "bm25").index)
     with pytest.raises(ParameterError, match="chunk"):
         termwise.build_index(documents(), tmp_path / "none", chunk=0)
+
+
+def test_scorers_of_texts_read_and_count_whole_documents(place: Path) -> None:
+    index = termwise.open(place / "bm25").index
+    whole = [document for document in documents() if document.text]
+    background = stored_texts(index)
+    counts = background.tokens(make_analyzer("english")).counts
+    assert counts.n_documents == len(documents())
+    scorer = model_scorer("bm25", background)
+    query, doc_ids = Query("q", "green tea"), [document.doc_id for document in whole]
+    ranking = TextReranker(index, scorer).rank(query, candidates=doc_ids, k=100)
+    scores = scorer.score("green tea", [document.text for document in whole])
+    assert dict(zip(ranking.doc_ids, ranking.scores, strict=True)) == dict(zip(doc_ids, scores, strict=True))
 
 
 def test_the_commands(
@@ -315,17 +333,16 @@ def test_the_commands(
     rows = [{"_id": "a", "text": "Green tea. It is hot. Milk is cold."}, {"_id": "b", "text": "Tea pot."}]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["index", "docs.jsonl", "--chunk", "3", "--store-text", "--out", "docs.tw"]) == 0
-    assert "docs.tw: 4 chunks" in capsys.readouterr().out
+    assert "docs.tw: 2 documents in 4 chunks, " in capsys.readouterr().out
     assert run(["search", "docs.tw", "milk tea", "--json"]) == 0
     hits = [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()]
     assert sorted(hits) == ["a", "b"]
     assert run(["delete", "docs.tw", "a"]) == 0
-    assert "1 deleted; 1 chunk now" in capsys.readouterr().out
+    assert "1 deleted; 1 document in 1 chunk now" in capsys.readouterr().out
     for command in (["delete", "docs.tw", "a"], ["add", "docs.tw", "docs.jsonl"], ["delete", "docs.tw", "a"]):
         assert run([*command, "--json"]) == 0
         report = json.loads(capsys.readouterr().out)
-        assert report["chunks"] == (4 if command[0] == "add" else 1)
-        assert "documents" not in report
+        assert (report["documents"], report["chunks"]) == ((2, 4) if command[0] == "add" else (1, 1))
     assert run(["inspect", "docs.tw", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["documents"], facts["chunks"]) == (1, 1)

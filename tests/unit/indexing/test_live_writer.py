@@ -179,10 +179,10 @@ def test_an_index_without_statistics_is_refused(tmp_path: Path) -> None:
     vectors = tmp_path / "rows.jsonl"
     vectors.write_text('{"id": "a", "vector": {"x": 1.0}}\n')
     termwise.build_index(vectors, tmp_path / "vectors", model="vectors")
-    with pytest.raises(ParameterError, match="cannot be added"):
+    with pytest.raises(ParameterError, match="cannot be changed"):
         termwise.open_writer(tmp_path / "vectors")
     termwise.build_index(documents(TEXTS), tmp_path / "atire", settings={"variant": "atire"})
-    with pytest.raises(ParameterError, match="cannot be added") as caught:
+    with pytest.raises(ParameterError, match="cannot be changed") as caught:
         termwise.open_writer(tmp_path / "atire")
     assert "variant=lucene" in dict(caught.value.facts)["reason"]
 

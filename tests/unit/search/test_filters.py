@@ -15,7 +15,7 @@ from termwise.attributes import Schema
 from termwise.cli.main import run
 from termwise.engine.allowed_documents import KEPT, _kept
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.filters import Equals, Less
+from termwise.filters import Equals, Less, evaluation
 from termwise.fusion import mix_indexes
 from termwise.index import verify
 from termwise.search.by_example import Example
@@ -152,13 +152,16 @@ def test_attributes_are_returned_as_they_were_given(searcher: Any) -> None:
     assert searcher.attributes(names) == [dict(by_id[name]) for name in names]
 
 
-def test_filters_are_given_as_text_json_or_objects(searcher: Any) -> None:
+def test_filters_are_given_as_text_json_or_objects(searcher: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = []
+    monkeypatch.setattr(evaluation, "check_filter", lambda given, schema: checked.append(str(given)))
     as_object = Equals("lang", "de") & Less("number", 50)
     as_json = {"and": [{"field": "lang", "=": "de"}, {"field": "number", "<": 50}]}
     rankings = [
         searcher.rank("w0 w1", filter=each) for each in (as_object, as_json, 'lang = "de" and number < 50')
     ]
     assert rankings[0].doc_ids == rankings[1].doc_ids == rankings[2].doc_ids
+    assert len(checked) == 2  # once for each; the text is parsed
     for number in range(2 * KEPT):
         searcher.rank("w0", filter=f"number < {number}")
     assert len(_kept[searcher.index]) == KEPT

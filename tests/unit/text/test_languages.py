@@ -17,7 +17,8 @@ from termwise.text import (
     stop_list,
     token_filters,
 )
-from termwise.text.languages import LANGUAGES, DutchStems, Elision, GreekStems, PersianWords
+from termwise.text.languages import LANGUAGES, PersianWords, dutch_stem, greek_stem
+from termwise.text.spelling import ELIDED, without_elision
 
 every_language = pytest.mark.parametrize("name", LANGUAGES)
 
@@ -300,17 +301,17 @@ def test_a_word_of_which_nothing_is_left_is_removed():
     ],
 )
 def test_elision(language, word, rest):
-    assert Elision(language)(word) == rest
+    assert without_elision(word, ELIDED[language]) == rest
 
 
 def test_words_that_lucene_stems_by_itself():
-    assert [DutchStems()(word) for word in ("fiets", "fietsen", "ei", "kind")] == [
+    assert [dutch_stem(word) for word in ("fiets", "fietsen", "ei", "kind")] == [
         "fiets",
         "fiets",
         "eier",
         "kinder",
     ]
-    assert GreekStems()("στα") == "στα"
+    assert greek_stem("στα") == "στα"
 
 
 def test_a_zero_width_non_joiner_separates_persian_words():
