@@ -136,10 +136,11 @@ def check_documents(value: object) -> None:
 
 def check_document(value: object) -> None:
     """Check that a value is a `Document` of two strings and a mapping, whose text is that of its fields."""
-    if (
-        not isinstance(value, Document)
-        or not all(isinstance(part, str) for part in value[:2])
-        or not isinstance(value.attributes, Mapping)
+    if not (
+        isinstance(value, Document)
+        and isinstance(value.doc_id, str)
+        and isinstance(value.text, str)
+        and isinstance(value.attributes, Mapping)
     ):
         raise ParameterError(
             "a collection consists of documents, each with two strings, doc_id and text, and a mapping of attributes",

@@ -238,13 +238,18 @@ class OpenStatistics(CollectionStatistics):
         untouched: int = 0,
         longest: int | None = None,
     ) -> None:
-        added = n_terms - statistics.n_terms
-        least = (np.arange(n_terms) >= untouched).astype(np.int64)
+
+        def opened(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+            longer = np.zeros(n_terms, dtype=np.int64)
+            longer[: len(counts)] = counts
+            np.maximum(longer[untouched:], 1, out=longer[untouched:])
+            return longer
+
         super().__init__(
             statistics.n_documents,
             statistics.n_tokens,
-            np.maximum(np.pad(statistics.document_frequencies, (0, added)), least),
-            np.maximum(np.pad(statistics.collection_frequencies, (0, added)), least),
+            opened(statistics.document_frequencies),
+            opened(statistics.collection_frequencies),
             max(1, statistics.n_tokens) if longest is None else longest,
         )
 
@@ -264,7 +269,7 @@ def _counts(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
             f"{name} must be one row of whole numbers",
             facts=[("shape", array.shape), ("type seen", array.dtype)],
         )
-    array = array.astype(np.int64)
+    array = array.astype(np.int64, copy=False)
     array.setflags(write=False)
     return array
 

@@ -250,7 +250,9 @@ class DocumentSpill:
         ends = segment_ends(lengths if self.vectors is None else lengths + self.vectors.windows())
         records = []
         for first, last in pairwise([0, *ends]):
-            own = distinct_terms(self.rows, first, last, background) if own_terms else None
+            own = None
+            if own_terms:
+                own = distinct_terms(self.rows, first, last, n_terms=n_terms, background=background)
             plan = SegmentPlan(
                 spill=self.rows,
                 first_row=first,

@@ -325,8 +325,8 @@ class Manifest:
         return sealed(body)
 
     @classmethod
-    def read(cls, folder: Path) -> Manifest:
-        """Read the manifest of an index folder.
+    def read(cls, folder: Path, *, known: Manifest | None = None) -> Manifest:
+        """Read the manifest of an index folder; return `known` if it is the current one.
 
         Raises
         ------
@@ -354,6 +354,8 @@ class Manifest:
                 error,
                 fixes=["check that the path is a file that you may read", _BUILD_FIX.format("DIR")],
             ) from error
+        if known is not None and known.to_bytes() == data:
+            return known
         return cls.parse(data, path)
 
     @classmethod
@@ -376,9 +378,11 @@ class Manifest:
             )
             if canonical_bytes(body) != data:
                 raise Misfit("a manifest in canonical form", "another form of the same content")
-            return _manifest(body)
+            manifest = _manifest(body)
         except Misfit as misfit:
             raise corrupt(path, misfit.offset or 0, misfit.expected, misfit.seen) from None
+        manifest.__dict__["_serialised"] = data  # the cached value, which was just compared
+        return manifest
 
 
 def publish(folder: Path, manifest: Manifest) -> None:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from termwise.index.document_vectors import SegmentVectors
 from termwise.index.field_texts import joined_chunks, unpack
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
 from termwise.index.segment import ALL_ROWS, Segment, concatenated_ranges, views_of
-from termwise.index.string_table import StringTable
+from termwise.index.string_table import PackedStrings, StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.kernels.weighting import lucene_idf
@@ -86,9 +87,10 @@ class MappedVocabulary:
 
     def numbers(self, tokens: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the numbers of several tokens, -1 for unknown ones; faster than `number`."""
+        packed = PackedStrings(tokens)
         numbers = np.full(len(tokens), -1, dtype=np.int64)
         for first, table in zip(self._firsts, self._tables, strict=True):
-            found = table.find_many(tokens)
+            found = table.find_packed(packed)
             numbers = np.where(found >= 0, found + first, numbers)
         return numbers
 
@@ -153,6 +155,11 @@ def grown_vocabulary(built: str, added: Sequence[AddedTerms]) -> str:
     return text_fingerprint("\n".join([built, *(record.file.sha256 for record in added)]))
 
 
+def _build_of(manifest: Manifest) -> tuple[object, ...]:
+    """Return what all segments of a build and its changes have in common."""
+    return manifest.terms_file, manifest.background, manifest.quantiser.kind, manifest.vectors
+
+
 class Index:
     """A published index that is mapped into memory.
 
@@ -188,10 +195,22 @@ class Index:
     ...
     """
 
-    def __init__(self, path: Path, manifest: Manifest, *, unpublished: Path | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        *,
+        unpublished: Path | None = None,
+        earlier: Index | None = None,
+    ) -> None:
         self.path = path
         self._unpublished = unpublished
         self.manifest = manifest
+        files = set(manifest.files())
+        opened = {} if earlier is None else earlier._containers
+        self._containers: dict[IndexFile, Container] = {
+            file: container for file, container in opened.items() if file in files
+        }
         terms = self._container(manifest.terms_file, "terms")
         added = [self._added(record) for record in manifest.added_terms]
         self.vocabulary = MappedVocabulary(
@@ -203,8 +222,11 @@ class Index:
             identity=manifest.vocabulary,
         )
         slots = manifest.built_terms + manifest.background
-        self._attachments = {
-            name: map_file(path / record.name, record.length) for name, record in manifest.attachments.items()
+        self._attachments: dict[str, mmap | bytes] = {
+            name: earlier._attachments[name]
+            if earlier is not None and earlier.manifest.attachments.get(name) == record
+            else map_file(path / record.name, record.length)
+            for name, record in manifest.attachments.items()
         }
         floors = terms.array("floors", "<f8")
         self.floors: npt.NDArray[np.float64] = terms.array("floors", "<f8", slots if len(floors) else 0)
@@ -218,7 +240,12 @@ class Index:
         if added and len(weights):  # added terms have no fixed query weight
             self.query_weights = np.pad(self.query_weights, (0, manifest.terms - len(weights)))
         self.term_vectors = self._term_vectors(terms)
-        self.segments = tuple(self._segment(record) for record in manifest.segments)
+        segments: dict[SegmentRecord, Segment] = {}
+        if earlier is not None and _build_of(earlier.manifest) == _build_of(manifest):
+            segments = dict(zip(earlier.manifest.segments, earlier.segments, strict=True))
+        self.segments: tuple[Segment, ...] = tuple(
+            segments[record] if record in segments else self._segment(record) for record in manifest.segments
+        )
         self.identifiers = tuple(
             StringTable(self._container(record.ids, "ids"), "ids", record.documents)
             for record in manifest.segments
@@ -246,12 +273,24 @@ class Index:
             every byte.
         """
         check_path("the index", path)
-        folder = Path(path)
+        return cls._current(Path(path), None)
+
+    def newest(self) -> Index:
+        """Return the current generation, which shares the files of both; this index if it is the current one.
+
+        For the errors, see `open`.
+        """
+        return self._current(self.path, self)
+
+    @classmethod
+    def _current(cls, folder: Path, earlier: Index | None) -> Index:
         before: Manifest | None = None
         for _ in range(ATTEMPTS):
-            manifest = Manifest.read(folder)
+            manifest = Manifest.read(folder, known=None if earlier is None else earlier.manifest)
+            if earlier is not None and manifest == earlier.manifest:
+                return earlier
             try:
-                return cls(folder, manifest)
+                return cls(folder, manifest, earlier=earlier)
             except (MissingFileError, CorruptIndexError) as error:
                 # A build may have published the next generation since the manifest was read. If the same manifest
                 # fails twice, the index is damaged.
@@ -262,10 +301,12 @@ class Index:
 
     def _container(self, record: IndexFile, kind: str) -> Container:
         """Open a file; those of a change that is not published yet are in the folder of the change."""
-        folder = self.path
-        if self._unpublished is not None and (self._unpublished / record.name).exists():
-            folder = self._unpublished
-        return Container(folder / record.name, kind, record.length)
+        if record not in self._containers:
+            folder = self.path
+            if self._unpublished is not None and (self._unpublished / record.name).exists():
+                folder = self._unpublished
+            self._containers[record] = Container(folder / record.name, kind, record.length)
+        return self._containers[record]
 
     def _added(self, record: AddedTerms) -> tuple[Container, npt.NDArray[np.float64]]:
         container = self._container(record.file, "added")
@@ -438,9 +479,10 @@ class Index:
         """Return the positions of several documents in the input, -1 for unknown ones; of chunks, that of the first."""
         if self.manifest.chunk:
             doc_ids = [chunk_id(doc_id, 1) for doc_id in doc_ids]
+        packed = PackedStrings(doc_ids)
         ordinals = np.full(len(doc_ids), -1, dtype=np.int64)
         for first, segment, table in zip(self.firsts, self.segments, self.identifiers, strict=True):
-            rows = table.find_many(doc_ids)
+            rows = table.find_packed(packed)
             found = rows >= 0
             if segment.live is not None:
                 found[found] = ~segment.live.deleted[rows[found]]

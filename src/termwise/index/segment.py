@@ -82,7 +82,7 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
         if plan.own_terms is not None:
             writer.write("views.terms", "<u4", [plan.own_terms])
         writer.write("forward.starts", "<u4", [indptr])
-        writer.write("forward.terms", term_dtype(n_terms), (terms for terms, _ in _pieces(plan)))
+        writer.write("forward.terms", term_dtype(n_terms), _terms(plan))
         writer.write("forward.impacts", impact_type, _impacts(plan))
         if plan.quantiser is None:
             writer.write("forward.bias", "<f4", [bias])
@@ -96,24 +96,32 @@ def write_segment(path: Path, plan: SegmentPlan) -> tuple[IndexFile, int]:
 
 
 def _pieces(plan: SegmentPlan) -> Iterator[tuple[npt.NDArray[np.uint32], npt.NDArray[np.float32]]]:
-    """Yield term numbers of the segment, and weights, without the background term."""
+    """Yield term numbers of the index, and weights, without the background term."""
     for _, terms, weights in plan.spill.read(plan.first_row, plan.last_row, postings=CHUNK):
         if plan.background is not None:
             kept = terms != plan.background
             terms, weights = terms[kept], weights[kept]
-        if plan.own_terms is not None:
-            terms = np.searchsorted(plan.own_terms, terms).astype(np.uint32)
         yield terms, weights
 
 
+def _terms(plan: SegmentPlan) -> Iterator[npt.NDArray[np.uint32]]:
+    """Yield term numbers of the segment."""
+    own = plan.own_terms
+    if own is not None:
+        numbers = np.empty(plan.n_terms, dtype=np.uint32)  # only the entries of its terms are read
+        numbers[own] = np.arange(len(own), dtype=np.uint32)
+    for terms, _ in _pieces(plan):
+        yield terms if own is None else numbers[terms]
+
+
 def distinct_terms(
-    spill: RowSpill, first_row: int, last_row: int, background: int | None
+    spill: RowSpill, first_row: int, last_row: int, *, n_terms: int, background: int | None
 ) -> npt.NDArray[np.uint32]:
     """Return the terms of consecutive rows of a spill, ascending, without the background term."""
-    terms = np.empty(0, dtype=np.uint32)
+    found = np.zeros(n_terms + (background is not None), dtype=np.bool_)
     for _, piece, _ in spill.read(first_row, last_row, postings=CHUNK):
-        terms = np.union1d(terms, piece)
-    return terms if background is None else terms[terms != background]
+        found[piece] = True
+    return np.flatnonzero(found[:n_terms]).astype(np.uint32)
 
 
 def _impacts(plan: SegmentPlan) -> Iterator[npt.NDArray[np.generic]]:

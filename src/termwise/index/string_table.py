@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,24 @@ def write_strings(writer: ContainerWriter, prefix: str, strings: Sequence[bytes]
     writer.write(f"{prefix}.data", np.uint8, pieces)
     writer.write(f"{prefix}.offsets", np.uint64, [offsets])
     writer.write(f"{prefix}.sorted", np.uint32, [by_bytes])
+
+
+class PackedStrings:
+    """Strings to look up in one or more tables, encoded once.
+
+    Attributes
+    ----------
+    data : ndarray, uint8
+        Concatenation of their bytes.
+    bounds : ndarray of shape (strings + 1,), int64
+        Boundaries of the strings in `data`.
+    """
+
+    def __init__(self, strings: Iterable[str]) -> None:
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        self.data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        self.bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=self.bounds[1:])
 
 
 class StringTable:
@@ -120,13 +138,13 @@ class StringTable:
             raise self._disordered()
         return None if number < 0 else number
 
-    def find_many(self, strings: Sequence[str]) -> npt.NDArray[np.int64]:
+    def find_many(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
         """Return the numbers of several strings, -1 for unknown ones; faster than `find`."""
-        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-        bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(string) for string in encoded], out=bounds[1:])
-        joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        numbers = find_strings(self._data, self._offsets, self._sorted, joined, bounds)
+        return self.find_packed(PackedStrings(strings))
+
+    def find_packed(self, strings: PackedStrings) -> npt.NDArray[np.int64]:
+        """Return the numbers of several strings, as `find_many`."""
+        numbers = find_strings(self._data, self._offsets, self._sorted, strings.data, strings.bounds)
         if (numbers == CORRUPT).any():
             raise self._disordered()
         result: npt.NDArray[np.int64] = np.maximum(numbers, -1)

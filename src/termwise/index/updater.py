@@ -48,7 +48,7 @@ from termwise.index.manifest import (
 )
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.reader import Index, grown_vocabulary
-from termwise.index.string_table import SECTIONS, StringTable, write_strings
+from termwise.index.string_table import SECTIONS, PackedStrings, StringTable, write_strings
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue
@@ -109,6 +109,8 @@ class IndexUpdater(DocumentWriter):
         Threads to use; the files do not depend on it.
     progress : callable
         Called with stage, done, total.
+    opened : Index, optional
+        The index, if it was opened before.
     idf : IdfRecord, optional
         Inverse document frequency in the stored weights, which searches adapt to the current documents from the first
         commit on.
@@ -163,6 +165,7 @@ class IndexUpdater(DocumentWriter):
         memory: int = DEFAULT_MEMORY,
         threads: int = 1,
         progress: Progress = no_progress,
+        opened: Index | None = None,
         idf: IdfRecord | None = None,
         in_mixture: bool = False,
     ) -> None:
@@ -174,12 +177,13 @@ class IndexUpdater(DocumentWriter):
         self._threads = threads
         self._progress = progress
         self._closed = False
-        Index.open(path)  # raises the error of a folder that is no index before it gets a lock file
+        # Before the lock, so that a folder that is no index does not get a lock file.
+        index = Index.open(path) if opened is None else opened
         if not in_mixture:
             refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
             resources.enter_context(writer_lock(self.path))
-            self.index = Index.open(path)
+            self.index = index.newest()
             self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._resources = resources.pop_all()
@@ -343,7 +347,7 @@ class IndexUpdater(DocumentWriter):
         self.write()
         if not self.changed:
             return self.index
-        return Index(self.path, self._next_manifest(), unpublished=self.folder)
+        return Index(self.path, self._next_manifest(), unpublished=self.folder, earlier=self.index)
 
     def commit(self, *, merge: bool = True) -> Manifest:
         """Publish the changes in one atomic step that survives a crash; return the new manifest.
@@ -454,8 +458,9 @@ class IndexUpdater(DocumentWriter):
     def _mark(self, doc_ids: Sequence[str]) -> int:
         """Mark documents of written segments as deleted; return their number."""
         marked = 0
+        packed = PackedStrings(doc_ids)
         for part in self._parts:
-            rows = np.unique(part.ids.find_many(doc_ids))
+            rows = np.unique(part.ids.find_packed(packed))
             rows = rows[rows >= 0]
             rows = rows[~part.deleted[rows]]
             if len(rows):
@@ -583,7 +588,7 @@ class IndexUpdater(DocumentWriter):
                 remove(file)
         try:
             if manifest != self.index.manifest:
-                self.index = Index(self.path, manifest)
+                self.index = Index(self.path, manifest, earlier=self.index)
         except BaseException:
             self.close()
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -81,11 +81,10 @@ def build_counts(
             fixes=["omit the encoding"],
         )
     closed = analyzer.vocabulary
-    numbers = Numbering() if closed is None else Numbering((token, i) for i, token in enumerate(closed))
     with (
-        closing(RowSpill(writer.folder, "counts")) as spill,
+        closing(TokenCounts(writer.folder, closed or ())) as counts,
         Workers(
-            partial(_count, analyzer, store_text, field_weights or {}), threads=context.threads
+            partial(count_documents, analyzer, store_text, field_weights or {}), threads=context.threads
         ) as workers,
     ):
         if work is None:
@@ -94,16 +93,16 @@ def build_counts(
             batches = _cached(unread, TokenCounter(analyzer), store_text, work)
         for batch in batches:
             writer.add_documents(batch.doc_ids, batch.texts, batch.attributes)
-            spill.add(batch.indptr, numbers.of(batch.tokens)[batch.terms], batch.counts)
+            counts.add(batch)
             context.progress("read documents", writer.documents, length)
         if writer.documents == 0:
             raise empty_collection()
         if closed is None:
-            numbers.of(model.added_terms)
-        tokens = list(numbers) if closed is not None else sorted(numbers)
+            counts.numbers.of(model.added_terms)
+        tokens = list(counts.numbers) if closed is not None else sorted(counts.numbers)
         prepared = model.for_vocabulary(Vocabulary(tokens))
         vocabulary = Vocabulary(tokens, background=prepared.has_background_term)
-        statistics = _weigh(spill, numbers, context, vocabulary=vocabulary, model=prepared)
+        statistics = _weigh(counts, context, vocabulary=vocabulary, model=prepared)
     spec = analyzer.spec
     return writer.commit(
         vocabulary,
@@ -127,26 +126,15 @@ def build_counts(
 
 
 def _weigh(
-    spill: RowSpill,
-    numbers: Mapping[str, int],
-    context: BuildContext,
-    *,
-    vocabulary: Vocabulary,
-    model: CountModel,
+    counted: TokenCounts, context: BuildContext, *, vocabulary: Vocabulary, model: CountModel
 ) -> CollectionStatistics:
-    """Weigh the spilled counts in two passes: statistics, then weights.
-
-    `numbers` are the term numbers of the spilled counts; weights have those of `vocabulary`.
-    """
-    chunk = EXPANDED_CHUNK if model.expands else CHUNK
+    """Weigh the counts in two passes: statistics, then weights."""
+    chunk = chunk_of(model)
     final = np.empty(len(vocabulary), dtype=np.int32)
-    for number, token in enumerate(vocabulary):
-        final[numbers[token]] = number
+    final[counted.numbers.of(vocabulary)] = np.arange(len(vocabulary), dtype=np.int32)
 
     def parts() -> Iterator[TermWeights]:
-        for indptr, terms, counts in spill.read(0, spill.rows, postings=chunk):
-            new_terms, new_counts = renumber_rows(indptr, terms, counts, final)
-            yield TermWeights(indptr, new_terms, new_counts, vocabulary.id)
+        return counted.rows(final, vocabulary.id, postings=chunk)
 
     statistics = CollectionStatistics.from_counts(parts(), n_terms=len(vocabulary))
     done = kept = 0
@@ -165,8 +153,47 @@ def _weigh(
     return statistics
 
 
+class TokenCounts:
+    """Token counts of documents in temporary files. Tokens are numbered as they come.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the temporary files.
+    tokens : iterable of str, optional
+        Tokens with the first numbers.
+
+    Attributes
+    ----------
+    numbers : Numbering
+        Number of each token.
+    """
+
+    def __init__(self, folder: Path, tokens: Iterable[str] = ()) -> None:
+        self.numbers = Numbering((token, number) for number, token in enumerate(tokens))
+        self._spill = RowSpill(folder, "counts")
+
+    def add(self, batch: CountedBatch) -> None:
+        """Append the counts of documents."""
+        self._spill.add(batch.indptr, self.numbers.of(batch.tokens)[batch.terms], batch.counts)
+
+    def rows(self, final: npt.NDArray[np.int32], vocabulary: str, *, postings: int) -> Iterator[TermWeights]:
+        """Yield the counts over a vocabulary, about `postings` at a time; `final` has its number for each number."""
+        for indptr, terms, counts in self._spill.read(0, self._spill.rows, postings=postings):
+            yield TermWeights(indptr, *renumber_rows(indptr, terms, counts, final), vocabulary)
+
+    def close(self) -> None:
+        """Remove the temporary files."""
+        self._spill.close()
+
+
+def chunk_of(model: CountModel) -> int:
+    """Return the number of postings to weigh at a time."""
+    return EXPANDED_CHUNK if model.expands else CHUNK
+
+
 @dataclass(frozen=True)
-class _CountedBatch:
+class CountedBatch:
     """Counts of a batch of documents; `terms` are positions in `tokens`."""
 
     doc_ids: list[str]
@@ -178,14 +205,15 @@ class _CountedBatch:
     counts: npt.NDArray[np.float32]
 
 
-def _count(
-    analyzer: Analyzer, store_text: bool, field_weights: Mapping[str, int], documents: list[Document]
-) -> _CountedBatch:
+def count_documents(
+    analyzer: Analyzer, store_text: bool, field_weights: Mapping[str, int], documents: Sequence[Document]
+) -> CountedBatch:
+    """Analyse documents and count their tokens."""
     numbered = number_documents(analyzer, documents, field_weights)
     indptr, terms, counts = count_rows(numbered.indptr, numbered.numbers)
     doc_ids = [document.doc_id for document in documents]
     stored = texts_to_store(documents, field_weights) if store_text else None
-    return _CountedBatch(doc_ids, stored, attributes_of(documents), numbered.tokens, indptr, terms, counts)
+    return CountedBatch(doc_ids, stored, attributes_of(documents), numbered.tokens, indptr, terms, counts)
 
 
 def document_batches(documents: Iterator[Document], size: int = BATCH) -> Iterator[list[Document]]:
@@ -257,11 +285,11 @@ class TokenCounter:
 
 def _cached(
     documents: Iterator[Document], counter: TokenCounter, store_text: bool, work: Path
-) -> Iterator[_CountedBatch]:
+) -> Iterator[CountedBatch]:
     tokens = list(counter.vocabulary)
     for block, rows in encoded_blocks(documents, counter, work):
         texts = [document.text for document in block] if store_text else None
         doc_ids = [document.doc_id for document in block]
-        yield _CountedBatch(
+        yield CountedBatch(
             doc_ids, texts, attributes_of(block), tokens, rows.indptr, rows.terms, rows.weights
         )

@@ -26,17 +26,15 @@ from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.reader import chunk_id
-from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.built_statistics import built_statistics, missing_statistics, opened_statistics
 from termwise.indexing.chunks import chunks_of
 from termwise.indexing.context import attributes_of, refuse_arguments
-from termwise.indexing.count_rows import CHUNK, EXPANDED_CHUNK, document_batches
-from termwise.indexing.field_weights import number_documents, texts_to_store
+from termwise.indexing.count_rows import TokenCounts, chunk_of, count_documents, document_batches
+from termwise.indexing.field_weights import texts_to_store
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
-from termwise.kernels.counting import count_rows
 from termwise.models import (
     BM25,
     CountModel,
@@ -169,7 +167,8 @@ class LiveWriter:
         for block in document_batches(iter(documents), BLOCK):
             distinct = {document.doc_id: document for document in block}
             for document in block:  # before a part has one of them
-                schema.stored(document.attributes, record=repr(document.doc_id))
+                if document.attributes:
+                    schema.stored(document.attributes, record=repr(document.doc_id))
             present, same, known = self._present(list(distinct.values()))
             kept = [document for document in distinct.values() if document.doc_id not in same]
             unchanged += len(same)
@@ -178,9 +177,11 @@ class LiveWriter:
             if any(self._touched.get(document.doc_id) for document in kept):
                 self._flush()  # so that the earlier document can be replaced
             cut = self._cut(kept) if self._chunk else kept
-            bare = [document._replace(attributes=NO_ATTRIBUTES) for document in cut]
             for rows in self._rows:
-                rows.add(cut if rows in self._with_attributes else bare, known)
+                kept_by = cut
+                if rows not in self._with_attributes:
+                    kept_by = [document._replace(attributes=NO_ATTRIBUTES) for document in cut]
+                rows.add(kept_by, known)
             self._touched.update(dict.fromkeys((document.doc_id for document in kept), True))
             self._progress("add documents", new + replaced + unchanged, None)
         return Added(new, replaced, unchanged)
@@ -498,7 +499,7 @@ def _open_rows(
         idf = _idf_of(index, 1.0 if isinstance(model, BM25) else 0.0)
         make_rows = partial(_CountRows, model=model, analyzer=analyzer_of(index), statistics=statistics)
     updater = IndexUpdater(
-        path, memory=memory, threads=threads, progress=progress, idf=idf, in_mixture=in_mixture
+        path, memory=memory, threads=threads, progress=progress, opened=index, idf=idf, in_mixture=in_mixture
     )
     try:
         return make_rows(updater)
@@ -599,51 +600,57 @@ class _CountRows(_Rows):
         self._analyzer = analyzer
         self._statistics = statistics
         self._field_weights = updater.index.manifest.field_weights
-        self._counts = RowSpill(updater.folder, "counts")
+        self._counts: TokenCounts | None = None
         self.reset()
 
     def reset(self) -> None:
-        """Forget the documents that were not passed on, and read the vocabulary of the current generation."""
+        """Forget the documents that were not passed on, and the tokens that the current generation lacked."""
         self._new: dict[str, int] = {}
         """Numbers of the tokens that the current generation lacks."""
         self._begin()
 
     def _begin(self) -> None:
-        self._attributes: list[Mapping[str, AttributeValue]] = []
         self._doc_ids: list[str] = []
-        self._texts: list[str] | None = [] if self.updater.index.stores_text else None
+        self._texts: list[str] = []
+        self._attributes: list[Mapping[str, AttributeValue]] = []
         self.close()
-        self._counts = RowSpill(self.updater.folder, "counts")
 
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
         """Analyse the documents and count their terms."""
-        numbered = number_documents(self._analyzer, documents, self._field_weights)
-        self._doc_ids += [document.doc_id for document in documents]
-        self._attributes += [document.attributes for document in documents]
-        if self._texts is not None:
-            self._texts += texts_to_store(documents, self._field_weights)
-        vocabulary = self.updater.index.vocabulary
-        numbers = vocabulary.numbers(numbered.tokens)
-        for place in np.flatnonzero(numbers < 0).tolist():
-            numbers[place] = self._new.setdefault(numbered.tokens[place], len(vocabulary) + len(self._new))
-        self._counts.add(*count_rows(numbered.indptr, numbers[numbered.numbers].astype(np.int32)))
+        batch = count_documents(
+            self._analyzer, self.updater.index.stores_text, self._field_weights, documents
+        )
+        if self._counts is None:
+            self._counts = TokenCounts(self.updater.folder)
+        self._counts.add(batch)
+        self._doc_ids += batch.doc_ids
+        self._texts += batch.texts or ()
+        self._attributes += batch.attributes or [NO_ATTRIBUTES] * len(documents)
 
     def flush(self) -> None:
         """Weigh the documents, and pass them to the updater."""
-        if not self._doc_ids:
+        if self._counts is None:
             return
         updater, before = self.updater, self.updater.terms
+        final = self._numbered(list(self._counts.numbers))
         tokens = list(self._new)[before - updater.index.manifest.terms :]
         statistics = opened_statistics(self._statistics, before + len(tokens))
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
         model = self._prepared()
-        updater.add_documents(self._doc_ids, self._texts, self._attributes)
-        chunk = EXPANDED_CHUNK if model.expands else CHUNK
-        for indptr, terms, counts in self._counts.read(0, len(self._doc_ids), postings=chunk):
-            rows = TermWeights(indptr, terms.astype(np.int32), counts, updater.vocabulary)
-            updater.add_weights(model.weigh(rows, statistics))
+        texts = self._texts if updater.index.stores_text else None
+        updater.add_documents(self._doc_ids, texts, self._attributes)
+        for counts in self._counts.rows(final, updater.vocabulary, postings=chunk_of(model)):
+            updater.add_weights(model.weigh(counts, statistics))
         self._begin()
+
+    def _numbered(self, tokens: list[str]) -> npt.NDArray[np.int32]:
+        """Return the term numbers of tokens; those that the current generation lacks get the next ones."""
+        vocabulary = self.updater.index.vocabulary
+        numbers = vocabulary.numbers(tokens)
+        for place in np.flatnonzero(numbers < 0).tolist():
+            numbers[place] = self._new.setdefault(tokens[place], len(vocabulary) + len(self._new))
+        return numbers.astype(np.int32)
 
     def _prepared(self) -> CountModel:
         """Return the model for the current vocabulary."""
@@ -655,7 +662,9 @@ class _CountRows(_Rows):
 
     def close(self) -> None:
         """Remove the temporary files."""
-        self._counts.close()
+        if self._counts is not None:
+            self._counts.close()
+            self._counts = None
 
 
 def _model_of(index: Index) -> Model:

@@ -133,8 +133,8 @@ class Searcher:
 
     def refresh(self) -> Searcher:
         """Return a searcher for the newest generation of the index; this one if it is the newest."""
-        index = Index.open(self.path)
-        if index.manifest == self.index.manifest:
+        index = self.index.newest()
+        if index is self.index:
             return self
         encoder, query = self._made_with
         return Searcher(index, encoder, query=query, approximate=self.approximate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ class Numbering(dict[str, int]):
         number = self[token] = len(self)
         return number
 
-    def of(self, tokens: Sequence[str]) -> npt.NDArray[np.int32]:
+    def of(self, tokens: Collection[str]) -> npt.NDArray[np.int32]:
         """Return the number of each token."""
         return np.fromiter(map(self.__getitem__, tokens), dtype=np.int32, count=len(tokens))
 

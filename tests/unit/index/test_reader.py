@@ -172,7 +172,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, before: list[int], after: list[int]
     """Have builds of so many documents finish before and after each time a manifest is read; 0 is none."""
     real, calls = Manifest.read, []
 
-    def read(folder: Path) -> Manifest:
+    def read(folder: Path, known: Manifest | None = None) -> Manifest:
         number = len(calls)
         calls.append(folder)
         if number < len(before) and before[number]:

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.errors import IndexLockedError, ParameterError, VocabularyMismatchError, WeightError
-from termwise.index import Index, IndexWriter, verify
+from termwise.index import Index, IndexWriter, Manifest, verify
 from termwise.index.updater import FACTOR, IndexUpdater
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -97,7 +97,7 @@ class Changes(RuleBasedStateMachine):
 
     @initialize(first=st.dictionaries(ids, rows.filter(bool), min_size=1, max_size=5))
     def begin(self, first: dict[str, Row]) -> None:
-        build(self.path, first)
+        self.reader = build(self.path, first)
         self.documents, self.published = dict(first), dict(first)
         self.updater = IndexUpdater(self.path)
 
@@ -145,7 +145,10 @@ class Changes(RuleBasedStateMachine):
     @precondition(lambda self: self.updater is not None)
     @invariant()
     def equals_the_model(self) -> None:
-        check_equal(Index.open(self.path), self.published)
+        self.reader = self.reader.newest()  # shares files with the generations before
+        assert self.reader.manifest == Manifest.read(self.path)
+        for index in (self.reader, Index.open(self.path)):
+            check_equal(index, self.published)
         assert verify(self.path) == []
 
     def teardown(self) -> None:
@@ -165,6 +168,39 @@ TestChanges = Changes.TestCase
 TestChanges.settings = settings(
     max_examples=40, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+def test_the_newest_generation_shares_unchanged_segments(path: Path) -> None:
+    index = Index.open(path)
+    assert index.newest() is index
+    with IndexUpdater(path) as updater:
+        updater.add(["d"], weights([{0: 1.0}]), ["text of d"])
+        updater.commit()
+        added = index.newest()
+        updater.delete(["a"])
+        updater.commit()
+    assert added.segments[0] is index.segments[0]
+    deleted = added.newest()
+    assert deleted.segments[0] is not index.segments[0]
+    assert deleted.segments[1] is added.segments[1]
+    assert [each.doc_ids(np.arange(len(each))) for each in (index, added, deleted)] == [
+        ["a", "b", "c"],
+        ["a", "b", "c", "d"],
+        ["b", "c", "d"],
+    ]
+    build(path, {"a": {0: 2.0}}, overwrite=True)
+    assert results(deleted.newest(), {0: 1.0}) == [("a", 2.0)]
+
+
+def test_a_manifest_that_was_read_is_not_parsed_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, real, parsed = Index.open(path), Manifest.parse, []
+    monkeypatch.setattr(Manifest, "parse", lambda data, path: parsed.append(path) or real(data, path))
+    with IndexUpdater(path, opened=index) as updater:
+        assert updater.index is index
+    assert parsed == []
+    build(path, {"e": {1: 1.0}}, overwrite=True)
+    with IndexUpdater(path, opened=index) as updater:
+        assert updater.index.doc_ids(np.arange(1)) == ["e"]
 
 
 @pytest.fixture

@@ -112,7 +112,7 @@ def test_a_build_that_finishes_during_verification_is_not_damage(
 ) -> None:
     real, calls = Manifest.read, []
 
-    def read(folder: Path) -> Manifest:
+    def read(folder: Path, known: Manifest | None = None) -> Manifest:
         manifest = real(folder)
         calls.append(folder)
         if len(calls) == 1:
