@@ -68,6 +68,7 @@ _PACKAGES = (
     "records",
     "scorers",
     "search",
+    "serve",
     "text",
     "train",
     "translation",

@@ -263,6 +263,10 @@ class Ranking:
         """Return the first `k` documents as a ranking."""
         return Ranking(self.doc_ids[:k], self.scores[:k], self.query_id, self.sorted_by)
 
+    def after(self, n: int) -> Ranking:
+        """Return the documents after the first `n` as a ranking."""
+        return Ranking(self.doc_ids[n:], self.scores[n:], self.query_id, self.sorted_by)
+
     def rank_scores(self) -> npt.NDArray[np.float64]:
         """Return the scores ``n, n-1, ..., 1``, which fix the order of ties for evaluators that sort by score."""
         return np.arange(len(self), 0, -1, dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
+    ("serve",),
     ("probes",),
     ("rankers",),
     ("yardsticks",),
@@ -46,6 +47,11 @@ LIBRARIES: dict[str, set[str]] = {
     "lightgbm": {"yardsticks"},
     "usearch": {"index"},
     "pyarrow": {"collection"},
+    "starlette": {"serve"},
+    "uvicorn": {"serve"},
+    "pydantic": {"serve"},
+    "prometheus_client": {"serve"},
+    "mcp": {"serve"},
 }
 """Large libraries, and the layers that may import each."""
 

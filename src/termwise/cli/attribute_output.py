@@ -1,27 +1,15 @@
-"""Attributes of documents on the terminal and in JSON."""
+"""Attributes of documents on the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from termwise.attributes.dates import iso
+from termwise.attributes.json_values import json_value
 
 if TYPE_CHECKING:
     from termwise.records import AttributeValue
-
-
-def plain(value: AttributeValue) -> Any:
-    """Return a value that JSON can represent: dates as ISO 8601, lists as lists."""
-    if isinstance(value, date):
-        return iso(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-def json_attributes(attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
-    """Return attributes for JSON output."""
-    return {name: plain(value) for name, value in attributes.items()}
 
 
 def attribute_text(value: AttributeValue) -> str:
@@ -34,7 +22,7 @@ def attribute_text(value: AttributeValue) -> str:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
-    shown = plain(value)
+    shown = json_value(value)
     if isinstance(value, date):
         return str(shown).removesuffix("T00:00:00Z")
     return ", ".join(shown) if isinstance(shown, list) else str(shown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,6 @@ from termwise.cli.options import option
 from termwise.display.safe_text import legible_line
 
 if TYPE_CHECKING:
-    from termwise.filters import Filter
     from termwise.search.conditions import Conditions
 
 Condition = Annotated[
@@ -54,22 +52,6 @@ def conditions_of(
     from termwise.search.conditions import Conditions
 
     return Conditions.of(condition, must or (), must_not or (), phrases or ())
-
-
-def with_syntax(query: str, conditions: Conditions) -> tuple[str, Conditions]:
-    """Return the words of a query with operators, and conditions with those of the query added."""
-    from termwise.filters import parse_filter
-    from termwise.search.query_syntax import parse_query
-
-    parsed = parse_query(query)
-    filter: Filter | None = parsed.filter
-    if isinstance(conditions.filter, str):
-        given = parse_filter(conditions.filter)
-        filter = given if filter is None else given & filter
-    required = conditions.required + parsed.must + parsed.phrases
-    return parsed.query, replace(
-        conditions, filter=filter, required=required, excluded=conditions.excluded + parsed.must_not
-    )
 
 
 def condition_line(conditions: Conditions) -> str:

@@ -35,6 +35,8 @@ from termwise.cli import (
     probe,
     rerank,
     search,
+    serve,
+    serve_key,
     table,
     train,
     train_bert_model1,
@@ -84,6 +86,8 @@ for name, module in {
     "probe": probe,
     "inspect": inspect,
     "verify": verify,
+    "serve": serve,
+    "serve-key": serve_key,
     "table": table,
 }.items():
     app.command(name, cls=VerbCommand)(module.command)

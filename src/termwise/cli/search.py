@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from termwise.cli.attribute_output import attribute_line, attribute_text, json_attributes
+from termwise.attributes.json_values import json_attributes
+from termwise.cli.attribute_output import attribute_line, attribute_text
 from termwise.cli.condition_options import (
     Condition,
     Must,
@@ -22,7 +23,6 @@ from termwise.cli.condition_options import (
     Syntax,
     condition_line,
     conditions_of,
-    with_syntax,
 )
 from termwise.cli.example_options import (
     Fuzzy,
@@ -184,7 +184,7 @@ def command(
         shown = field_names(show) or ()
         words = query or ""
         if syntax:
-            words, conditions = with_syntax(words, conditions)
+            words, conditions = conditions.with_syntax(words, searcher.schema)
         matched = words if query is not None else example
         counts = _facets(searcher, field_names(facets) or (), matched, conditions)
         _answer(

@@ -14,6 +14,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Build an index": ("index", "encode", "build-graph", "inspect", "verify"),
     "Change an index": ("add", "delete", "merge"),
     "Search": ("search", "explain", "rerank"),
+    "Serve": ("serve", "serve-key"),
     "Fuse": ("fuse", "learn-weights", "fuse-indexes", "tune"),
     "Measure": ("evaluate", "compare", "probe"),
     "Train": ("train", "table"),

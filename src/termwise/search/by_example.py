@@ -111,6 +111,22 @@ class Example:
         exclude = self._excluded(searcher, (), conditions)
         return searcher.facets(fields, query=self.text, exclude=exclude, n=n, **conditions.arguments)
 
+    def count(
+        self,
+        searcher: AnySearcher,
+        *,
+        filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
+    ) -> int:
+        """Return the number of documents that match this example; see `Searcher.count`."""
+        if self.doc_id is not None:
+            searcher = searcher.for_example(self.doc_id)
+        conditions = Conditions.of(filter, must, must_not, phrases)
+        exclude = self._excluded(searcher, (), conditions)
+        return searcher.count(self.text, exclude=exclude, **conditions.arguments)
+
     def explain(
         self,
         searcher: AnySearcher,

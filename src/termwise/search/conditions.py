@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from termwise.attributes import Schema
 from termwise.engine.allowed_documents import FilterLike
 from termwise.engine.text_conditions import TextConditions, TextReader, Words
+from termwise.filters import as_filter
+from termwise.search.query_syntax import parse_query
 from termwise.validation import check_names
 
 
@@ -55,6 +58,28 @@ class Conditions:
     def arguments(self) -> dict[str, Any]:
         """The same conditions as arguments of `Searcher.rank`."""
         return {"filter": self.filter, "must": self.required, "must_not": self.excluded}
+
+    def with_syntax(self, query: str, schema: Schema) -> tuple[str, Conditions]:
+        """Return the words of a query with operators, and these conditions with those of the query added.
+
+        Parameters
+        ----------
+        query : str
+            See `termwise.search.query_syntax`.
+        schema : Schema
+            Types of the attributes of the index.
+
+        Raises
+        ------
+        ParameterError, UnknownNameError
+            See `parse_query` and `as_filter`.
+        """
+        parsed = parse_query(query)
+        filter = self.filter
+        if parsed.filter is not None:
+            filter = parsed.filter if filter is None else as_filter(filter, schema) & parsed.filter
+        required = self.required + parsed.must + parsed.phrases
+        return parsed.query, Conditions(filter, required, self.excluded + parsed.must_not)
 
     def on_texts(self, reader: TextReader) -> TextConditions | None:
         """Return the conditions on texts; None without any. See `TextConditions.of`."""

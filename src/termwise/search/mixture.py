@@ -737,14 +737,33 @@ class MixtureSearcher:
         """Count the values of attributes; see `Searcher.facets`. With a query, its candidates are counted."""
         check_facets(self._with_attributes, fields)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        if query is not None:
-            excluded = excluded_documents("", exclude).for_query("")
-            ordinals = self._candidates(self._encoded(query_text(query)), excluded, allowed).ordinals
-        else:
+        return facets_at(self._with_attributes, self._matches(query, exclude, allowed), fields, n)
+
+    def count(
+        self,
+        query: str | Query | None = None,
+        *,
+        exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
+    ) -> int:
+        """Return the number of candidates of a query, or of all documents without one; see `Searcher.count`."""
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
+        return len(self._matches(query, exclude, allowed))
+
+    def _matches(
+        self,
+        query: str | Query | None,
+        exclude: str | Collection[str],
+        allowed: list[AllowedDocuments] | None,
+    ) -> Ordinals:
+        if query is None:
             ordinals = self.index.document_starts
-            if allowed is not None:
-                ordinals = ordinals[allowed[0].allow(ordinals)]
-        return facets_at(self._with_attributes, ordinals, fields, n)
+            return ordinals if allowed is None else ordinals[allowed[0].allow(ordinals)]
+        excluded = excluded_documents("", exclude).for_query("")
+        return self._candidates(self._encoded(query_text(query)), excluded, allowed).ordinals
 
     @property
     def _attribute_part(self) -> Searcher:

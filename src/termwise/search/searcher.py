@@ -677,15 +677,43 @@ class Searcher:
         """
         check_facets(self.index, fields)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        if query is not None:
-            vector = query_vector(self.index, self.encode(query_text(query)))
-            excluded = excluded_documents("", exclude).for_query("")
-            ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
-        else:
+        return facets_at(self.index, self._matches(query, exclude, allowed), fields, n)
+
+    def count(
+        self,
+        query: str | Query | None = None,
+        *,
+        exclude: str | Collection[str] = (),
+        filter: FilterLike | None = None,
+        must: Words = (),
+        must_not: Words = (),
+        phrases: Words = (),
+    ) -> int:
+        """Return the number of documents that match a query and conditions; see `facets` for the arguments.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> tea = [termwise.Document("a", "green tea", {"kind": "tea"}), termwise.Document("b", "pot", {"kind": "pot"})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(tea, folder)
+        ...     searcher.count("green pot"), searcher.count(filter='kind = "pot"')
+        (2, 1)
+        """
+        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
+        return len(self._matches(query, exclude, allowed))
+
+    def _matches(
+        self, query: str | Query | None, exclude: str | Collection[str], allowed: AllowedDocuments | None
+    ) -> npt.NDArray[np.int64]:
+        """Return the documents that match a query, or all without one, among those that are allowed."""
+        if query is None:
             ordinals = self.index.document_starts
-            if allowed is not None:
-                ordinals = ordinals[allowed.allow(ordinals)]
-        return facets_at(self.index, ordinals, fields, n)
+            return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
+        vector = query_vector(self.index, self.encode(query_text(query)))
+        excluded = excluded_documents("", exclude).for_query("")
+        ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
+        return ordinals
 
     def first_stage(
         self, query: QueryVector, k: int, allowed: AllowedDocuments | None = None

@@ -1,0 +1,86 @@
+"""``termwise serve``: serve indexes over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from termwise.cli.options import argument, available_processors, option
+from termwise.cli.terminal import note
+from termwise.errors import UsageError
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def command(
+    indexes: Annotated[
+        list[str],
+        argument("INDEX...", "Folders of indexes or mixtures; NAME=FOLDER gives a name for addresses."),
+    ],
+    host: Annotated[str, option("--host ADDRESS", "Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, option("--port N", "Port to listen at.")] = 8000,
+    keys: Annotated[
+        Path | None, option("--keys FILE", "Allow requests with an API key of this file only; see serve-key.")
+    ] = None,
+    without_keys: Annotated[
+        bool,
+        typer.Option("--without-keys", help="Allow all requests at an address that is not of this machine."),
+    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse changes.")] = False,
+    workers: Annotated[int, option("--workers N", "Processes that answer requests.")] = 1,
+    threads: Annotated[
+        int | None,
+        option("--threads N", "Searches of one process at the same time.  [default: the processors]"),
+    ] = None,
+    queue: Annotated[int, option("--queue N", "Searches that wait; further ones are refused.")] = 64,
+    timeout: Annotated[float, option("--timeout SECONDS", "Time from a request to its answer.")] = 5.0,
+    refresh_interval: Annotated[
+        float, option("--refresh-interval SECONDS", "Time that a search may lag behind the newest change.")
+    ] = 0.0,
+    max_results: Annotated[int, option("--max-results N", "Results of a search.")] = 1_000,
+    max_body: Annotated[int, option("--max-body MB", "Size of the body of a request.")] = 16,
+    allowed_hosts: Annotated[
+        list[str] | None,
+        option(
+            "--allowed-host NAME",
+            "Name of this service in the header Host; repeat it for several.  [default: this machine, "
+            "or any with --host]",
+        ),
+    ] = None,
+) -> None:
+    """Serve indexes over HTTP, with a page for people.
+
+    For example:
+
+    termwise serve shop.tw
+
+    termwise serve tea=shop.tw docs.tw --port 8080 --keys keys.json --host 0.0.0.0
+    """
+    if host not in LOOPBACK and keys is None and not without_keys:
+        raise UsageError(
+            "this address can be reached from other machines, and there are no API keys",
+            facts=[("host", host)],
+            fixes=[
+                "termwise serve-key --keys keys.json --role search, then --keys keys.json",
+                "--without-keys, to allow all requests",
+            ],
+        )
+    from termwise.serve import ServiceSettings, serve
+
+    hosts = tuple(allowed_hosts or (("127.0.0.1", "localhost", "[::1]") if host in LOOPBACK else ()))
+    settings = ServiceSettings(
+        threads=threads or available_processors(),
+        queue=queue,
+        timeout=timeout,
+        refresh_interval=refresh_interval,
+        max_results=max_results,
+        max_body=max_body << 20,
+        read_only=read_only,
+        keys=keys,
+        hosts=hosts,
+    )
+    shown = f"[{host}]" if ":" in host else host
+    note(f"serving at http://{shown}:{port}/ (Ctrl-C stops)")
+    serve(indexes, settings, host=host, port=port, workers=workers)

@@ -1,0 +1,334 @@
+"""The service's own HTTP API: search, explanations, documents, suggestions and indexes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from termwise.display.safe_text import legible
+from termwise.errors import TermwiseError
+from termwise.serve import answers, search
+from termwise.serve.bodies import (
+    JSON,
+    NDJSON,
+    JsonAnswer,
+    body_of,
+    model_of,
+    model_of_parameters,
+    parsed_json,
+)
+from termwise.serve.changes import Change, Delete, Put
+from termwise.serve.documents import document_record, read_document
+from termwise.serve.errors import ServiceError, TooLargeError, error_record, status_of
+from termwise.serve.index_facts import damages, index_facts
+from termwise.serve.indexes import ServedIndex
+from termwise.serve.operations import Operation, Parameter
+from termwise.serve.requests import ExplainRequest, FusedSearchRequest, SearchRequest
+from termwise.serve.service import Service
+
+T = TypeVar("T")
+
+REFRESH = Parameter(
+    name="refresh",
+    schema={"type": "boolean", "default": False},
+    description="Answer when every later search sees the change.",
+)
+
+
+def served_index(service: Service, request: Request) -> ServedIndex:
+    """Return the index that the address names."""
+    return service.indexes[request.path_params["index"]]
+
+
+async def in_pool(service: Service, function: Callable[..., T], *arguments: Any) -> T:
+    """Run a search in a thread."""
+    return await service.pool.run(lambda: function(*arguments))
+
+
+async def _state(service: Service, request: Request) -> Response:
+    return JsonAnswer({"status": "ok"})
+
+
+async def _ready(service: Service, request: Request) -> Response:
+    failed = [served.name for served in service.indexes if served.failed]
+    if failed:
+        return JsonAnswer({"status": f"unreadable: {', '.join(failed)}"}, status_code=503)
+    return JsonAnswer({"status": "ready"})
+
+
+async def _indexes(service: Service, request: Request) -> Response:
+    return JsonAnswer({"indexes": [index_facts(served) for served in service.indexes]})
+
+
+async def _index(service: Service, request: Request) -> Response:
+    return JsonAnswer(await in_pool(service, index_facts, served_index(service, request)))
+
+
+async def _verify(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    found = await service.slowly(lambda: damages(served))
+    return JsonAnswer({"index": served.name, "intact": not found, "damages": found})
+
+
+async def _search(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    asked = await model_of(request, SearchRequest, service.settings.max_body)
+    return await _searched(service, served, asked)
+
+
+async def _search_by_address(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    return await _searched(service, served, model_of_parameters(request.query_params, SearchRequest))
+
+
+async def _searched(service: Service, served: ServedIndex, asked: SearchRequest) -> Response:
+    settings = service.settings
+    return await service.pool.run(lambda: JsonAnswer(search.search(served, asked, settings)))
+
+
+async def _fused_search(service: Service, request: Request) -> Response:
+    asked = await model_of(request, FusedSearchRequest, service.settings.max_body)
+    answer = await in_pool(service, search.fused_search, service.indexes, asked, service.settings)
+    return JsonAnswer(answer)
+
+
+async def _explain(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    asked = await model_of(request, ExplainRequest, service.settings.max_body)
+    return JsonAnswer(await in_pool(service, search.explain, served, asked, service.settings))
+
+
+async def _suggest(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    text = request.query_params.get("text")
+    if text is None:
+        raise ServiceError("the parameter text is missing")
+    return JsonAnswer(await in_pool(service, search.suggest, served, text, service.settings))
+
+
+async def _get_document(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    doc_id = request.path_params["doc_id"]
+    return JsonAnswer(await in_pool(service, lambda: document_record(served.searcher(), doc_id)))
+
+
+async def _put_document(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    doc_id = request.path_params["doc_id"]
+    record = _record(parsed_json(await body_of(request, service.settings.max_body)))
+    change = Put(read_document(served.searcher(), record, doc_id))
+    (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
+    status = 201 if outcome == "created" else 200
+    return JsonAnswer({"doc_id": doc_id, "result": outcome}, status_code=status)
+
+
+async def _delete_document(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    doc_id = request.path_params["doc_id"]
+    (outcome,) = await service.change(served, [Delete(doc_id)], refresh=_wants_refresh(request))
+    status = 200 if outcome == "deleted" else 404
+    return JsonAnswer({"doc_id": doc_id, "result": outcome}, status_code=status)
+
+
+async def _change_documents(service: Service, request: Request) -> Response:
+    """Make the changes of a body with one JSON object a line; answer with one a line."""
+    served = served_index(service, request)
+    body = await body_of(request, service.settings.max_body, (NDJSON, JSON))
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    if len(lines) > service.settings.max_operations:
+        raise TooLargeError(
+            "the body has too many lines",
+            facts=[("lines", len(lines)), ("most", service.settings.max_operations)],
+        )
+    searcher = served.searcher()
+    parsed: list[Change | TermwiseError] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            parsed.append(_change(searcher, _record(parsed_json(line)), number))
+        except TermwiseError as error:
+            parsed.append(error)
+    changes = [each for each in parsed if not isinstance(each, TermwiseError)]
+    outcomes = iter(await service.change(served, changes, refresh=_wants_refresh(request)) if changes else [])
+    records = [
+        {"error": error_record(each), "status": status_of(each)}
+        if isinstance(each, TermwiseError)
+        else {"doc_id": each.doc_id, "result": next(outcomes)}
+        for each in parsed
+    ]
+    text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+    return Response(text, media_type=NDJSON)
+
+
+def _change(searcher: Any, record: dict[str, Any], number: int) -> Change:
+    """Return the change of a line: ``{"delete": ID}``, or a document."""
+    if set(record) == {"delete"}:
+        if not isinstance(record["delete"], str):
+            raise ServiceError("the identifier of a document to delete is a string", facts=[("line", number)])
+        return Delete(record["delete"])
+    return Put(read_document(searcher, record, None, number))
+
+
+def _record(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ServiceError("a document is a JSON object", facts=[("given", legible(type(value).__name__))])
+    return value
+
+
+def _wants_refresh(request: Request) -> bool:
+    given = request.query_params.get("refresh", "false")
+    if given not in ("true", "false", "", "wait_for"):
+        raise ServiceError("refresh is true or false", facts=[("refresh", given)])
+    return given != "false"
+
+
+_INDEX = "/v1/indexes/{index}"
+
+OPERATIONS = (
+    Operation(
+        method="GET",
+        path="/health",
+        name="health",
+        summary="Whether the process runs.",
+        role="none",
+        handler=_state,
+        answer=answers.StateAnswer,
+    ),
+    Operation(
+        method="GET",
+        path="/ready",
+        name="ready",
+        summary="Whether all indexes can be searched.",
+        role="none",
+        handler=_ready,
+        answer=answers.StateAnswer,
+    ),
+    Operation(
+        method="GET",
+        path="/v1/indexes",
+        name="list_indexes",
+        summary="The indexes of the service.",
+        role="search",
+        handler=_indexes,
+        answer=answers.IndexesAnswer,
+    ),
+    Operation(
+        method="GET",
+        path=_INDEX,
+        name="describe_index",
+        summary="Facts about an index.",
+        role="search",
+        handler=_index,
+        answer=answers.IndexAnswer,
+    ),
+    Operation(
+        method="POST",
+        path=f"{_INDEX}/verify",
+        name="verify_index",
+        summary="Check the checksums of all files of an index.",
+        role="admin",
+        handler=_verify,
+        answer=answers.VerifyAnswer,
+    ),
+    Operation(
+        method="POST",
+        path=f"{_INDEX}/search",
+        name="search",
+        summary="Search one index.",
+        role="search",
+        handler=_search,
+        body=SearchRequest,
+        answer=answers.SearchAnswer,
+    ),
+    Operation(
+        method="GET",
+        path=f"{_INDEX}/search",
+        name="search_by_address",
+        summary="Search one index, with the request in the address.",
+        role="search",
+        handler=_search_by_address,
+        parameters=SearchRequest,
+        answer=answers.SearchAnswer,
+    ),
+    Operation(
+        method="POST",
+        path="/v1/search",
+        name="search_several",
+        summary="Search several indexes, and fuse their results.",
+        role="search",
+        handler=_fused_search,
+        body=FusedSearchRequest,
+        answer=answers.FusedSearchAnswer,
+    ),
+    Operation(
+        method="POST",
+        path=f"{_INDEX}/explain",
+        name="explain",
+        summary="Explain the score of a document as a sum over terms.",
+        role="search",
+        handler=_explain,
+        body=ExplainRequest,
+        answer=answers.ExplainAnswer,
+    ),
+    Operation(
+        method="GET",
+        path=f"{_INDEX}/suggest",
+        name="suggest",
+        summary="Complete the last word of a text, and suggest words for those that no document has.",
+        role="search",
+        handler=_suggest,
+        parameters=(
+            Parameter(name="text", schema={"type": "string"}, description="Begin of a query.", required=True),
+        ),
+        answer=answers.SuggestAnswer,
+    ),
+    Operation(
+        method="POST",
+        path=f"{_INDEX}/documents",
+        name="change_documents",
+        summary=(
+            "Change many documents: one JSON object on each line, a document or an object with the key `delete`. The "
+            "answer has one line for each. The valid changes are made together."
+        ),
+        role="write",
+        handler=_change_documents,
+        body=dict[str, Any],
+        body_lines=True,
+        parameters=(REFRESH,),
+        answer=answers.ChangeAnswer,
+    ),
+    Operation(
+        method="GET",
+        path=f"{_INDEX}/documents/{{doc_id:path}}",
+        name="get_document",
+        summary="A document with its attributes.",
+        role="search",
+        handler=_get_document,
+        answer=answers.DocumentAnswer,
+    ),
+    Operation(
+        method="PUT",
+        path=f"{_INDEX}/documents/{{doc_id:path}}",
+        name="put_document",
+        summary="Add a document, or replace the one with its identifier.",
+        role="write",
+        handler=_put_document,
+        body=dict[str, Any],
+        parameters=(REFRESH,),
+        answer=answers.ChangeAnswer,
+    ),
+    Operation(
+        method="DELETE",
+        path=f"{_INDEX}/documents/{{doc_id:path}}",
+        name="delete_document",
+        summary="Delete a document.",
+        role="write",
+        handler=_delete_document,
+        parameters=(REFRESH,),
+        answer=answers.ChangeAnswer,
+    ),
+)
+"""Operations in the order in which addresses are compared with them."""

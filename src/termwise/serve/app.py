@@ -1,0 +1,181 @@
+"""The application: routes, access, errors, headers, and the log."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from termwise.errors import TermwiseError
+from termwise.serve.access import Access
+from termwise.serve.api import OPERATIONS
+from termwise.serve.bodies import JsonAnswer
+from termwise.serve.errors import error_record, status_of
+from termwise.serve.observation import Metrics, log_request
+from termwise.serve.openapi import openapi_document
+from termwise.serve.operations import Operation
+from termwise.serve.service import Service
+from termwise.serve.settings import ServiceSettings
+
+logger = logging.getLogger("termwise.serve")
+
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-store"),
+)
+"""Headers of every answer."""
+
+
+def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) -> Starlette:
+    """Return the application that serves indexes, for an ASGI server such as uvicorn.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        ``NAME=FOLDER`` or ``FOLDER`` of each index or mixture.
+    settings : ServiceSettings, optional
+
+    Raises
+    ------
+    TermwiseError
+        If an index cannot be opened.
+    """
+    service = Service(folders, settings)
+    access = Access(service.settings)
+    metrics = Metrics(service)
+    document = openapi_document(OPERATIONS)
+
+    async def openapi(request: Request) -> Response:
+        return JsonAnswer(document)
+
+    async def metrics_page(request: Request) -> Response:
+        access.check(request, "search")
+        return Response(metrics.page(), media_type="text/plain; version=0.0.4")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = Starlette(
+        routes=[
+            *(_route(service, access, operation) for operation in OPERATIONS),
+            Route("/openapi.json", openapi, name="openapi"),
+            Route("/metrics", metrics_page, name="metrics"),
+        ],
+        exception_handlers={TermwiseError: _refused, HTTPException: _not_found, Exception: _failed},
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    app.add_middleware(Surroundings, metrics=metrics, hosts=service.settings.hosts)
+    return app
+
+
+def _route(service: Service, access: Access, operation: Operation) -> Route:
+    async def endpoint(request: Request) -> Response:
+        access.check(request, operation.role)
+        return await operation.handler(service, request)
+
+    return Route(operation.path, endpoint, methods=[operation.method], name=operation.name)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TermwiseError)
+    status = status_of(error)
+    headers = {}
+    if status == 503:
+        headers["retry-after"] = "1"
+    elif status == 401:
+        headers["www-authenticate"] = 'Basic realm="termwise", charset="UTF-8"'
+    elif status in (408, 413):
+        headers["connection"] = "close"
+    elif status == 500:
+        logger.error("%s", error)
+    return JsonAnswer({"error": error_record(error)}, status_code=status, headers=headers)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    record = {"type": "not-found" if error.status_code == 404 else "refused", "message": error.detail}
+    return JsonAnswer({"error": record}, status_code=error.status_code, headers=error.headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return JsonAnswer(
+        {"error": {"type": "bug", "message": "the service failed; see its log"}}, status_code=500
+    )
+
+
+class Surroundings:
+    """Checks the host of each request, adds headers to its answer, counts it, and writes a line of the log."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Sequence[str]) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begin = time.perf_counter()
+        status = 500
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(each for each in HEADERS if each[0] not in given),
+                ]
+            await send(message)
+
+        try:
+            if self._hosts and _host(scope) not in self._hosts:
+                refusal = {"error": {"type": "host", "message": "this service has another host name"}}
+                await JsonAnswer(refusal, status_code=421)(scope, receive, send_with_headers)
+            else:
+                await self._app(scope, receive, send_with_headers)
+        finally:
+            seconds = time.perf_counter() - begin
+            route = scope.get("route")
+            operation = route.name if isinstance(route, Route) else "unknown"
+            self._metrics.count(operation, status, seconds)
+            client = scope.get("client")
+            log_request(
+                operation=operation,
+                method=scope["method"],
+                parameters=scope.get("path_params", {}),
+                status=status,
+                seconds=seconds,
+                client=client[0] if client else "",
+                key=scope.get("termwise.key", ""),
+            )
+
+
+def _host(scope: Scope) -> str:
+    """Return the host that a request names, without the port."""
+    for name, value in scope["headers"]:
+        if name == b"host":
+            host: str = value.decode("latin-1").lower()
+            return host.rpartition(":")[0] if host[-1:] != "]" and ":" in host else host
+    return ""

@@ -1,0 +1,141 @@
+"""Bodies of requests, read within the limits of size and time, and answers in JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json, to_json
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from termwise.serve.errors import (
+    MediaTypeError,
+    ServiceError,
+    SlowRequestError,
+    TooLargeError,
+    invalid_request,
+)
+
+Model = TypeVar("Model", bound=BaseModel)
+
+BODY_SECONDS = 10.0
+"""Time for the body of a request to arrive."""
+
+MOST_LEVELS = 30
+"""Nesting of objects and arrays in a body."""
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+
+
+class JsonAnswer(Response):
+    """An answer in JSON; numbers that are not finite become null."""
+
+    media_type = JSON
+
+    def render(self, content: object) -> bytes:
+        """Return the bytes of the body."""
+        return to_json(content, inf_nan_mode="null")
+
+
+async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (JSON,)) -> bytes:
+    """Return the body of a request.
+
+    A media type is required, so that a page of another site cannot send a request that a browser takes as simple.
+
+    Raises
+    ------
+    MediaTypeError
+        If the body has another media type.
+    TooLargeError
+        If the body has more than `most` bytes.
+    SlowRequestError
+        If it does not arrive in time.
+    """
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given not in media_types:
+        raise MediaTypeError(
+            "the body of a request is JSON",
+            facts=[("content-type", given or "none"), ("expected", " or ".join(media_types))],
+        )
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise TooLargeError("the body of the request is too large", facts=[("most bytes", most)])
+                chunks.append(chunk)
+    except TimeoutError:
+        raise SlowRequestError(
+            "the body of the request did not arrive in time", facts=[("seconds", f"{BODY_SECONDS:g}")]
+        ) from None
+    except ClientDisconnect:
+        raise ServiceError("the client left before the end of its request") from None
+    return b"".join(chunks)
+
+
+def parsed_json(data: bytes) -> object:
+    """Return the value of a JSON text.
+
+    Raises
+    ------
+    ServiceError
+        If the text is not JSON in UTF-8, or nested too deeply.
+    """
+    try:
+        value = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise ServiceError("the body is not JSON", facts=[("reason", str(error))]) from None
+    if _levels(value) > MOST_LEVELS:
+        raise ServiceError("the body is nested too deeply", facts=[("most levels", MOST_LEVELS)])
+    return value
+
+
+def _levels(value: object) -> int:
+    """Return how deeply objects and arrays are nested; at most one more than `MOST_LEVELS`."""
+    levels, inside = 0, [value]
+    while inside and levels <= MOST_LEVELS:
+        nested = [each for each in inside if isinstance(each, dict | list)]
+        levels += bool(nested)
+        inside = [each for one in nested for each in (one.values() if isinstance(one, dict) else one)]
+    return levels
+
+
+async def model_of(request: Request, model: type[Model], most: int) -> Model:
+    """Return the body of a request as a model.
+
+    Raises
+    ------
+    ServiceError
+        If it is not as the model describes; see also `body_of`.
+    """
+    value = parsed_json(await body_of(request, most))
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise invalid_request(error) from None
+
+
+def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
+    """Return the parameters of an address as a model; a parameter of a list may occur several times.
+
+    Raises
+    ------
+    ServiceError
+        If they are not as the model describes.
+    """
+    values: dict[str, object] = {}
+    for name in parameters:
+        given = parameters.getlist(name)
+        field = model.model_fields.get(name)
+        is_list = field is not None and "list" in str(field.annotation)
+        values[name] = given if is_list else given[-1]
+    try:
+        return model.model_validate(values, strict=False)
+    except ValidationError as error:
+        raise invalid_request(error) from None

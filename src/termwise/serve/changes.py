@@ -1,0 +1,187 @@
+"""Changes of a served index: waiting changes are made together, in one commit."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+from termwise.errors import IndexLockedError
+from termwise.indexing import open_writer
+from termwise.indexing.live_writer import LiveWriter
+from termwise.records import Document
+from termwise.serve.errors import DeadlineError, OverloadError
+
+Outcome = Literal["created", "replaced", "deleted", "missing"]
+
+MOST_WAITING = 256
+"""Requests that may wait for the index."""
+
+MOST_TOGETHER = 10_000
+"""Changes in one commit, if they come from several requests."""
+
+LOCK_PAUSE = 0.02
+"""Seconds between two attempts to open an index that another process writes."""
+
+
+@dataclass(frozen=True)
+class Put:
+    """Add a document, or replace the one with its identifier."""
+
+    document: Document
+
+    @property
+    def doc_id(self) -> str:
+        """Identifier of the document."""
+        return self.document.doc_id
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the document with an identifier."""
+
+    doc_id: str
+
+
+Change = Put | Delete
+
+
+@dataclass
+class _Request:
+    changes: Sequence[Change]
+    deadline: float
+    outcomes: Future[list[Outcome]] = field(default_factory=Future)
+
+
+class ChangeQueue:
+    """Makes the changes of one index, in the order in which they arrive.
+
+    A thread takes all waiting requests, makes their changes, and commits once. A request is answered when its changes
+    are on the disk. Other processes may change the index, too; the thread waits for its lock.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the index or mixture.
+    timeout : float
+        Seconds that a request may wait for the index.
+    """
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self._path = path
+        self._timeout = timeout
+        self._requests: queue.Queue[_Request | None] = queue.Queue(MOST_WAITING)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, changes: Sequence[Change]) -> Future[list[Outcome]]:
+        """Make changes, all or none; the future has the outcome of each when they are on the disk.
+
+        Raises
+        ------
+        OverloadError
+            If too many requests wait.
+        """
+        request = _Request(changes, time.monotonic() + self._timeout)
+        with self._lock:
+            if self._closed:
+                raise OverloadError("the service stops")
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="termwise-changes", daemon=True)
+                self._thread.start()
+            try:
+                self._requests.put_nowait(request)
+            except queue.Full:
+                raise OverloadError(
+                    "the index has too many changes to make", fixes=["repeat the request later"]
+                ) from None
+        return request.outcomes
+
+    def close(self) -> None:
+        """Make the waiting changes, and stop."""
+        with self._lock:
+            self._closed = True
+        if self._thread is not None:
+            self._requests.put(None)
+            self._thread.join()
+
+    def _work(self) -> None:
+        ended = False
+        while not ended:
+            requests = list(self._next())
+            ended = not requests or (self._closed and self._requests.empty())
+            self._make(requests)
+
+    def _next(self) -> Iterator[_Request]:
+        """Yield the next request, and those that wait behind it."""
+        number = 0
+        request = self._requests.get()
+        while request is not None:
+            yield request
+            number += len(request.changes)
+            if number >= MOST_TOGETHER:
+                return
+            try:
+                request = self._requests.get_nowait()
+            except queue.Empty:
+                return
+
+    def _make(self, requests: Sequence[_Request]) -> None:
+        """Make the changes of requests in one commit; if that fails, the changes of each request alone."""
+        waiting = [request for request in requests if request.outcomes.set_running_or_notify_cancel()]
+        if not waiting:
+            return
+        try:
+            outcomes = self._committed([request.changes for request in waiting], waiting[0].deadline)
+        except (IndexLockedError, DeadlineError) as error:
+            for request in waiting:
+                request.outcomes.set_exception(error)
+        except BaseException as error:
+            if len(waiting) == 1:
+                waiting[0].outcomes.set_exception(error)
+                return
+            for request in waiting:
+                try:
+                    (alone,) = self._committed([request.changes], request.deadline)
+                    request.outcomes.set_result(alone)
+                except BaseException as alone_error:
+                    request.outcomes.set_exception(alone_error)
+        else:
+            for request, each in zip(waiting, outcomes, strict=True):
+                request.outcomes.set_result(each)
+
+    def _committed(self, batches: Sequence[Sequence[Change]], deadline: float) -> list[list[Outcome]]:
+        with self._opened(deadline) as writer:
+            return [list(_made(writer, batch)) for batch in batches]
+
+    def _opened(self, deadline: float) -> LiveWriter:
+        while True:
+            try:
+                return open_writer(self._path)
+            except IndexLockedError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(LOCK_PAUSE)
+
+
+def _made(writer: LiveWriter, changes: Sequence[Change]) -> Iterator[Outcome]:
+    """Make changes in their order, and yield the outcome of each."""
+    for deletes, group in groupby(changes, lambda change: isinstance(change, Delete)):
+        if deletes:
+            for change in group:
+                yield "deleted" if writer.delete([change.doc_id]) else "missing"
+            continue
+        documents = [change.document for change in group if isinstance(change, Put)]
+        seen: set[str] = set()
+        for document in documents:
+            known = document.doc_id in seen or writer.has(document.doc_id)
+            seen.add(document.doc_id)
+            yield "replaced" if known else "created"
+        writer.add(documents)

@@ -1,0 +1,95 @@
+"""Documents of a served index: records in JSON, as in the lines of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from termwise.attributes.json_values import json_attributes
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader
+from termwise.errors import UnknownIdError, UnknownNameError
+from termwise.records import Document
+from termwise.search.by_example import AnySearcher
+from termwise.serve.errors import ServiceError
+
+REQUEST = Path("request")
+"""Name of the source of records in errors, which the service leaves out."""
+
+
+def read_document(
+    searcher: AnySearcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
+) -> Document:
+    """Return a record as a document of an index.
+
+    Parameters
+    ----------
+    searcher : Searcher or MixtureSearcher
+        Of the index.
+    record : mapping of str to object
+        As a line of a JSON-lines collection: texts and attributes by name, and the identifier if `doc_id` is None.
+    doc_id : str or None
+        Identifier from the address.
+    number : int, optional
+        Line of the body, for errors.
+
+    Raises
+    ------
+    ServiceError
+        If the record has another identifier than the address.
+    UnknownNameError
+        If a field is neither a text nor an attribute of the index.
+    MalformedRecordError
+        If a text or an attribute has a value of another type.
+    """
+    if doc_id is not None:
+        given = next((record[name] for name in ID_FIELDS if name in record), doc_id)
+        if given != doc_id:
+            raise ServiceError(
+                "the identifier of the record is not that of the address",
+                facts=[("address", doc_id), ("record", given)],
+            )
+        record = {ID_FIELDS[0]: doc_id, **record}
+    weights = field_weights(searcher)
+    texts = tuple(weights) or ("title", *BODY_FIELDS)
+    schema = searcher.schema
+    _refuse_unknown(record, [*ID_FIELDS, *texts, *schema])
+    reader = RecordReader(
+        REQUEST,
+        id_fields=ID_FIELDS,
+        body_fields=BODY_FIELDS,
+        fields=weights or None,
+        attributes=schema or None,
+    )
+    return reader.document(number, record)
+
+
+def field_weights(searcher: AnySearcher) -> Mapping[str, int]:
+    """Return the weights of the fields of an index; empty if it has none."""
+    return searcher.index.manifest.field_weights
+
+
+def _refuse_unknown(record: Mapping[str, Any], known: Iterable[str]) -> None:
+    names = set(known)
+    objects = {name.split(".", 1)[0] for name in names}
+    for name, value in record.items():
+        if name not in names and not (isinstance(value, dict) and name in objects):
+            raise UnknownNameError.of("field of the documents of this index", name, names)
+
+
+def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
+    """Return a document as JSON-like data.
+
+    Raises
+    ------
+    UnknownIdError
+        If the index has no such document.
+    """
+    ordinal = searcher.index.find(doc_id)
+    if ordinal is None:
+        raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
+    (attributes,) = searcher.attributes([doc_id])
+    (text,) = searcher.index.document_texts(np.array([ordinal], dtype=np.int64))
+    return {"doc_id": doc_id, "attributes": json_attributes(attributes), "text": text}

@@ -1,0 +1,123 @@
+"""Errors of the service, and the status that each error of termwise has in HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
+
+from termwise.display.safe_text import legible
+from termwise.errors import (
+    DataError,
+    IndexFormatError,
+    IndexLockedError,
+    MissingFileError,
+    StorageError,
+    TermwiseError,
+    UnknownIdError,
+    UsageError,
+)
+
+
+class ServiceError(TermwiseError):
+    """A request that the service refuses."""
+
+    slug = "refused"
+    status: ClassVar[int] = 400
+
+
+class UnknownIndexError(ServiceError):
+    """The service has no index of this name."""
+
+    slug = "unknown-index"
+    status = 404
+
+
+class UnknownKeyError(ServiceError):
+    """The request has no API key, or an unknown one."""
+
+    slug = "unknown-key"
+    status = 401
+
+
+class ForbiddenError(ServiceError):
+    """The role of the key does not allow the request, or the service allows no changes."""
+
+    slug = "forbidden"
+    status = 403
+
+
+class TooLargeError(ServiceError):
+    """The body of a request is over the limit."""
+
+    slug = "too-large"
+    status = 413
+
+
+class MediaTypeError(ServiceError):
+    """The body of a request has another media type."""
+
+    slug = "media-type"
+    status = 415
+
+
+class SlowRequestError(ServiceError):
+    """The body of a request did not arrive in time."""
+
+    slug = "slow-request"
+    status = 408
+
+
+class OverloadError(ServiceError):
+    """The service has as many requests as it can answer in time."""
+
+    slug = "overload"
+    status = 503
+
+
+class DeadlineError(ServiceError):
+    """The answer was not ready in time."""
+
+    slug = "deadline"
+    status = 503
+
+
+def status_of(error: TermwiseError) -> int:
+    """Return the HTTP status of an error."""
+    if isinstance(error, ServiceError):
+        return error.status
+    if isinstance(error, UnknownIdError):
+        return 404
+    if isinstance(error, IndexLockedError):
+        return 503
+    if isinstance(error, IndexFormatError | MissingFileError | StorageError):
+        return 500
+    return 400 if isinstance(error, UsageError | DataError) else 500
+
+
+def error_record(error: TermwiseError) -> dict[str, Any]:
+    """Return an error as JSON-like data, without the paths of files."""
+    if status_of(error) == 500:
+        return {
+            "type": error.slug,
+            "message": "the index cannot be read or written; see the log of the service",
+        }
+    facts = {name: legible(str(value)) for name, value in error.facts if not isinstance(value, Path)}
+    return {
+        "type": error.slug,
+        "message": legible(error.message),
+        **({"facts": facts} if facts else {}),
+        **({"fixes": [legible(fix) for fix in error.fixes]} if error.fixes else {}),
+    }
+
+
+def invalid_request(error: ValidationError) -> ServiceError:
+    """Return the error for a body or for parameters that are not as described in the OpenAPI document."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return ServiceError(
+        "the request is not as expected",
+        facts=[("field", where or "body"), ("reason", first["msg"])],
+        fixes=["see /docs for the fields of each request"],
+    )

@@ -1,0 +1,146 @@
+"""API keys: random secrets with a role, kept as hashes in a file.
+
+A key is ``tw_ID_SECRET``. The secret has 256 random bits, so that its SHA-256 hash needs no salt and no slow function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, get_args
+
+from termwise.errors import MalformedRecordError, ParameterError
+from termwise.storage.atomic_file import write_bytes_whole
+from termwise.storage.safe_read import path_exists, read_input
+
+Role = Literal["search", "write", "admin"]
+"""What a key allows; each role includes those before it."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
+
+MOST_BYTES = 1 << 20
+_NO_HASH = "0" * 64
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """An API key without its secret.
+
+    Attributes
+    ----------
+    id : str
+        Public part of the key, as in the log.
+    role : Role
+    sha256 : str
+        Hash of the secret.
+    created : str
+        Date and time in UTC.
+    name : str
+        Who uses the key.
+    """
+
+    id: str
+    role: Role
+    sha256: str
+    created: str
+    name: str = ""
+
+
+class KeyFile:
+    """File of API keys.
+
+    Parameters
+    ----------
+    path : Path
+        It need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> dict[str, KeyRecord]:
+        """Return the keys by id.
+
+        Raises
+        ------
+        MalformedRecordError
+            If the file is not a file of keys.
+        MissingFileError
+            If the file does not exist or cannot be read.
+        """
+        data = read_input(
+            self.path,
+            MOST_BYTES,
+            "the file of API keys cannot be read",
+            fixes=[f"create a key: termwise serve-key --keys {self.path} --role search"],
+        )
+        try:
+            records = [KeyRecord(**record) for record in json.loads(data)["keys"]]
+            if any(record.role not in ROLES or len(record.sha256) != 64 for record in records):
+                raise ValueError
+        except (ValueError, TypeError, KeyError):
+            raise MalformedRecordError(
+                "a file of API keys is not in the expected form",
+                facts=[("file", self.path)],
+                fixes=["move the file away, and create new keys"],
+            ) from None
+        return {record.id: record for record in records}
+
+    def create(self, role: Role, name: str = "") -> str:
+        """Add a key, and return it; the file keeps only the hash of its secret.
+
+        Raises
+        ------
+        ParameterError
+            If the role is unknown.
+        StorageError
+            If the file cannot be written.
+        """
+        if role not in ROLES:
+            raise ParameterError(
+                "the role of a key is unknown", facts=[("role", role), ("known", ", ".join(ROLES))]
+            )
+        records = self.read() if path_exists(self.path) else {}
+        identity, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        records[identity] = KeyRecord(identity, role, _hash(secret), created, name)
+        self._write(records)
+        return f"tw_{identity}_{secret}"
+
+    def revoke(self, identity: str) -> None:
+        """Remove a key.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such key.
+        """
+        records = self.read()
+        if records.pop(identity, None) is None:
+            raise ParameterError(
+                "there is no such key", facts=[("id", identity), ("known", ", ".join(records) or "none")]
+            )
+        self._write(records)
+
+    def _write(self, records: dict[str, KeyRecord]) -> None:
+        keys = [asdict(record) for record in records.values()]
+        write_bytes_whole(self.path, (json.dumps({"keys": keys}, indent=2) + "\n").encode())
+        self.path.chmod(0o600)
+
+
+def matching_key(records: dict[str, KeyRecord], key: str) -> KeyRecord | None:
+    """Return the record of a key, or None; unknown identifiers take as long as wrong secrets."""
+    _, _, rest = key.partition("tw_")
+    identity, _, secret = rest.partition("_")
+    record = records.get(identity)
+    expected = _NO_HASH if record is None else record.sha256
+    return record if hmac.compare_digest(_hash(secret), expected) else None
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

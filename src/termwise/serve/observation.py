@@ -1,0 +1,83 @@
+"""What operators see of the service: metrics in the form of Prometheus, and a line of the log for each request."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from termwise.serve.service import Service
+
+requests_log = logging.getLogger("termwise.serve.requests")
+
+SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+"""Bounds of the times of requests."""
+
+
+class Metrics:
+    """Metrics of one process."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "termwise_requests", "Answered requests.", ["operation", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "termwise_request_seconds",
+            "Time to answer.",
+            ["operation"],
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self._pending = Gauge(
+            "termwise_searches_pending", "Searches that wait or run.", registry=self._registry
+        )
+        self._documents = Gauge("termwise_documents", "Documents.", ["index"], registry=self._registry)
+        self._generation = Gauge(
+            "termwise_generation",
+            "Number of changes of the index that searches see.",
+            ["index"],
+            registry=self._registry,
+        )
+
+    def count(self, operation: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(operation, str(status)).inc()
+        self._seconds.labels(operation).observe(seconds)
+
+    def page(self) -> bytes:
+        """Return all metrics as text."""
+        self._pending.set(self._service.pool.pending)
+        for served in self._service.indexes:
+            index = served.searcher().index
+            self._documents.labels(served.name).set(index.documents)
+            self._generation.labels(served.name).set(index.manifest.generation)
+        return generate_latest(self._registry)
+
+
+def log_request(
+    *,
+    operation: str,
+    method: str,
+    parameters: Mapping[str, str],
+    status: int,
+    seconds: float,
+    client: str,
+    key: str,
+) -> None:
+    """Write a line of the log, without texts of queries and documents."""
+    record = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "operation": operation,
+        "method": method,
+        "index": parameters.get("index", ""),
+        "status": status,
+        "milliseconds": round(1000 * seconds, 3),
+        "client": client,
+        "key": key,
+    }
+    requests_log.info(json.dumps(record))

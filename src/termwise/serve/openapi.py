@@ -1,0 +1,132 @@
+"""The OpenAPI document of the service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from termwise._version import __version__
+from termwise.serve import answers
+from termwise.serve.bodies import JSON, NDJSON
+from termwise.serve.operations import Operation
+
+_REF = "#/components/schemas/{model}"
+_PLACE = re.compile(r"{(\w+)(?::\w+)?}")
+
+_ERRORS = {
+    400: "The request is not as expected.",
+    401: "The API key is missing or unknown.",
+    403: "The role of the key does not allow this, or the service allows no changes.",
+    404: "There is no such index or document.",
+    408: "The body did not arrive in time.",
+    413: "The body is too large.",
+    415: "The body has another media type.",
+    503: "The service has too much to do, or no answer in time.",
+}
+_WITHOUT_BODY = {408, 413, 415}
+
+
+def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of some operations."""
+    kinds: list[Any] = [answers.ErrorAnswer]
+    for operation in operations:
+        kinds += [each for each in (operation.answer, operation.body) if each is not None]
+    distinct = list(dict.fromkeys(kind for kind in kinds if not hasattr(kind, "__origin__")))
+    schemas: dict[str, Any] = {}
+    for kind in distinct:
+        schema = TypeAdapter(kind).json_schema(ref_template=_REF)
+        schemas |= schema.pop("$defs", {})
+        schemas[kind.__name__] = schema
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        path = _PLACE.sub(r"{\1}", operation.path)
+        paths.setdefault(path, {})[operation.method.lower()] = _record(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "termwise",
+            "version": __version__,
+            "description": "Search whose every score is a sum over terms.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
+        },
+    }
+
+
+def _record(operation: Operation) -> dict[str, Any]:
+    """Return the description of an operation."""
+    record: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "responses": {
+            "200": {
+                "description": "The answer.",
+                "content": {
+                    (NDJSON if operation.body_lines else JSON): {"schema": _schema(operation.answer)}
+                },
+            }
+        },
+    }
+    if operation.method == "PUT":
+        record["responses"]["201"] = {**record["responses"]["200"], "description": "The document is new."}
+    for status, description in _ERRORS.items():
+        if status not in _WITHOUT_BODY or operation.body is not None:
+            error = {"schema": _schema(answers.ErrorAnswer)}
+            record["responses"][str(status)] = {"description": description, "content": {JSON: error}}
+    if operation.body is not None:
+        media_type = NDJSON if operation.body_lines else JSON
+        record["requestBody"] = {
+            "required": True,
+            "content": {media_type: {"schema": _schema(operation.body)}},
+        }
+    if operation.role != "none":
+        record["security"] = [{"key": []}, {}]
+        record["description"] = (
+            f"Needs a key with the role {operation.role} or higher, if the service has keys."
+        )
+    return record
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in _PLACE.findall(operation.path)
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if isinstance(operation.parameters, tuple):
+        return [
+            {
+                "name": each.name,
+                "in": "query",
+                "required": each.required,
+                "schema": each.schema,
+                "description": each.description,
+            }
+            for each in operation.parameters
+        ]
+    schema = TypeAdapter(operation.parameters).json_schema(ref_template=_REF)
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+            "schema": {key: value for key, value in field.items() if key != "description"},
+            "description": field.get("description", ""),
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    if hasattr(kind, "__origin__"):
+        return {"type": "object", "additionalProperties": True}
+    return {"$ref": _REF.format(model=kind.__name__)}

@@ -1,0 +1,73 @@
+"""An operation of the API: address, role, and what the OpenAPI document says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from termwise.serve.keys import Role as KeyRole
+from termwise.serve.service import Service
+
+Role = KeyRole | Literal["none"]
+"""What a key must allow for a request: none for all requests."""
+
+Handler = Callable[[Service, Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """Parameter of an address, besides those of the path.
+
+    Attributes
+    ----------
+    name : str
+    schema : dict
+        JSON schema of its value.
+    description : str
+    required : bool
+    """
+
+    name: str
+    schema: dict[str, Any]
+    description: str
+    required: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One operation.
+
+    Attributes
+    ----------
+    method : str
+    path : str
+        Template of the address.
+    name : str
+        Identifier in the OpenAPI document.
+    summary : str
+    role : Role
+    handler : Handler
+    answer : type
+        Typed dictionary of the answer.
+    body : type or None
+        Model of the body.
+    body_lines : bool
+        Whether the body has one JSON object on each line.
+    parameters : tuple of Parameter, or a model
+        Parameters of the address.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    role: Role
+    handler: Handler
+    answer: Any
+    body: Any = None
+    body_lines: bool = False
+    parameters: tuple[Parameter, ...] | type = ()

@@ -1,0 +1,88 @@
+"""Bodies of requests of the service's own API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Words = Annotated[list[str], Field(max_length=50)]
+Names = Annotated[list[str], Field(max_length=100)]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SearchRequest(_Request):
+    """A search in one index: for a `query`, or for documents like a document (`like`) or a text (`like_text`)."""
+
+    query: str | None = Field(None, description="Words to search for.", examples=["green tea"])
+    like: str | None = Field(None, description="Identifier of a document whose text is the query.")
+    like_text: str | None = Field(None, description="A whole document as the query.")
+    k: int = Field(10, ge=1, description="Number of results.")
+    offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
+    filter: str | dict[str, Any] | None = Field(
+        None,
+        description="Condition on attributes, as text or JSON.",
+        examples=['lang = "de" and price < 20'],
+    )
+    must: Words = Field([], description="Words or phrases that results contain.")
+    must_not: Words = Field([], description="Words or phrases that results do not contain.")
+    phrases: Words = Field([], description="Phrases that results contain.")
+    syntax: bool = Field(False, description='Read +word, -word, "a phrase" and field:word in the query.')
+    sort: str | None = Field(
+        None, description="Attribute to sort all matches by, `-price` for the largest first."
+    )
+    collapse: str | None = Field(None, description="Attribute of which each value has at most one result.")
+    candidates: Annotated[list[str], Field(max_length=10_000)] | None = Field(
+        None, description="Documents to score and order, instead of searching."
+    )
+    exclude: Annotated[list[str], Field(max_length=10_000)] = Field([], description="Documents to leave out.")
+    fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
+    prefix: bool = Field(False, description="Add words that begin with the last word.")
+    facets: Names = Field([], description="Attributes whose values are counted over all matches.")
+    facet_values: int = Field(10, ge=1, description="Values of each facet.")
+    total: bool = Field(False, description="Count all matches.")
+    show: Names | None = Field(None, description="Attributes of results; by default all.")
+    text: bool = Field(False, description="Return the text of each result.")
+    highlight: bool = Field(
+        False, description="Return an excerpt of each result, with the places of the words."
+    )
+    explain: bool = Field(False, description="Return the score of each result as a sum over terms.")
+
+
+class IndexWeight(_Request):
+    """An index in a fused search."""
+
+    index: str
+    weight: float = Field(1.0, ge=-100, le=100)
+
+
+class FusedSearchRequest(_Request):
+    """A search in several indexes, whose results are fused into one ranking."""
+
+    indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)]
+    query: str = Field(description="Words to search for.")
+    normalisation: Literal["z", "minmax", "raw", "reciprocal-rank"] = Field(
+        "z",
+        description="How scores are made comparable for each query, before they are weighted and added up.",
+    )
+    depth: int = Field(100, ge=1, description="Results of each index that are fused.")
+    k: int = Field(10, ge=1, description="Number of results.")
+    filter: str | dict[str, Any] | None = Field(None, description="Condition on attributes.")
+    show: Names | None = Field(None, description="Attributes of results; by default all.")
+
+
+class ExplainRequest(_Request):
+    """The score of one document for a query."""
+
+    query: str | None = Field(None, description="Words to search for.")
+    like: str | None = Field(None, description="Identifier of a document whose text is the query.")
+    doc_id: str = Field(description="Identifier of the document to explain.")
+    competitors: int | None = Field(
+        None, ge=0, le=20, description="Documents with neighbouring ranks to name."
+    )
+    filter: str | dict[str, Any] | None = Field(None, description="Filter of that ranking.")
+    fuzzy: bool = False
+    prefix: bool = False

@@ -1,0 +1,294 @@
+"""Searches of a service: from a request to an answer, for the HTTP API, the page and the tools of assistants."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from termwise.attributes.json_values import json_attributes
+from termwise.errors import ParameterError
+from termwise.fusion import fuse, reciprocal_rank_fusion
+from termwise.records import Query, Ranking, Run
+from termwise.search import Example, Hit, Snippet
+from termwise.search.by_example import AnySearcher
+from termwise.search.conditions import Conditions
+from termwise.serve.answers import (
+    Excerpt,
+    ExplainAnswer,
+    FacetValue,
+    FusedSearchAnswer,
+    HitAnswer,
+    PartScore,
+    SearchAnswer,
+    SuggestAnswer,
+)
+from termwise.serve.indexes import ServedIndex, ServedIndexes, generation
+from termwise.serve.requests import ExplainRequest, FusedSearchRequest, SearchRequest
+from termwise.serve.settings import ServiceSettings
+
+
+def search(served: ServedIndex, request: SearchRequest, settings: ServiceSettings) -> SearchAnswer:
+    """Search one index.
+
+    Parameters
+    ----------
+    served : ServedIndex
+    request : SearchRequest
+    settings : ServiceSettings
+        Limits of requests.
+
+    Returns
+    -------
+    dict
+        JSON-like data: name and generation of the index, results, facets, suggestions, and the time of the search.
+
+    Raises
+    ------
+    TermwiseError
+        If the request is over a limit, or the index cannot answer it.
+    """
+    begin = time.perf_counter()
+    _check_limits(request, settings)
+    searcher = served.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
+    asked = _Search(searcher, request)
+    ranking = asked.rank(request.k + request.offset)
+    answer: SearchAnswer = {
+        "index": served.name,
+        "generation": generation(searcher),
+        "documents": searcher.index.documents,
+        "hits": asked.hits(ranking.after(request.offset), request.offset),
+        "milliseconds": 0.0,
+    }
+    if request.total:
+        answer["total"] = asked.count()
+    if request.facets:
+        answer["facets"] = asked.facets()
+    suggested = searcher.did_you_mean(asked.text) if asked.example is None else []
+    if suggested:
+        answer["did_you_mean"] = [asdict(each) for each in suggested]
+    answer["milliseconds"] = round(1000 * (time.perf_counter() - begin), 3)
+    return answer
+
+
+def fused_search(
+    indexes: ServedIndexes, request: FusedSearchRequest, settings: ServiceSettings
+) -> FusedSearchAnswer:
+    """Search several indexes, and fuse their results into one ranking.
+
+    The score of a document in an index that does not find it is the lowest score of the index for the query. Attributes
+    and texts of a result are those of the first index that has the document.
+
+    Raises
+    ------
+    TermwiseError
+        See `search`.
+    """
+    begin = time.perf_counter()
+    _check_length("query", request.query, settings.max_query)
+    _check_most("k", request.k, settings.max_results)
+    _check_most("depth", request.depth, settings.max_results)
+    searchers = {each.index: indexes[each.index].searcher() for each in request.indexes}
+    if len(searchers) < len(request.indexes):
+        raise ParameterError("an index occurs twice in a fused search")
+    query = Query("q", request.query)
+    runs = [
+        Run([searcher.rank(query, k=request.depth, filter=request.filter)], name)
+        for name, searcher in searchers.items()
+    ]
+    if request.normalisation == "reciprocal-rank":
+        run = reciprocal_rank_fusion(runs)
+    else:
+        weights = [each.weight for each in request.indexes]
+        run = fuse(runs, weights, missing="minimum", scaling=request.normalisation, documents="union")
+    ranking = run["q"].top(request.k)
+    return {
+        "indexes": [
+            {"index": name, "generation": generation(searcher), "documents": searcher.index.documents}
+            for name, searcher in searchers.items()
+        ],
+        "normalisation": request.normalisation,
+        "hits": _fused_hits(searchers, ranking, runs, request.show),
+        "milliseconds": round(1000 * (time.perf_counter() - begin), 3),
+    }
+
+
+def _fused_hits(
+    searchers: Mapping[str, AnySearcher], ranking: Ranking, runs: Sequence[Run], show: Sequence[str] | None
+) -> list[HitAnswer]:
+    """Return the results of a fused search, with rank and score in each index."""
+    places = [
+        {scored.doc_id: (rank, scored.score) for rank, scored in enumerate(run["q"], 1)} for run in runs
+    ]
+    records: list[HitAnswer] = []
+    for rank, scored in enumerate(ranking, 1):
+        parts: dict[str, PartScore] = {
+            name: {"rank": place[scored.doc_id][0], "score": place[scored.doc_id][1]}
+            for name, place in zip(searchers, places, strict=True)
+            if scored.doc_id in place
+        }
+        searcher = searchers[next(iter(parts))]
+        known = None if show is None else [name for name in show if name in searcher.schema]
+        (hit,) = searcher.hits(Ranking([scored.doc_id], [scored.score]), show=known)
+        record = _hit_record(rank, hit)
+        record["index"], record["parts"] = next(iter(parts)), parts
+        records.append(record)
+    return records
+
+
+def explain(served: ServedIndex, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
+    """Explain the score of one document; see `termwise.explain.Explanation.to_dict`.
+
+    Raises
+    ------
+    TermwiseError
+        See `search`.
+    """
+    searcher = served.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
+    if (request.query is None) == (request.like is None):
+        raise ParameterError("an explanation is for one of query and like")
+    if request.like is not None:
+        (explanation,) = Example.of(searcher, request.like).explain(
+            searcher, [request.doc_id], competitors=request.competitors, filter=request.filter
+        )
+    else:
+        _check_length("query", request.query or "", settings.max_query)
+        explanation = searcher.explain(
+            request.query or "", request.doc_id, competitors=request.competitors, filter=request.filter
+        )
+    return {"index": served.name, "generation": generation(searcher), "explanation": explanation.to_dict()}
+
+
+def suggest(served: ServedIndex, text: str, settings: ServiceSettings) -> SuggestAnswer:
+    """Complete the last word of a text, and suggest words for those that no document has."""
+    _check_length("text", text, settings.max_query)
+    searcher = served.searcher()
+    return {
+        "completions": [each.text for each in searcher.complete(text)],
+        "did_you_mean": [asdict(each) for each in searcher.did_you_mean(text)],
+    }
+
+
+class _Search:
+    """A request in the terms of a searcher."""
+
+    def __init__(self, searcher: AnySearcher, request: SearchRequest) -> None:
+        given = [name for name in ("query", "like", "like_text") if getattr(request, name) is not None]
+        if len(given) != 1:
+            raise ParameterError(
+                "a search is for one of query, like and like_text",
+                facts=[("given", ", ".join(given) or "none of them")],
+            )
+        self.searcher = searcher
+        self.request = request
+        self.text = request.query or ""
+        conditions = Conditions.of(request.filter, request.must, request.must_not, request.phrases)
+        if request.syntax and request.query is not None:
+            self.text, conditions = conditions.with_syntax(request.query, searcher.schema)
+        self.conditions = conditions.arguments
+        self.example: Example | None = None
+        if request.like is not None:
+            self.example = Example.of(searcher, request.like)
+        elif request.like_text is not None:
+            self.example = Example("text", request.like_text)
+
+    def rank(self, depth: int) -> Ranking:
+        """Return the first results."""
+        order: dict[str, Any] = {"sort": self.request.sort, "collapse": self.request.collapse}
+        if self.example is not None:
+            ranking, _ = self.example.rank(self.searcher, k=depth, **order, **self.conditions)
+            return ranking
+        return self.searcher.rank(
+            self.text,
+            k=depth,
+            candidates=self.request.candidates,
+            exclude=self.request.exclude,
+            **order,
+            **self.conditions,
+        )
+
+    def hits(self, ranking: Ranking, offset: int) -> list[HitAnswer]:
+        """Return results as JSON-like data."""
+        request = self.request
+        records = [
+            _hit_record(rank, hit, text=request.text)
+            for rank, hit in enumerate(self.searcher.hits(ranking, show=request.show), offset + 1)
+        ]
+        query = self.text if self.example is None else self.example.text
+        if request.highlight:
+            for record, excerpt in zip(records, self.searcher.snippets(query, ranking.doc_ids), strict=True):
+                record["excerpt"] = _excerpt(excerpt)
+        if request.explain:
+            explanations = (
+                self.searcher.explain_many(self.text, ranking.doc_ids, **self.conditions)
+                if self.example is None
+                else self.example.explain(self.searcher, ranking.doc_ids, **self.conditions)
+            )
+            for record, explanation in zip(records, explanations, strict=True):
+                record["explanation"] = explanation.to_dict()
+        return records
+
+    def count(self) -> int:
+        """Return the number of matches, or of the given candidates."""
+        if self.request.candidates is not None:
+            return len(self.rank(max(1, len(self.request.candidates))))
+        if self.example is not None:
+            return self.example.count(self.searcher, **self.conditions)
+        return self.searcher.count(self.text, exclude=self.request.exclude, **self.conditions)
+
+    def facets(self) -> dict[str, list[FacetValue]]:
+        """Return the counts of the values of attributes over all matches."""
+        names, n = self.request.facets, self.request.facet_values
+        counts = (
+            self.searcher.facets(names, query=self.text, exclude=self.request.exclude, n=n, **self.conditions)
+            if self.example is None
+            else self.example.facets(self.searcher, names, n=n, **self.conditions)
+        )
+        return {
+            name: [{"value": each.value, "documents": each.documents} for each in values]
+            for name, values in counts.items()
+        }
+
+
+def _hit_record(rank: int, hit: Hit, *, text: bool = False) -> HitAnswer:
+    record: HitAnswer = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
+    if hit.attributes:
+        record["attributes"] = json_attributes(hit.attributes)
+    if text:
+        record["text"] = hit.text
+    return record
+
+
+def _excerpt(snippet: Snippet) -> Excerpt:
+    before, after = "… " if snippet.before else "", " …" if snippet.after else ""
+    shift = len(before)
+    return {
+        "text": f"{before}{snippet.text}{after}",
+        "marks": [[start + shift, end + shift] for start, end in snippet.spans],
+    }
+
+
+def _check_limits(request: SearchRequest, settings: ServiceSettings) -> None:
+    for name in ("query", "like", "like_text"):
+        _check_length(name, getattr(request, name) or "", settings.max_query)
+    conditions = [*request.must, *request.must_not, *request.phrases]
+    _check_length("must, must_not and phrases", "".join(conditions), settings.max_query)
+    _check_most("k + offset", request.k + request.offset, settings.max_results)
+    _check_most("number of facets", len(request.facets), settings.max_facets)
+    _check_most("facet_values", request.facet_values, settings.max_results)
+
+
+def _check_length(name: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise ParameterError(
+            f"{name} is longer than this service allows",
+            facts=[("characters", len(text)), ("most", most)],
+        )
+
+
+def _check_most(name: str, number: int, most: int) -> None:
+    if number > most:
+        raise ParameterError(
+            f"{name} is larger than this service allows", facts=[("given", number), ("most", most)]
+        )

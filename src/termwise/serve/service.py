@@ -1,0 +1,95 @@
+"""The service: its indexes, the threads that search them, and their changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from termwise.serve.changes import Change, ChangeQueue, Outcome
+from termwise.serve.errors import DeadlineError, ForbiddenError, OverloadError
+from termwise.serve.indexes import ServedIndex, ServedIndexes
+from termwise.serve.search_pool import SearchPool
+from termwise.serve.settings import ServiceSettings
+
+T = TypeVar("T")
+
+
+class Service:
+    """Open indexes with the threads that search and change them.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        See `ServedIndexes`.
+    settings : ServiceSettings, optional
+
+    Raises
+    ------
+    TermwiseError
+        If an index cannot be opened.
+    """
+
+    def __init__(self, folders: Sequence[str], settings: ServiceSettings | None = None) -> None:
+        self.settings = settings or ServiceSettings()
+        self.indexes = ServedIndexes(folders, refresh_interval=self.settings.refresh_interval)
+        for served in self.indexes:
+            served.warm_up()
+        self.pool = SearchPool(self.settings.threads, self.settings.queue, self.settings.timeout)
+        self._slow = asyncio.Lock()
+        self._changes = {
+            served.name: ChangeQueue(served.path, self.settings.write_timeout) for served in self.indexes
+        }
+
+    async def change(
+        self, served: ServedIndex, changes: Sequence[Change], *, refresh: bool = False
+    ) -> list[Outcome]:
+        """Make changes, all or none, and return the outcome of each when they are on the disk.
+
+        Parameters
+        ----------
+        served : ServedIndex
+        changes : sequence of Change
+        refresh : bool, optional
+            Return when every search that begins afterwards sees the changes, in all processes of the service.
+
+        Raises
+        ------
+        ForbiddenError
+            If the service allows no changes.
+        OverloadError, DeadlineError, IndexLockedError
+            If too many changes wait, or the index is written by another process.
+        TermwiseError
+            If a change is not possible.
+        """
+        if self.settings.read_only:
+            raise ForbiddenError("this service allows no changes")
+        future = self._changes[served.name].submit(changes)
+        try:
+            outcomes = await asyncio.wait_for(
+                asyncio.shield(asyncio.wrap_future(future)), 2 * self.settings.write_timeout
+            )
+        except TimeoutError:
+            raise DeadlineError("the changes were not made in time; they may still be made") from None
+        if refresh and self.settings.refresh_interval:
+            await asyncio.sleep(self.settings.refresh_interval)
+        return outcomes
+
+    async def slowly(self, function: Callable[[], T]) -> T:
+        """Return the result of a function that reads a whole index, in a thread of its own, one at a time.
+
+        Raises
+        ------
+        OverloadError
+            If another such function runs.
+        """
+        if self._slow.locked():
+            raise OverloadError("the service verifies an index already", fixes=["repeat the request later"])
+        async with self._slow:
+            return await asyncio.to_thread(function)
+
+    def close(self) -> None:
+        """Finish what was accepted."""
+        self.pool.close()
+        for changes in self._changes.values():
+            changes.close()

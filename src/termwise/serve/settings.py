@@ -1,0 +1,56 @@
+"""Settings of the service, with the limits of requests."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSettings:
+    """Settings of a service.
+
+    Attributes
+    ----------
+    threads : int
+        Searches that one process runs at the same time.
+    queue : int
+        Searches that wait for a thread; further ones are refused.
+    timeout : float
+        Seconds from the arrival of a search to its answer.
+    write_timeout : float
+        Seconds that a change may wait for the index, and for its own commit.
+    refresh_interval : float
+        Seconds that a search may lag behind the newest change; 0 for none.
+    max_body : int
+        Bytes of the body of a request.
+    max_query : int
+        Characters of a query, of an example, and of all strings of `must`, `must_not` and `phrases` together.
+    max_results : int
+        Results of a search, with those that `offset` skips.
+    max_facets : int
+        Attributes to count in one search, and values of each.
+    max_operations : int
+        Changes in one request.
+    read_only : bool
+        Refuse changes.
+    keys : Path or None
+        File of API keys; without it, all requests are allowed.
+    hosts : tuple of str
+        Names of this service that a request may give as its host; empty for all.
+    """
+
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    queue: int = 64
+    timeout: float = 5.0
+    write_timeout: float = 60.0
+    refresh_interval: float = 0.0
+    max_body: int = 16 << 20
+    max_query: int = 4_000
+    max_results: int = 1_000
+    max_facets: int = 20
+    max_operations: int = 10_000
+    read_only: bool = False
+    keys: Path | None = None
+    hosts: tuple[str, ...] = ()

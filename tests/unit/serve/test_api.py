@@ -1,0 +1,233 @@
+"""The service's own API, in one process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import termwise
+from termwise.serve import KeyFile, ServiceSettings
+from tests.unit.serve.conftest import served
+
+SHOP = "/v1/indexes/shop"
+
+
+def _search(client: TestClient, **request: object) -> dict:
+    answer = client.post(f"{SHOP}/search", json=request)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_results_are_those_of_the_searcher(client: TestClient, shop: Path) -> None:
+    searcher = termwise.open(shop)
+    ranking = searcher.rank("green tea", k=3)
+    hits = _search(client, query="green tea", k=3)["hits"]
+    assert [(hit["doc_id"], hit["score"]) for hit in hits] == [(each.doc_id, each.score) for each in ranking]
+    assert [hit["rank"] for hit in hits] == [1, 2, 3]
+    assert hits[0]["attributes"]["kind"] == "green"
+
+
+def test_the_second_page_continues_the_first(client: TestClient) -> None:
+    whole = _search(client, query="tea", k=4)["hits"]
+    assert _search(client, query="tea", k=2, offset=2)["hits"] == whole[2:]
+
+
+def test_conditions_limit_results_facets_and_total(client: TestClient) -> None:
+    answer = _search(client, query="tea", filter="price < 10", facets=["kind"], total=True)
+    assert {hit["doc_id"] for hit in answer["hits"]} == {"assam", "genmaicha"}
+    assert answer["total"] == 2
+    assert answer["facets"] == {
+        "kind": [{"value": "black", "documents": 1}, {"value": "green", "documents": 1}]
+    }
+    with_json = _search(client, query="tea", filter={"field": "price", "<": 10}, must_not=["rice"])
+    assert [hit["doc_id"] for hit in with_json["hits"]] == ["assam"]
+    assert [hit["doc_id"] for hit in _search(client, query="tea -rice kind:green", syntax=True)["hits"]] == [
+        "sencha"
+    ]
+
+
+def test_excerpts_mark_the_words_of_the_query(client: TestClient) -> None:
+    (hit,) = _search(client, query="peppermint", highlight=True)["hits"]
+    excerpt = hit["excerpt"]
+    assert [excerpt["text"][start:end] for start, end in excerpt["marks"]] == ["peppermint"]
+
+
+def test_the_explanation_adds_up_to_the_score(client: TestClient) -> None:
+    hit = _search(client, query="green tea", k=1, explain=True)["hits"][0]
+    parts = hit["explanation"]
+    total = parts["constant"] + sum(part["score"] for part in parts["contributions"])
+    assert total == pytest.approx(hit["score"])
+    alone = client.post(
+        f"{SHOP}/explain", json={"query": "green tea", "doc_id": hit["doc_id"], "competitors": 1}
+    )
+    assert alone.json()["explanation"]["rank"] == 1
+
+
+def test_a_mistyped_word_is_suggested_and_found(client: TestClient) -> None:
+    answer = _search(client, query="pepermint")
+    assert answer["hits"] == []
+    assert answer["did_you_mean"][0]["words"][0]["word"] == "peppermint"
+    assert [hit["doc_id"] for hit in _search(client, query="pepermint", fuzzy=True)["hits"]] == ["mint/fresh"]
+    assert client.get(f"{SHOP}/suggest", params={"text": "pepp"}).json()["completions"] == ["peppermint"]
+
+
+def test_documents_like_a_document(client: TestClient) -> None:
+    answer = _search(client, like="sencha", k=2, facets=["kind"], total=True, explain=True, highlight=True)
+    assert [hit["doc_id"] for hit in answer["hits"]] == ["genmaicha", "assam"]
+    assert answer["total"] == 3
+    by_text = _search(client, like_text="green tea from Uji, grassy and fresh", k=2)
+    assert by_text["hits"][0]["doc_id"] == "genmaicha"
+
+
+def test_the_address_can_hold_the_request(client: TestClient) -> None:
+    answer = client.get(
+        f"{SHOP}/search", params={"query": "tea", "k": "2", "must": ["green", "rice"], "text": "true"}
+    )
+    assert [hit["text"] for hit in answer.json()["hits"]] == ["green tea with roasted rice"]
+
+
+def test_changes_are_seen_by_the_next_search(client: TestClient, shop: Path) -> None:
+    record = {"text": "oolong from Taiwan", "price": 15, "kind": "oolong"}
+    assert client.put(f"{SHOP}/documents/new/1", json=record).status_code == 201
+    assert [hit["doc_id"] for hit in _search(client, query="oolong")["hits"]] == ["new/1"]
+    assert client.get(f"{SHOP}/documents/new/1").json()["attributes"] == {"price": 15, "kind": "oolong"}
+    assert client.put(f"{SHOP}/documents/new/1", json={"text": "pu-erh"}).json()["result"] == "replaced"
+    assert _search(client, query="oolong")["hits"] == []
+    assert client.delete(f"{SHOP}/documents/new/1").json() == {"doc_id": "new/1", "result": "deleted"}
+    assert client.delete(f"{SHOP}/documents/new/1").status_code == 404
+    assert client.get(f"{SHOP}/documents/new/1").status_code == 404
+    assert termwise.open(shop).index.documents == 5
+
+
+def test_changes_of_another_process_are_seen(client: TestClient, shop: Path) -> None:
+    with termwise.open_writer(shop) as writer:
+        writer.add([termwise.Document("rooibos", "rooibos from the Cape")])
+    assert [hit["doc_id"] for hit in _search(client, query="rooibos")["hits"]] == ["rooibos"]
+
+
+def test_each_line_of_many_changes_has_its_answer(client: TestClient) -> None:
+    lines = [
+        {"id": "a", "text": "darjeeling"},
+        {"delete": "pot"},
+        {"id": "b", "txt": "typo"},
+        {"delete": "none"},
+    ]
+    body = "\n".join(json.dumps(line) for line in lines)
+    answer = client.post(f"{SHOP}/documents", content=body, headers={"content-type": "application/x-ndjson"})
+    records = [json.loads(line) for line in answer.text.splitlines()]
+    assert [record.get("result") for record in records] == ["created", "deleted", None, "missing"]
+    assert "did you mean text" in records[2]["error"]["fixes"][0]
+    assert client.get("/v1/indexes/shop").json()["documents"] == 5
+
+
+def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Path) -> None:
+    termwise.build_index(
+        [termwise.Document("book", "the book of green tea")], tmp_path / "books.tw", store_text=True
+    )
+    with served([str(shop), str(tmp_path / "books.tw")]) as both:
+        request = {
+            "indexes": [{"index": "shop"}, {"index": "books", "weight": 2}],
+            "query": "green tea",
+            "k": 10,
+        }
+        for normalisation in ("z", "minmax", "raw", "reciprocal-rank"):
+            hits = both.post("/v1/search", json={**request, "normalisation": normalisation}).json()["hits"]
+            assert "book" in {hit["doc_id"] for hit in hits}
+            assert next(hit for hit in hits if hit["doc_id"] == "book")["parts"]["books"]["rank"] == 1
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "words"),
+    [
+        ({"query": "tea", "k": 0}, 400, "k"),
+        ({"query": "tea", "k": 5000}, 400, "larger"),
+        ({"query": "x" * 5000}, 400, "longer"),
+        ({"query": "tea", "limit": 3}, 400, "limit"),
+        ({}, 400, "one of query"),
+        ({"query": "tea", "filter": "price <"}, 400, "filter"),
+        ({"query": "tea", "filter": "colour = 3"}, 400, "colour"),
+        ({"query": "tea", "facets": ["x"] * 30}, 400, "facets"),
+        ({"query": "tea", "candidates": ["none"]}, 404, "none"),
+    ],
+)
+def test_a_wrong_request_says_what_is_wrong(
+    client: TestClient, request_: dict, status: int, words: str
+) -> None:
+    answer = client.post(f"{SHOP}/search", json=request_)
+    assert answer.status_code == status
+    assert words in answer.text
+
+
+def test_requests_that_are_no_json(client: TestClient) -> None:
+    json_type = {"content-type": "application/json"}
+    assert client.post(f"{SHOP}/search", content=b"{", headers=json_type).status_code == 400
+    assert client.post(f"{SHOP}/search", content=b"\xff\xfe", headers=json_type).status_code == 400
+    assert client.post(f"{SHOP}/search", content=b"[" * 50 + b"]" * 50, headers=json_type).status_code == 400
+    assert client.post(f"{SHOP}/search", content=b'{"query": "tea"}').status_code == 415
+    assert client.get("/v1/indexes/none").status_code == 404
+    assert client.get("/nowhere").json()["error"]["type"] == "not-found"
+    assert client.get("/health", headers={"host": "evil.example"}).status_code == 200
+
+
+def test_the_host_must_be_one_of_the_service(shop: Path) -> None:
+    with served([str(shop)], ServiceSettings(hosts=("localhost",))) as client:
+        assert client.get("/health").status_code == 200
+        assert client.get("/health", headers={"host": "localhost:8000"}).status_code == 200
+        assert client.get("/health", headers={"host": "evil.example"}).status_code == 421
+
+
+def test_large_bodies_are_refused(shop: Path) -> None:
+    with served([str(shop)], ServiceSettings(max_body=100)) as client:
+        answer = client.post(f"{SHOP}/search", json={"query": "tea" * 100})
+        assert answer.status_code == 413
+        assert answer.json()["error"]["facts"] == {"most bytes": "100"}
+
+
+def test_keys_have_roles(shop: Path, tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    search, write = file.create("search", "website"), file.create("write")
+    assert search.split("_")[2] not in file.path.read_text()
+    with served([str(shop)], ServiceSettings(keys=file.path)) as client:
+        query = {"query": "tea"}
+        assert client.get("/health").status_code == 200
+        assert client.post(f"{SHOP}/search", json=query).status_code == 401
+        assert client.post(f"{SHOP}/search", json=query, headers=_bearer("tw_0_x")).status_code == 401
+        assert client.post(f"{SHOP}/search", json=query, headers=_bearer(search)).status_code == 200
+        assert client.post(f"{SHOP}/search", json=query, auth=("user", search)).status_code == 200
+        assert client.delete(f"{SHOP}/documents/pot", headers=_bearer(search)).status_code == 403
+        assert client.delete(f"{SHOP}/documents/pot", headers={"x-api-key": write}).status_code == 200
+        assert client.post(f"{SHOP}/verify", headers=_bearer(write)).status_code == 403
+        file.revoke(search.split("_")[1])
+        assert client.post(f"{SHOP}/search", json=query, headers=_bearer(search)).status_code == 401
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+def test_a_service_without_changes(shop: Path) -> None:
+    with served([str(shop)], ServiceSettings(read_only=True)) as client:
+        assert client.delete(f"{SHOP}/documents/pot").status_code == 403
+
+
+def test_the_files_of_an_index_are_verified(client: TestClient, shop: Path) -> None:
+    assert client.post(f"{SHOP}/verify").json() == {"index": "shop", "intact": True, "damages": []}
+    segment = next(shop.glob("segment-*"))
+    data = bytearray(segment.read_bytes())
+    data[-1] ^= 1
+    segment.write_bytes(data)
+    answer = client.post(f"{SHOP}/verify").json()
+    assert not answer["intact"]
+    assert str(shop) not in json.dumps(answer)
+
+
+def test_metrics_and_answers_have_safe_headers(client: TestClient) -> None:
+    _search(client, query="tea")
+    metrics = client.get("/metrics")
+    assert 'termwise_requests_total{operation="search",status="200"} 1.0' in metrics.text
+    assert metrics.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in metrics.headers["content-security-policy"]
+    assert "access-control-allow-origin" not in metrics.headers
