@@ -23,14 +23,14 @@ TEAS = [
 ]
 
 
-@pytest.fixture()
+@pytest.fixture
 def shop(tmp_path: Path) -> Path:
     folder = tmp_path / "shop.tw"
     termwise.build_index(TEAS, folder, store_text=True)
     return folder
 
 
-@pytest.fixture()
+@pytest.fixture
 def client(shop: Path) -> Iterator[TestClient]:
     with served([str(shop)]) as client:
         yield client

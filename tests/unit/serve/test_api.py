@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.unit.serve.conftest import served
 
 import termwise
 from termwise.serve import KeyFile, ServiceSettings
-from tests.unit.serve.conftest import served
 
 SHOP = "/v1/indexes/shop"
 
