@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_encoder import QueryEncoder, analyzer_of, query_weighting_of
 from termwise.engine.similar_terms import AddedTerm, SimilarTerms
+from termwise.engine.words_in_pieces import SimilarPieces
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.models.idf_power import LARGEST_POWER, idf_factors
@@ -86,7 +87,10 @@ class QuerySettings(TypedSettings):
 
 
 def for_part(settings: QuerySettings, index: Index) -> QuerySettings:
-    """Return the settings for an index in a mixture: without `fuzzy` and `prefix` if its terms are not whole words."""
+    """Return the settings for an index in a mixture: without `fuzzy` and `prefix` if its terms are not whole words.
+
+    The mixture lets such an index read the similar words of the other parts.
+    """
     if not (settings.fuzzy or settings.prefix) or SimilarTerms.of(index, analyzer_of(index)) is not None:
         return settings
     return replace(settings, fuzzy=False, prefix=False)
@@ -150,6 +154,11 @@ def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
     return encoder.added_terms(query) if isinstance(encoder, WeighedQueryEncoder) else []
 
 
+def without_replaced(encoder: QueryEncoder, query: str, added: Sequence[AddedTerm]) -> str:
+    """Return a query with spaces in place of the words that added terms replace."""
+    return encoder.without_replaced(query, added) if isinstance(encoder, WeighedQueryEncoder) else query
+
+
 @dataclass(frozen=True, eq=False)
 class WeighedQueryEncoder:
     """Applies settings to the rows of another encoder.
@@ -161,7 +170,7 @@ class WeighedQueryEncoder:
     index : Index
         Source of the document frequencies.
     settings : QuerySettings
-    similar : SimilarTerms or None
+    similar : SimilarTerms, SimilarPieces or None
         Look-up of similar terms, for `fuzzy` and `prefix`.
     example : int or None
         Position of the document whose text is the query, if any.
@@ -170,7 +179,7 @@ class WeighedQueryEncoder:
     encoder: QueryEncoder
     index: Index
     settings: QuerySettings
-    similar: SimilarTerms | None = None
+    similar: SimilarTerms | SimilarPieces | None = None
     example: int | None = None
 
     @property
@@ -185,15 +194,22 @@ class WeighedQueryEncoder:
             return []
         return self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
 
+    def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
+        """Return a query without the words that added terms replace."""
+        return (
+            self.similar.without_replaced(query, added) if isinstance(self.similar, SimilarPieces) else query
+        )
+
     def encode_query(self, query: str) -> TermWeights:
         """Return one row over the vocabulary of the index."""
-        row = self.encoder.encode_query(query)
+        added = self.added_terms(query)
+        row = self.encoder.encode_query(self.without_replaced(query, added))
         terms, values = row.row(0)
         background = self.index.vocabulary.background
         if background is not None and len(terms) and int(terms[-1]) == background:
             terms, values = terms[:-1], values[:-1]
         weights = self._of_counts(values.astype(np.float64))
-        if added := self.added_terms(query):
+        if added:
             numbers = np.array([each.similar.number for each in added], dtype=np.int32)
             terms, places = np.unique(np.concatenate([terms, numbers]), return_inverse=True)
             of_typed, weights = weights, np.zeros(len(terms))

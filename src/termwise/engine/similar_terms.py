@@ -16,8 +16,9 @@ word of the term *solut*, and *sleeping* one of *sleep*. Without stemming, this 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -33,6 +34,9 @@ MOST_TERMS = 5
 LONGEST_ENDING = 4
 """Length of the longest ending of a word that a stemmer may remove."""
 
+REMEMBERED = 256
+"""Number of words whose similar terms are kept."""
+
 MOST_LETTERS = 40
 """Number of letters, the most frequent ones of the terms, that are tried at the end of a word."""
 
@@ -47,6 +51,8 @@ class SimilarTerm:
         The term in the index.
     number : int
         Its number.
+    word : str
+        A word of this term that resembles the given word: the term itself if none is known.
     distance : int
         Number of edits; 0 for a term that begins with the word.
     documents : int
@@ -55,6 +61,7 @@ class SimilarTerm:
 
     term: str
     number: int
+    word: str
     distance: int
     documents: int
 
@@ -81,16 +88,18 @@ class AddedTerm:
 
 
 def most_edits(word: str) -> int:
-    """Return the largest distance of a similar term: 0, or 1 from three characters on, or 2 from six on.
+    """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from six on.
 
-    A word with a digit has no similar terms, because another number is another thing.
+    Words of three characters all have neighbours, most of them by chance (experiments/results/typos.md). Lucene's spell
+    checker omits them, too; its fuzzy query does not. A word with a digit has no similar terms, because another number
+    is another thing.
 
     Examples
     --------
-    >>> most_edits("ox"), most_edits("tents"), most_edits("kettle"), most_edits("type66")
+    >>> most_edits("fox"), most_edits("tents"), most_edits("kettle"), most_edits("type66")
     (0, 1, 2, 0)
     """
-    if len(word) < 3 or any(map(str.isdigit, word)):
+    if len(word) < 4 or any(map(str.isdigit, word)):
         return 0
     return 1 if len(word) < 6 else 2
 
@@ -104,11 +113,18 @@ class SimilarTerms:
         An index of whole words, see `of`.
     analyzer : Analyzer
         Analyzer of its queries.
+    is_word : callable, optional
+        Returns whether a word is spelt correctly although no document has it. Such a word has no similar terms.
     """
 
-    def __init__(self, index: Index, analyzer: Analyzer) -> None:
+    def __init__(
+        self, index: Index, analyzer: Analyzer, *, is_word: Callable[[str], bool] = lambda word: False
+    ) -> None:
         self.index = index
         self.analyzer = analyzer
+        self._is_word = is_word
+        # A search looks for the same words several times: for each part of a mixture, suggestions and explanations.
+        self._remembered = lru_cache(REMEMBERED)(self._nearest)
 
     @classmethod
     def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | None:
@@ -121,7 +137,7 @@ class SimilarTerms:
         number = self.index.vocabulary.number(term)
         return 0 if number is None else int(self.index.document_frequencies[number])
 
-    def nearest(self, token: str, word: str) -> list[SimilarTerm]:
+    def nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
         """Return the terms with the smallest distance to a word, most frequent ones first.
 
         Parameters
@@ -133,9 +149,15 @@ class SimilarTerms:
 
         Returns
         -------
-        list of SimilarTerm
-            At most `MOST_TERMS`, all with the same distance; empty if it would exceed `most_edits`.
+        tuple of SimilarTerm
+            At most `MOST_TERMS`, all with the same distance; empty if it would exceed `most_edits`, or the word is
+            spelt correctly.
         """
+        return self._remembered(token, word)
+
+    def _nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
+        if self._is_word(word):
+            return ()
         word = word.lower()
         for distance in range(1, max(most_edits(token), most_edits(word)) + 1):
             found = self._within(token, distance) if distance <= most_edits(token) else {}
@@ -143,25 +165,27 @@ class SimilarTerms:
             if isinstance(self.analyzer, WordAnalyzer):
                 found |= self._of_words_within(word, distance)
             if found:
-                return self._most_frequent(np.fromiter(found, dtype=np.int64), distance)
-        return []
+                terms = self._most_frequent(np.fromiter(found, dtype=np.int64), distance)
+                return tuple(replace(term, word=found[term.number]) for term in terms)
+        return ()
 
     def _of_words_within(self, word: str, distance: int) -> dict[int, str]:
-        """Return the terms of words within a distance of a word, as far as they can be known, by number."""
+        """Return words within a distance of a word, as far as they can be known, by the numbers of their terms."""
         found: dict[int, str] = {}
         for end in range(max(1, len(word) - LONGEST_ENDING), len(word)):
             if distance <= most_edits(word[:end]):
                 found |= {
-                    number: term
+                    number: term + word[end:]
                     for number, term in self._within(word[:end], distance).items()
                     if self.analyzer.tokens(term + word[end:]) == [term]
                 }
         if distance == 1 <= most_edits(word):
-            tokens = self.analyzer.tokens(" ".join(self._with_one_edit(word)))
-            numbers = self.index.vocabulary.numbers(tokens).tolist()
+            edited = " ".join(sorted(self._with_one_edit(word)))
+            spans = self.analyzer.analyze(edited).spans_by_token()
+            numbers = self.index.vocabulary.numbers(list(spans)).tolist()
             found |= {
-                number: token
-                for number, token in zip(numbers, tokens, strict=True)
+                number: edited[slice(*first)]
+                for number, (first, *_) in zip(numbers, spans.values(), strict=True)
                 if number >= 0 and self.index.document_frequencies[number] > 0
             }
         return found
@@ -261,7 +285,7 @@ class SimilarTerms:
         least = max(1, int(np.sort(documents)[-n:][:1].sum()))
         numbers = np.sort(numbers[documents >= least])
         terms = [
-            SimilarTerm(term, number, distance, int(self.index.document_frequencies[number]))
+            SimilarTerm(term, number, term, distance, int(self.index.document_frequencies[number]))
             for term, number in zip(self.index.vocabulary.tokens(numbers), numbers.tolist(), strict=True)
         ]
         # Equal frequencies are in the order of the terms, which does not depend on the history of the index.

@@ -10,10 +10,11 @@ import numpy as np
 from termwise.engine.allowed_documents import AllowedDocuments
 from termwise.engine.dense_retrieval import BestWindow, best_window
 from termwise.engine.query_encoder import QueryEncoder
-from termwise.engine.query_settings import added_terms
+from termwise.engine.query_settings import added_terms, without_replaced
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
 from termwise.engine.text_conditions import TextConditions
+from termwise.engine.words_in_pieces import is_known
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.chunks import DocumentText, chunk_window, in_document, text_of_chunk
 from termwise.explain.explanation import (
@@ -47,16 +48,17 @@ def explain(
     """
     ordinals = [index.ordinal(doc_id) for doc_id in doc_ids]
     vector = query_vector(index, encoder.encode_query(query))
-    query_spans = encoder.analyzer.analyze(query).spans_by_token()
+    of_encoder = added_terms(encoder, query)
+    query_spans = encoder.analyzer.analyze(without_replaced(encoder, query, of_encoder)).spans_by_token()
     without_pieces = unknown_token(encoder.analyzer)
     unknown = {
         span
         for token, spans in query_spans.items()
-        if token == without_pieces or not _is_known(index, token)
+        if token == without_pieces or not is_known(index, token)
         for span in spans
     }
     added: dict[str, Origin] = {}
-    for each in added_terms(encoder, query):
+    for each in of_encoder:
         term = each.similar.term
         if term not in query_spans or term in added:
             added[term] = each.origin
@@ -126,12 +128,6 @@ def _window(best: BestWindow, index: Index, encoder: QueryEncoder, text: str | N
     return located(best, index, encoder.analyzer, text)
 
 
-def _is_known(index: Index, token: str) -> bool:
-    """Return whether a token of a query can contribute to a score."""
-    number, table = index.vocabulary.number(token), index.term_vectors
-    return number is not None and (table is None or bool(table.rows[number].any()))
-
-
 def _contributions(
     index: Index,
     encoder: QueryEncoder,
@@ -151,7 +147,9 @@ def _contributions(
     else:
         spans = fields.spans(encoder.analyzer, text)
     if index.term_vectors is not None:
-        by_vectors = _vector_contributions(index, vector, best, query_spans, None if text is None else spans)
+        by_vectors = _vector_contributions(
+            index, vector, best, query_spans, added, None if text is None else spans
+        )
         return _largest_first(_with_pieces(by_vectors, query, text))
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
@@ -205,6 +203,7 @@ def _vector_contributions(
     vector: QueryVector,
     best: BestWindow | None,
     query_spans: Mapping[str, tuple[Span, ...]],
+    added: Mapping[str, Origin],
     spans: Mapping[str, tuple[Span, ...]] | None,
 ) -> list[Contribution]:
     """Return the contributions to a score by vectors; `spans` is None without a stored text."""
@@ -216,6 +215,7 @@ def _vector_contributions(
     ):
         token = index.vocabulary.token(term)
         origin: Origin = "unknown" if spans is None else "exact" if token in spans else "vector"
+        origin = added.get(token, origin)
         contributions.append(
             Contribution(
                 term=token,

@@ -60,6 +60,7 @@ from termwise.index.verification import damages_of
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Exclusion, Query, Ranking, Run
 from termwise.search.candidates import rank_candidates
+from termwise.search.common_words import with_common_words
 from termwise.search.conditions import Conditions
 from termwise.search.hits import Hit, hits_of
 from termwise.search.mixture_folder import (
@@ -197,7 +198,11 @@ class MixtureSearcher:
     """
 
     def __init__(self, parts: Sequence[Part], *, depth: int = DEPTH) -> None:
-        self.parts = _checked_parts(parts)
+        checked = _checked_parts(parts)
+        searchers = with_common_words([part.searcher for part in checked])
+        self.parts = tuple(
+            replace(part, searcher=searcher) for part, searcher in zip(checked, searchers, strict=True)
+        )
         if not is_integer(depth) or not 1 <= depth <= MAX_DEPTH:
             raise ParameterError(
                 "depth is the number of results of each part",
@@ -243,8 +248,8 @@ class MixtureSearcher:
         path : str or Path
             Folder with ``mixture.json``.
         query : QuerySettings, optional
-            Weighting of query terms in every part, and terms to add in the parts whose terms are whole words; see
-            `Searcher`.
+            Weighting of query terms in every part. Similar terms are those of the parts whose terms are whole words;
+            for `fuzzy`, the other parts read these words, too. See `Searcher` and `termwise.search.common_words`.
         approximate : int, optional
             Find the candidates of parts with vectors approximately; see `Searcher`.
 
@@ -685,7 +690,11 @@ class MixtureSearcher:
         return next((index for index in indexes if index.schema), indexes[0])
 
     def did_you_mean(self, query: str | Query) -> list[Suggestion]:
-        """Return suggestions of the first part whose terms are whole words; see `Searcher.did_you_mean`."""
+        """Return suggestions of the first part whose terms are whole words; see `Searcher.did_you_mean`.
+
+        There are none for a word that another part has as a whole, such as a frequent word in the query table of
+        lookup.
+        """
         searchers = (part.searcher for part in self.parts if part.searcher.similar_terms is not None)
         return next((searcher.did_you_mean(query) for searcher in searchers), [])
 

@@ -28,8 +28,8 @@ class SimilarWord:
     Attributes
     ----------
     word : str
-        The most frequent form of the term in the documents with its largest weights. The term itself if the index
-        stores no texts, or none of these has it.
+        The most frequent form of the term in the documents with its largest weights. If the index stores no texts, or
+        none of these has it, the form that resembles the query word, see `SimilarTerm`.
     term : str
         The term in the index, which can be a stem.
     distance : int
@@ -118,7 +118,7 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
 
 
 def _forms(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> Iterator[str]:
-    """Yield words with a term, the most frequent ones first, in lower case if the typed word is; last, the term."""
+    """Yield words with a term, the most frequent ones first, in lower case if the typed word is; last, its `word`."""
     forms: Counter[str] = Counter()
     for text in _texts_with(terms.index, similar.number):
         analysis = terms.analyzer.analyze(text)
@@ -128,7 +128,7 @@ def _forms(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> Iterator[st
         for word in (form.lower(), form) if typed.islower() else (form,):
             if terms.analyzer.tokens(word) == [similar.term]:
                 yield word
-    yield similar.term
+    yield similar.word
 
 
 def _texts_with(index: Index, term: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from termwise import Document, Query, Searcher, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
-from termwise.search import MixtureSearcher, SimilarWord, Suggestion, open_searcher
+from termwise.search import MixtureSearcher, Part, SimilarWord, Suggestion, open_searcher
 
 DOCUMENTS = [
     Document("a", "Merging sorted lists. Sorting takes time, and merging does not."),
@@ -70,13 +70,79 @@ def test_a_mixture_answers_by_its_part_of_whole_words(folders):
     assert mixture.rank("megring").doc_ids[0] == "a"
     explanation = mixture.explain("megring lists", "a")
     assert {(part.term, part.part) for part in explanation.contributions if part.origin == "fuzzy"} == {
-        ("merg", "english")
+        ("merg", "english"),
+        ("merging", "wordpiece"),
     }
     total = explanation.constant + sum(part.score for part in explanation.contributions)
     assert total == pytest.approx(explanation.score, abs=1e-9)
     assert MixtureSearcher.open(folders / "pieces").did_you_mean("megring") == []
     with pytest.raises(ParameterError, match="need an index of whole words"):
         open_searcher(folders / "pieces", query=BOTH)
+
+
+@pytest.mark.parametrize("model", ["bm25", "jm", "lookup"])
+def test_parts_of_pieces_read_similar_words(tmp_path, model):
+    """Their row is that of the other words, and those of the similar words with their shares."""
+    settings = {} if model == "lookup" else {"analyzer": "wordpiece"}
+    pieces = build_index(DOCUMENTS, tmp_path / "pieces", model=model, store_text=True, **settings)
+    build_index(DOCUMENTS, tmp_path / "words", analyzer="standard")
+    mix_indexes([tmp_path / "words", tmp_path / "pieces"], [0.5, 0.5], tmp_path / "m")
+    mixture = open_searcher(tmp_path / "m", query=BOTH)
+    read = mixture.parts[1].searcher
+
+    def row(searcher, query):
+        terms, weights = searcher.encode(query).row(0)
+        return {
+            searcher.index.vocabulary.token(term): value for term, value in zip(terms, weights, strict=True)
+        }
+
+    # "list" and "lists" differ from "lixst" by one and two letters, "sorter" and "sorted" by one from "sorteg".
+    assert row(read, "Merging lixst sorteg, lixst") == pytest.approx(
+        {"merging": 1, "list": 2 * 4 / 5, "sorted": 5 / 6 / 2, "sort": 5 / 6 / 2, "##er": 5 / 6 / 2}
+        | ({",": 1} if "," in row(pieces, ",") else {})
+    )
+    # Nothing is mistyped: "tree" and "telescope" are words, and "sorte" may be unfinished.
+    for query in ("shuffle lists", "a tree", "", "telescope ", "shuffle sorte"):
+        assert row(read, query) == row(pieces, query)
+    for query in ("lixst", "sorteg card lixst"):
+        for explanation in mixture.explain_many(query, ["a", "b", "c"]):
+            total = explanation.constant + sum(part.score for part in explanation.contributions)
+            assert total == pytest.approx(explanation.score, abs=1e-9)
+            assert not explanation.unknown
+            of_pieces = [part for part in explanation.contributions if part.part == "pieces"]
+            assert {part.origin for part in of_pieces if "lixst" in query} <= {
+                "fuzzy",
+                "absent",
+                "vector",
+                "exact",
+            }
+            assert all(part.origin != "exact" or part.term == "card" for part in of_pieces)
+    example = mixture.for_example("a")
+    assert example.rank("lixst") == MixtureSearcher.open(tmp_path / "m").rank("lixst")
+
+
+def test_a_mixture_of_open_indexes_reads_similar_words(folders):
+    words = Searcher.open(folders / "english", query=QuerySettings(fuzzy=True))
+    pieces = Searcher.open(folders / "wordpiece")
+    mixture = MixtureSearcher([Part("words", words, 0.6), Part("pieces", pieces, 0.4)])
+    query = "megring lists"
+    opened = open_searcher(folders / "mixture", query=QuerySettings(fuzzy=True))
+    assert mixture.rank(query).scores == pytest.approx(opened.rank(query).scores)
+    assert mixture.refresh() is mixture
+    without = MixtureSearcher([Part("words", Searcher.open(words.path), 0.6), Part("pieces", pieces, 0.4)])
+    assert without.parts[1].searcher.encode(query) == pieces.encode(query)
+    assert mixture.parts[1].searcher.encode(query) != pieces.encode(query)
+
+
+def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
+    for name, analyzer in {"english": "english", "wordpiece": "wordpiece"}.items():
+        build_index([Document("a", "A cone. Tests.")], tmp_path / name, analyzer=analyzer)
+    mix_indexes([tmp_path / "english", tmp_path / "wordpiece"], [0.4, 0.6], tmp_path / "m")
+    alone = Searcher.open(tmp_path / "english")
+    mixture = open_searcher(tmp_path / "m", query=QuerySettings(fuzzy=True))
+    assert [each.word for each in alone.did_you_mean("Come tesst")] == ["Come", "tesst"]
+    assert [each.word for each in mixture.did_you_mean("Come tesst")] == ["tesst"]
+    assert mixture.rank("come").doc_ids == ()
 
 
 def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):

@@ -1,0 +1,308 @@
+r"""Quality of mistyped queries with and without fuzzy search, and chance resemblances by the length of a word.
+
+Question
+    How much quality does a typo cost in a mixture of BM25 and lookup, and how much does ``--fuzzy`` restore? What
+    should the part of vectors read in place of a mistyped word? From which length on does a similar word mean anything?
+Run
+    ``typos.py --work WORK``. lookup encodes the collections once.
+Queries
+    Two neighbouring letters of the longest word are exchanged, at a random place where they differ.
+Systems
+    ``bm25 only``: similar words are added in BM25, and the part of vectors reads the pieces of the typo. ``kept``: it
+    reads the similar words, too. ``most frequent``: it reads the most frequent similar word in place of the typo, with
+    the weight 1. ``replaced``: it reads all similar words in place of the typo, with their shares, as termwise does.
+Lengths
+    Words of the vocabulary of word pieces that no document has are correct; a similar word is a chance resemblance.
+    Typos of words of the queries should find these words. The index has words, not stems.
+Quality
+    nDCG@10 over queries, with bootstrap intervals; on dev splits.
+Result
+    ``results/typos.md`` and ``.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import record
+from judged_collection import Judged, documents_folder
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from termwise import Query, Searcher, build_index
+from termwise.engine import QuerySettings
+from termwise.engine.query_settings import WeighedQueryEncoder
+from termwise.engine.similar_terms import MOST_TERMS, AddedTerm
+from termwise.engine.words_in_pieces import SimilarPieces
+from termwise.search import MixtureSearcher
+from termwise.text.wordpiece import WordPieceAnalyzer
+
+HERE = Path(__file__).resolve().parent
+PACKAGES = ("termwise", "numpy", "numba", "ir-measures", "onnxruntime", "rapidfuzz")
+FUZZY = QuerySettings(fuzzy=True)
+SHORTEST, LONGEST = 3, 9
+
+
+class Kept(SimilarPieces):
+    """Adds the pieces of similar words, and keeps those of the typo."""
+
+    def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
+        """Return the query."""
+        return query
+
+
+class MostFrequent(SimilarPieces):
+    """Reads one similar word with the weight 1."""
+
+    def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
+        """Return the pieces of the most frequent similar words."""
+        added = super().added_to(query, fuzzy=fuzzy, prefix=prefix)
+        first = {each.spans: each.similar.word for each in reversed(added)}
+        return [replace(each, share=1.0) for each in added if each.similar.word == first[each.spans]]
+
+
+def mistyped(text: str, chance: random.Random) -> str:
+    """Exchange two neighbouring letters of the longest word, at a place where they differ."""
+    longest = max(re.finditer(r"[^\W\d_]+", text), key=lambda word: len(word[0]), default=None)
+    if longest is None:
+        return text
+    places = [place for place in range(longest.start(), longest.end() - 1) if text[place] != text[place + 1]]
+    if not places:
+        return text
+    place = chance.choice(places)
+    return text[:place] + text[place + 1] + text[place] + text[place + 2 :]
+
+
+def systems(index: Path) -> dict[str, MixtureSearcher]:
+    """Open the mixture in several ways; see the module."""
+    plain, fuzzy = MixtureSearcher.open(index), MixtureSearcher.open(index, query=FUZZY)
+    of_vectors = fuzzy.parts[1].searcher
+    assert isinstance(of_vectors.encoder, WeighedQueryEncoder)
+    similar = of_vectors.encoder.similar
+    assert isinstance(similar, SimilarPieces)
+    found = {"off": plain, "bm25 only": with_vectors(fuzzy, plain.parts[1].searcher)}
+    for name, kind in (("kept", Kept), ("most frequent", MostFrequent)):
+        changed = copy.copy(of_vectors)
+        changed.encoder = replace(of_vectors.encoder, similar=kind(similar.similar, similar.pieces))
+        found[name] = with_vectors(fuzzy, changed)
+    return {**found, "replaced": fuzzy}
+
+
+def with_vectors(mixture: MixtureSearcher, searcher: Searcher) -> MixtureSearcher:
+    """Return a mixture with another searcher of its second part."""
+    made = copy.copy(mixture)
+    made.parts = (mixture.parts[0], replace(mixture.parts[1], searcher=searcher))
+    return made
+
+
+def quality(plan: Mapping[str, Any], judged: Judged, index: Path) -> dict[str, Any]:
+    """Measure queries as they are and mistyped."""
+    chance = random.Random(plan["seed"])
+    typed = [Query(query.query_id, mistyped(query.text, chance)) for query in judged.queries]
+    opened = systems(index)
+    measure = plan["measure"]
+
+    def values(searcher: MixtureSearcher, queries: Sequence[Query]) -> Any:
+        run = searcher.rank_many(queries, k=plan["depth"] + judged.deepest).run
+        return judged.evaluate(judged.without_seeds(run, plan["depth"]), [measure]).values[measure]
+
+    clean = {name: values(opened[name], judged.queries) for name in ("off", "replaced")}
+    wrong = {name: values(searcher, typed) for name, searcher in opened.items()}
+    for name, each in wrong.items():
+        record.say(f"{judged.name} {name}: {each.mean():.4f}")
+    before = opened["off"]
+    unknown = sum(bool(before.did_you_mean(query)) for query in typed)
+    return {
+        "queries": len(typed),
+        "corrected": unknown,
+        "clean": {name: float(each.mean()) for name, each in clean.items()},
+        "mistyped": {name: float(each.mean()) for name, each in wrong.items()},
+        "differences": {
+            name: {
+                "difference": float((each - wrong["bm25 only"]).mean()),
+                "interval": record.mean_interval(each - wrong["bm25 only"]),
+            }
+            for name, each in wrong.items()
+            if name not in ("off", "bm25 only")
+        },
+        "of_clean": {
+            "difference": float((clean["replaced"] - clean["off"]).mean()),
+            "interval": record.mean_interval(clean["replaced"] - clean["off"]),
+        },
+    }
+
+
+def lengths(plan: Mapping[str, Any], judged: Judged, searcher: Searcher) -> dict[str, Any]:
+    """Look for the nearest words of correct words and of typos, by length; see the module."""
+    index = searcher.index
+    frequencies = {
+        index.vocabulary.token(number): int(documents)
+        for number, documents in enumerate(index.document_frequencies)
+        if documents
+    }
+    words = sorted(word for word in frequencies if word.isalpha())
+    documents = np.array([frequencies[word] for word in words])
+    chance = random.Random(plan["seed"])
+    known = [word for word in WordPieceAnalyzer.shipped().vocabulary if re.fullmatch("[a-z]{3,}", word)]
+    correct = [word for word in known if word not in frequencies]
+    asked = sorted(
+        {word for query in judged.queries for word in searcher.encoder.analyzer.tokens(query.text)}
+    )
+    typos = [(typo(word, chance), word) for word in asked if word in frequencies and word.isalpha()]
+    found: dict[str, dict[str, list[float]]] = {}
+    for word in chance.sample(correct, min(plan["words"], len(correct))):
+        near = nearest(word, words, documents)
+        row = found.setdefault(length_of(word), {})
+        for least in (1, 2, 5):
+            row.setdefault(f"by chance, {least}", []).append(float((documents[near] >= least).any()))
+    for word, meant in typos:
+        if len(word) >= SHORTEST and word not in frequencies:
+            near = nearest(word, words, documents)
+            right = [place for place in near if words[place] == meant]
+            row = found.setdefault(length_of(word), {})
+            row.setdefault("right word", []).append(float(bool(right)))
+            share = documents[right].sum() / documents[near].sum() if near else 0.0
+            row.setdefault("share", []).append(float(share))
+    return {
+        length: {name: {"words": len(each), "mean": float(np.mean(each))} for name, each in row.items()}
+        for length, row in sorted(found.items())
+    }
+
+
+def typo(word: str, chance: random.Random) -> str:
+    """Insert, delete, replace or exchange one letter."""
+    place, letter = chance.randrange(len(word)), chance.choice("abcdefghijklmnopqrstuvwxyz")
+    kinds = [
+        word[:place] + letter + word[place:],
+        word[:place] + word[place + 1 :],
+        word[:place] + letter + word[place + 1 :],
+        word[:place] + word[place : place + 2][::-1] + word[place + 2 :],
+    ]
+    return chance.choice(kinds)
+
+
+def nearest(word: str, words: Sequence[str], documents: Any) -> list[int]:
+    """Return the places of the nearest words: one edit, or two from six letters on, and the most frequent ones."""
+    edits = 1 if len(word) < 6 else 2
+    distances = cdist([word], words, scorer=OSA.distance, score_cutoff=edits, dtype=np.uint8)[0]
+    near = np.flatnonzero(distances == distances.min()) if distances.min() <= edits else []
+    return sorted(near, key=lambda place: -documents[place])[:MOST_TERMS]
+
+
+def length_of(word: str) -> str:
+    """Return the length of a word as a table shows it."""
+    return str(len(word)) if len(word) < LONGEST else f"{LONGEST} or more"
+
+
+def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure one collection."""
+    split = plan["collections"][name]
+    source = arguments.collections / name
+    judged = Judged.read(f"{name}/{split}", source, split)
+    work = documents_folder(arguments.work, source)
+    build_index(
+        source,
+        work / "best",
+        model="best",
+        threads=arguments.threads,
+        overwrite=True,
+        encoding=work / "lookup.blocks",
+    )
+    words = build_index(
+        source, work / "words", analyzer="standard", threads=arguments.threads, overwrite=True
+    )
+    return {
+        "data": judged.data,
+        "quality": quality(plan, judged, work / "best"),
+        "lengths": lengths(plan, judged, words),
+    }
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """Write the tables."""
+    plan, collections = result["config"], result["collections"]
+    head = (
+        "collection",
+        "queries",
+        "corrected",
+        "off",
+        "off",
+        "bm25 only",
+        "kept",
+        "most frequent",
+        "replaced",
+    )
+    rows, changes = [], []
+    for name, entry in collections.items():
+        of = entry["quality"]
+        label = f"{name}/{plan['collections'][name]}"
+        means = [of["clean"]["off"], *of["mistyped"].values()]
+        rows.append([label, str(of["queries"]), str(of["corrected"]), *map(record.number, means)])
+        changes.append(
+            [label, *(difference(of["differences"][each]) for each in head[-3:]), difference(of["of_clean"])]
+        )
+    parts = [
+        f"# {plan['title']}",
+        f"Made by `experiments/typos.py`: {plan['measure']} of the mixture of BM25 and lookup on queries for "
+        "development, whose longest word has two neighbouring letters exchanged. The docstring of the script explains "
+        "the systems. The first column *off* is for the queries without typos; *corrected* is the number of mistyped "
+        "queries with a word of similar spelling.",
+        record.table(head, rows),
+        "Differences to *bm25 only*, with 95 % intervals over the queries; the last column is the difference that "
+        "*replaced* makes for queries without typos:",
+        record.table(("collection", *head[-3:], "without typos"), changes),
+        "## Lengths",
+        "Share of correct words that no document has, but for which a word of similar spelling is found by chance: any "
+        "word, and words of at least two and five documents. Then the share of typos for which the right word is "
+        "found, and the mean share of its documents among those of all words that are found.",
+    ]
+    for name, entry in collections.items():
+        parts += [f"### {name}", record.table(LENGTHS, length_rows(entry["lengths"]))]
+    return "\n\n".join([*parts, record.about(dict(result))])
+
+
+LENGTHS = (
+    "letters",
+    "correct words",
+    "by chance",
+    "2 documents",
+    "5 documents",
+    "typos",
+    "right word",
+    "share",
+)
+
+
+def length_rows(lengths: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield the rows of a table of lengths."""
+    for length, row in lengths.items():
+        cells = [length]
+        for names in (("by chance, 1", "by chance, 2", "by chance, 5"), ("right word", "share")):
+            of_words = [row.get(name) for name in names]
+            cells.append(str(of_words[0]["words"] if of_words[0] else 0))
+            cells += [record.number(each and each["mean"], digits=2) for each in of_words]
+        yield cells
+
+
+def difference(entry: Mapping[str, Any]) -> str:
+    """Format a difference with its interval."""
+    return (
+        f"{record.number(entry['difference'], signed=True)} {record.interval(entry['interval'], signed=True)}"
+    )
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the experiment."""
+    record.run_collections(__doc__, HERE / "typos.toml", PACKAGES, measured, page, given)
+
+
+if __name__ == "__main__":
+    record.script(main)

@@ -1,0 +1,88 @@
+"""Words of a query for an index whose terms are pieces of words.
+
+Such an index has a weight or a vector for every word: it splits *solugions* into *sol*, *##ug* and *##ions*, which have
+nothing to do with solutions. Two facts are known only together with an index of whole words over the same documents,
+the other part of a mixture:
+
+- A word that is one piece, and that no document has, is no typo. Vocabularies of pieces have the frequent words of a
+  language as a whole; see `WordsInPieces.has`.
+- A mistyped word, and its similar words. Their pieces replace those of the mistyped word, each with the share that the
+  similar word has in the index of whole words; see `SimilarPieces`. The weight of a query is a sum over its words, so
+  this is the query that is expected if the shares are probabilities. Adding the similar words and keeping the pieces of
+  the typo was measured too, and ranks less well (experiments/results/typos.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from termwise.engine.similar_terms import AddedTerm, SimilarTerms
+from termwise.index import Index
+from termwise.text import Analyzer
+from termwise.text.wordpiece import unknown_token
+
+
+@dataclass(frozen=True, eq=False)
+class WordsInPieces:
+    """Splits words as an index of pieces does.
+
+    Attributes
+    ----------
+    index : Index
+    analyzer : Analyzer
+        Analyzer of its queries.
+    """
+
+    index: Index
+    analyzer: Analyzer
+
+    def has(self, word: str) -> bool:
+        """Return whether a word is one piece that can contribute to a score."""
+        tokens = self.analyzer.tokens(word)
+        return len(tokens) == 1 and self.knows(tokens[0])
+
+    def knows(self, token: str) -> bool:
+        """Return whether a token can contribute to a score."""
+        return token != unknown_token(self.analyzer) and is_known(self.index, token)
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarPieces:
+    """Pieces of the words that resemble the mistyped words of a query.
+
+    Attributes
+    ----------
+    similar : SimilarTerms
+        Similar terms of an index of whole words.
+    pieces : WordsInPieces
+        The index of pieces.
+    """
+
+    similar: SimilarTerms
+    pieces: WordsInPieces
+
+    def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
+        """Return the pieces of the words that `SimilarTerms.added_to` adds for mistyped words."""
+        vocabulary = self.pieces.index.vocabulary
+        added = []
+        for each in self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix):
+            if each.origin == "fuzzy":
+                for token in self.pieces.analyzer.tokens(each.similar.word):
+                    number = vocabulary.number(token)
+                    if number is not None and self.pieces.knows(token):
+                        added.append(replace(each, similar=replace(each.similar, term=token, number=number)))
+        return added
+
+    def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
+        """Return a query with spaces in place of the words that are replaced."""
+        characters = list(query)
+        for start, end in {span for each in added for span in each.spans}:
+            characters[start:end] = " " * (end - start)
+        return "".join(characters)
+
+
+def is_known(index: Index, token: str) -> bool:
+    """Return whether a token of a query can contribute to a score."""
+    number, table = index.vocabulary.number(token), index.term_vectors
+    return number is not None and (table is None or bool(table.rows[number].any()))
