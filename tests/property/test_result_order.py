@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,10 +41,12 @@ COMMITS = st.lists(
 @st.composite
 def searches(draw):
     field = draw(st.none() | st.sampled_from(FIELDS))
+    collapse = draw(st.none() | st.sampled_from(FIELDS))
     return {
         "query": draw(st.sampled_from(["tea", "green pot", "milk tea", "unknown"])),
         "sort": None if field is None else draw(st.sampled_from([field, f"-{field}"])),
-        "collapse": draw(st.none() | st.sampled_from(FIELDS)),
+        "collapse": collapse,
+        "collapse_size": 1 if collapse is None else draw(st.sampled_from([1, 2, 3])),
         "filter": draw(st.sampled_from([None, "stock >= 0", 'brand = "a" or brand is missing'])),
         "must": draw(st.sampled_from([(), "tea", "pot"])),
         "exclude": draw(st.lists(st.integers(0, 15).map("d{}".format), max_size=3)),
@@ -59,12 +62,12 @@ def expected(every, documents, search):
         present = [hit for hit in hits if field in documents[hit[0]]]
         present.sort(key=lambda hit: documents[hit[0]][field], reverse=search["sort"].startswith("-"))
         hits = present + [hit for hit in hits if field not in documents[hit[0]]]
-    kept, seen = [], set()
+    kept, seen = [], Counter()
     for hit in hits:
         value = documents[hit[0]].get(search["collapse"])
-        if value is None or value not in seen:
+        if value is None or seen[value] < search["collapse_size"]:
             kept.append(hit)
-            seen.add(value)
+            seen[value] += 1
     return kept[: search["k"]]
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -94,8 +94,12 @@ def command(
         option("--sort NAME|-NAME", "Sort all matches by this attribute, - for the largest values first."),
     ] = None,
     collapse: Annotated[
-        str | None, option("--collapse NAME", "Show at most one result for each value of this attribute.")
+        str | None,
+        option("--collapse NAME", "Show at most one result, or N results, for each value of this attribute."),
     ] = None,
+    collapse_size: Annotated[
+        int, option("--collapse-size N", "Number of results for each value of --collapse.", min=1)
+    ] = 1,
     facets: Annotated[
         str | None,
         option(
@@ -195,6 +199,7 @@ def command(
             conditions=conditions,
             sort=sort,
             collapse=collapse,
+            collapse_size=collapse_size,
             show=shown,
             explain=explain,
             fuzzy=settings.fuzzy,
@@ -230,6 +235,7 @@ def command(
             as_json,
             conditions,
             collapse,
+            collapse_size,
         )
 
 
@@ -248,6 +254,7 @@ def _answer(
     conditions: Conditions,
     sort: str | None,
     collapse: str | None,
+    collapse_size: int,
     show: Sequence[str],
     explain: bool,
     fuzzy: bool,
@@ -259,9 +266,18 @@ def _answer(
     from termwise.search.conditions import Conditions
 
     def rank(conditions: Conditions) -> tuple[Ranking, tuple[str, ...]]:
-        if example is None:
-            return searcher.rank(query, k=k, sort=sort, collapse=collapse, **conditions.arguments), ()
-        return example.rank(searcher, k=k, sort=sort, collapse=collapse, **conditions.arguments)
+        arguments: dict[str, Any] = {
+            "k": k,
+            "sort": sort,
+            "collapse": collapse,
+            "collapse_size": collapse_size,
+        }
+        arguments |= conditions.arguments
+        return (
+            (searcher.rank(query, **arguments), ())
+            if example is None
+            else example.rank(searcher, **arguments)
+        )
 
     # Loads the kernels, so that the measured time is the time of one search, which reads texts for conditions.
     rank(replace(conditions, required=(), excluded=()))
@@ -348,7 +364,7 @@ def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
             )
         return
     for field, values in counts.items():
-        line = ", ".join(f"{attribute_text(each.value)} {each.documents:,}" for each in values)
+        line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
         print_text(f"{field}: {line or 'no values'}")
 
 
@@ -470,6 +486,7 @@ def _answer_file(
     as_json: bool,
     conditions: Conditions,
     collapse: str | None,
+    collapse_size: int,
 ) -> None:
     from termwise.collection import write_run
 
@@ -488,6 +505,7 @@ def _answer_file(
             threads=threads or (1 if measure_time else available_processors()),
             exclude=exclude,
             collapse=collapse,
+            collapse_size=collapse_size,
             **conditions.arguments,
             name=tag,
             progress=progress,

@@ -6,7 +6,7 @@ The last filters of an index are kept, because a search box sends the same ones 
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
-from termwise.filters import Filter, ValueCount, as_filter, rows_allowed, top_counts, value_counts
-from termwise.filters.facets import FacetValue
+from termwise.filters import Filter, Range, ValueCount, as_filter, facet_counts, range_counts, rows_allowed
 from termwise.index import Index
 from termwise.index.attribute_columns import NoColumns
 from termwise.index.segment import Segment, views_of
@@ -175,17 +174,22 @@ def all_documents(index: Index) -> AllowedDocuments:
 
 
 def facets_at(
-    index: Index, ordinals: npt.NDArray[np.int64], fields: Sequence[str], n: int
+    index: Index,
+    ordinals: npt.NDArray[np.int64],
+    fields: Sequence[str],
+    ranges: Mapping[str, Mapping[str, Range]],
+    n: int,
 ) -> dict[str, list[ValueCount]]:
-    """Return the `n` most frequent values of fields in the documents at some positions of an index."""
+    """Count the values of fields in the documents at some positions of an index; see `Searcher.facets`."""
     chosen = np.zeros(len(index), dtype=np.bool_)
     chosen[ordinals] = True
-    counts: dict[str, Counter[FacetValue]] = {name: Counter() for name in fields}
-    for each in _segments(index.segments, chosen):
-        if each.segment.attributes is not None:
-            for name, counted in counts.items():
-                counted.update(value_counts(each.segment.attributes, name, each.mask))
-    return {name: top_counts(counted, n) for name, counted in counts.items()}
+    segments = [
+        (each.segment.attributes, each.mask)
+        for each in _segments(index.segments, chosen)
+        if each.segment.attributes is not None
+    ]
+    counts = {name: facet_counts(segments, name, n) for name in fields}
+    return counts | {name: range_counts(segments, index.schema, name, each) for name, each in ranges.items()}
 
 
 def aligned(allowed: AllowedDocuments, index: Index) -> AllowedDocuments:

@@ -1,11 +1,12 @@
-"""Order of the results of a search: by score or by an attribute, and at most one result for each value of a field.
+"""Order of the results of a search: by score or by an attribute, and at most n results for each value of a field.
 
 Both are exact. Sorting takes all documents that match, not the best ones by score. Collapsing takes more and more of
-the first documents until enough of them have different values.
+the first documents until enough of them are kept.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,10 +19,10 @@ from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
-from termwise.validation import check
+from termwise.validation import check, check_count
 
 DEEPER = 16
-"""Factor of the number of documents that are collapsed, as long as too few have different values."""
+"""Factor of the number of documents that are collapsed, as long as too few are kept."""
 
 Ordinals = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
@@ -41,27 +42,38 @@ class ResultOrder:
     descending : bool
         Whether the largest value of `sort` is first.
     collapse : str or None
-        Attribute of which each value has one result, the first; documents without a value are all results.
+        Attribute of which each value has a few results, the first ones; documents without a value are all results.
+    collapse_size : int
+        Number of results of each value.
     """
 
     sort: str | None = None
     descending: bool = False
     collapse: str | None = None
+    collapse_size: int = 1
 
     @classmethod
-    def parse(cls, sort: str | None, collapse: str | None, schema: Schema) -> ResultOrder:
+    def parse(cls, sort: str | None, collapse: str | None, collapse_size: int, schema: Schema) -> ResultOrder:
         """Check the arguments of a search; `sort` has a minus sign for descending order.
 
         Raises
         ------
         ParameterError, UnknownNameError
-            If the documents have no such attribute, or its values are lists.
+            If the documents have no such attribute, its values are lists, or `collapse_size` is out of range or without
+            `collapse`.
 
         Examples
         --------
-        >>> ResultOrder.parse("-price", None, Schema({"price": "float"}))
-        ResultOrder(sort='price', descending=True, collapse=None)
+        >>> ResultOrder.parse("-price", None, 1, Schema({"price": "float"}))
+        ResultOrder(sort='price', descending=True, collapse=None, collapse_size=1)
         """
+        check_count("collapse_size", collapse_size)
+        if collapse is None and collapse_size != 1:
+            raise ParameterError(
+                "the number of results of each value needs an attribute",
+                facts=[("collapse_size", collapse_size)],
+                fixes=["name the attribute: `collapse=NAME`"],
+            )
         descending = False
         if sort is not None:
             check("sort", sort, isinstance(sort, str), "an attribute, after - for descending order")
@@ -78,7 +90,7 @@ class ResultOrder:
                     facts=[("attribute", field), ("type", schema[field])],
                     fixes=["filter by a value of the list"],
                 )
-        return cls(sort, descending, collapse)
+        return cls(sort, descending, collapse, collapse_size)
 
     @property
     def by_score(self) -> bool:
@@ -145,32 +157,47 @@ class ResultOrder:
         depth = k
         while True:
             ordinals, scores = first(depth)
-            places = _first_of_values(index, self.collapse, ordinals)
+            places = _first_of_values(index, self.collapse, ordinals, self.collapse_size)
             if len(places) >= k or len(ordinals) < depth:
                 return ordinals[places[:k]], scores[places[:k]]
             depth *= DEEPER
 
 
-def _first_of_values(index: Index, field: str, ordinals: Ordinals) -> Places:
-    """Return the places in `ordinals` of documents with a value that no earlier one has, and of those without one."""
+def _first_of_values(index: Index, field: str, ordinals: Ordinals, size: int) -> Places:
+    """Return the places in `ordinals` of the first `size` documents with each value, and of those without one."""
     of_segments = []
     for segment, places, rows in index.by_segment(ordinals):
         if segment.attributes is not None:
             keys, present = segment.attributes.keys(field, rows)
-            _, first = np.unique(keys[present], return_index=True)
-            places = np.concatenate([places[present][first], places[~present]])
+            places = np.concatenate([places[present][_first_of_each(keys[present], size)], places[~present]])
         of_segments.append(places)
     places = _ascending(of_segments)
     if len(of_segments) < 2:
         return places
     values = _values(index, field, ordinals, places)
-    seen: set[AttributeValue] = set()
-    kept = [
-        place
-        for place in places.tolist()
-        if place not in values or not (values[place] in seen or seen.add(values[place]))  # type: ignore[func-returns-value]
-    ]
+    seen: Counter[AttributeValue] = Counter()
+    kept = []
+    for place in places.tolist():
+        if place in values:
+            seen[values[place]] += 1
+        if place not in values or seen[values[place]] <= size:
+            kept.append(place)
     return np.array(kept, dtype=np.intp)
+
+
+def _first_of_each(keys: npt.NDArray[np.int64] | npt.NDArray[np.float64], size: int) -> Places:
+    """Return the places of the first `size` occurrences of each key, in any order.
+
+    Examples
+    --------
+    >>> np.sort(_first_of_each(np.array([7, 3, 7, 7, 3]), 2)).tolist()
+    [0, 1, 2, 4]
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(keys)])
+    before = np.arange(len(keys)) - np.repeat(firsts, np.diff(firsts, append=len(keys)))
+    return order[before < size]
 
 
 def _ascending(of_segments: list[Places]) -> Places:

@@ -189,7 +189,7 @@ def excerpt(text: str, marks: Sequence[Mark], length: int) -> tuple[int, int]:
     --------
     >>> text = "Merge multiple sorted inputs into a single sorted output."
     >>> text[slice(*excerpt(text, [Mark(43, 49, 1.0)], 24))]
-    'single sorted output.'
+    'a single sorted output.'
     """
     low, high = 0, len(text)
     if high > length:

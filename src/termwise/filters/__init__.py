@@ -17,14 +17,7 @@ from termwise.filters.expressions import (
     NotIn,
     Or,
 )
-from termwise.filters.facets import (
-    RangeCount,
-    ValueCount,
-    facet_counts,
-    range_counts,
-    top_counts,
-    value_counts,
-)
+from termwise.filters.facets import Range, ValueCount, facet_counts, range_counts
 from termwise.filters.json_form import filter_from_json, filter_to_json
 from termwise.filters.parser import parse_filter
 from termwise.filters.types import check_filter
@@ -44,7 +37,7 @@ __all__ = [
     "NotEquals",
     "NotIn",
     "Or",
-    "RangeCount",
+    "Range",
     "ValueCount",
     "as_filter",
     "check_filter",
@@ -54,8 +47,6 @@ __all__ = [
     "parse_filter",
     "range_counts",
     "rows_allowed",
-    "top_counts",
-    "value_counts",
 ]
 
 

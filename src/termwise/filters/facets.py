@@ -1,19 +1,22 @@
-"""Facets: how many documents have each value of an attribute."""
+"""Facets: how many documents have each value of an attribute, or a value in a range."""
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.attributes.dates import parse_date
-from termwise.attributes.field_types import INTEGERS, FieldType
-from termwise.display.safe_text import shown
+from termwise.attributes.schema import Schema
 from termwise.errors import ParameterError
+from termwise.filters.evaluation import rows_allowed
+from termwise.filters.expressions import Exists, GreaterOrEqual, Less
+from termwise.filters.types import check_filter
 from termwise.index.attribute_columns import (
     AttributeColumns,
     BooleanColumn,
@@ -21,46 +24,61 @@ from termwise.index.attribute_columns import (
     KeywordsColumn,
     NumberColumn,
 )
-from termwise.validation import check_count, is_finite_number
+from termwise.index.attribute_spill import MISSING
+from termwise.index.string_table import StringTable
+from termwise.validation import check, check_count
 
 Mask = npt.NDArray[np.bool_]
+
+Range = tuple[str | float | None, str | float | None]
+"""Smallest value of a range, and the one that it ends before; None for no limit. Dates are text."""
+
 FacetValue = str | int | bool
+
+Segments = Sequence[tuple[AttributeColumns, Mask]]
+"""Attributes of each segment of an index, and which of its rows are counted."""
 
 
 class ValueCount(NamedTuple):
-    """A value, and the number of documents that have it."""
+    """A value, or the name of a range of values, and the number of documents that have it."""
 
     value: FacetValue
     documents: int
 
 
-class RangeCount(NamedTuple):
-    """Number of documents with a value of at least `low` and below `high`."""
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Number of documents with each value of a field in a segment.
 
-    low: str | float
-    high: str | float
-    documents: int
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        Values of some documents, ascending; strings by their numbers in `strings`.
+    documents : ndarray of shape (n,), int64
+    strings : StringTable or None
+    """
+
+    values: npt.NDArray[Any]
+    documents: npt.NDArray[np.int64]
+    strings: StringTable | None = None
 
 
-def facet_counts(columns: AttributeColumns, field: str, mask: Mask, n: int) -> list[ValueCount]:
+def facet_counts(segments: Segments, field: str, n: int) -> list[ValueCount]:
     """Count the values of a field, and return the most frequent ones.
 
     Parameters
     ----------
-    columns : AttributeColumns
-        Attributes of a segment. For several segments, add up `value_counts` and call `top_counts`.
+    segments : sequence of (AttributeColumns, ndarray of bool)
     field : str
         A field of type keyword, keywords, boolean or integer. Each of the different values of a list counts.
-    mask : ndarray of shape (rows,), bool
-        Documents to count.
     n : int
         Number of values, 1 or more.
 
     Returns
     -------
     list of ValueCount
-        At most `n`, most frequent first, those of equal frequency in ascending order. Values of no document in the mask
-        are left out.
+        At most `n`, most frequent first, those of equal frequency in ascending order. Values of no document in the
+        masks are left out.
 
     Raises
     ------
@@ -69,41 +87,38 @@ def facet_counts(columns: AttributeColumns, field: str, mask: Mask, n: int) -> l
     CorruptIndexError
         If the column is damaged.
     """
-    return top_counts(value_counts(columns, field, mask), n)
-
-
-def top_counts(counts: Mapping[FacetValue, int], n: int) -> list[ValueCount]:
-    """Return the `n` most frequent values, most frequent first, those of equal frequency in ascending order.
-
-    Examples
-    --------
-    >>> top_counts({"b": 2, "a": 2, "c": 5, "d": 1}, 2)
-    [ValueCount(value='c', documents=5), ValueCount(value='a', documents=2)]
-    """
     check_count("n", n)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [ValueCount(value, count) for value, count in ordered[:n]]
+    every = [found for columns, mask in segments if (found := _counts(columns, field, mask)) is not None]
+    if not every:
+        return []
+    if every[0].strings is not None:
+        return _most_frequent_strings(every, n)
+    values, places = np.unique(np.concatenate([each.values for each in every]), return_inverse=True)
+    documents = np.zeros(len(values), dtype=np.int64)
+    np.add.at(documents, places, np.concatenate([each.documents for each in every]))
+    first = _largest(documents, n)
+    return list(map(ValueCount, values[first].tolist(), documents[first].tolist()))
 
 
-def value_counts(columns: AttributeColumns, field: str, mask: Mask) -> dict[FacetValue, int]:
-    """Return the number of documents in a mask with each value of a field; see `facet_counts`."""
+def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None:
     column = columns.column(field)
     if column is None:
-        return {}
+        return None
     if isinstance(column, BooleanColumn):
         values = column.values[mask]
-        counts = {value: int(np.count_nonzero(values == int(value))) for value in (False, True)}
-        return {value: count for value, count in counts.items() if count}
+        return _Counts(*np.unique(values[values < MISSING].view(np.bool_), return_counts=True))
     if isinstance(column, NumberColumn):
         if columns.schema[field] != "integer":
             raise ParameterError(
                 "only ranges of this field can be counted",
                 facts=[("field", field), ("type", columns.schema[field])],
-                fixes=["filter by each range, such as NAME between LOW and HIGH, and count the results"],
+                fixes=[
+                    "filter by each range, such as FIELD >= LOW and FIELD < HIGH, and count the results",
+                    "in Python: facets(ranges={FIELD: {NAME: (LOW, HIGH)}})",
+                ],
             )
         numbers = column.values[mask & column.present(0, columns.rows)]
-        found, several = np.unique(numbers, return_counts=True)
-        return dict(zip(found.tolist(), several.tolist(), strict=True))
+        return _Counts(*np.unique(numbers, return_counts=True))
     if isinstance(column, KeywordColumn):
         codes = column.codes[mask]
         codes = codes[codes > 0] - np.uint32(1)
@@ -111,9 +126,9 @@ def value_counts(columns: AttributeColumns, field: str, mask: Mask) -> dict[Face
         codes = _codes_of(columns, field, column, mask)
     if codes.max(initial=0) >= len(column.strings) and len(codes):
         raise columns.damaged(field, "codes", f"strings below {len(column.strings)}", int(codes.max()))
-    several = np.bincount(codes, minlength=len(column.strings))
-    numbers = np.flatnonzero(several)
-    return dict(zip(column.strings.get_many(numbers), several[numbers].tolist(), strict=True))
+    documents = np.bincount(codes, minlength=len(column.strings))
+    numbers = np.flatnonzero(documents)
+    return _Counts(numbers, documents[numbers], column.strings)
 
 
 def _codes_of(
@@ -125,64 +140,88 @@ def _codes_of(
     return column.codes[np.repeat(mask, np.diff(starts))]
 
 
+def _most_frequent_strings(every: Sequence[_Counts], n: int) -> list[ValueCount]:
+    """Add up the counts of segments by the numbers of the one with most strings, and decode the first ones.
+
+    The strings of the other segments are decoded, to be looked up in that one.
+    """
+    largest = max(every, key=lambda each: len(each.values))
+    assert largest.strings is not None, "all segments have strings"
+    documents = np.zeros(len(largest.strings), dtype=np.int64)
+    documents[largest.values] = largest.documents
+    others: Counter[str] = Counter()
+    for each in every:
+        if each is not largest and each.strings is not None:
+            names = each.strings.get_many(each.values)
+            numbers = largest.strings.find_many(names)
+            found = numbers >= 0
+            documents[numbers[found]] += each.documents[found]
+            for name, count in zip(compress(names, ~found), each.documents[~found].tolist(), strict=True):
+                others[name] += count
+    first = _largest(documents, n)
+    counted = [*zip(largest.strings.get_many(first), documents[first].tolist(), strict=True), *others.items()]
+    return [ValueCount(*each) for each in nsmallest(n, counted, key=lambda each: (-each[1], each[0]))]
+
+
+def _largest(counts: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.int64]:
+    """Return the places of the `n` largest counts above 0, largest first; equal ones in the order of the places.
+
+    Examples
+    --------
+    >>> _largest(np.array([1, 3, 0, 1, 5, 1]), 4).tolist()
+    [4, 1, 0, 3]
+    """
+    places = np.flatnonzero(counts)
+    if n < len(places):
+        least = np.partition(counts[places], -n)[-n]
+        above = places[counts[places] > least]
+        equal = places[counts[places] == least][: n - len(above)]
+        places = np.sort(np.concatenate([above, equal]))
+    return places[np.argsort(-counts[places], kind="stable")]
+
+
 def range_counts(
-    columns: AttributeColumns, field: str, mask: Mask, edges: Sequence[str | float]
-) -> list[RangeCount]:
-    """Count the documents with a value in each range between two edges.
+    segments: Segments, schema: Schema, field: str, ranges: Mapping[str, Range]
+) -> list[ValueCount]:
+    """Count the documents with a value in each of several ranges.
 
     Parameters
     ----------
-    columns : AttributeColumns
+    segments : sequence of (AttributeColumns, ndarray of bool)
+    schema : Schema
+        Types of all fields of the index.
     field : str
         A field of type integer, float or date.
-    mask : ndarray of shape (rows,), bool
-        Documents to count.
-    edges : sequence of numbers, or of dates as text
-        At least two, in ascending order. A range includes its lower edge, but not its upper one.
+    ranges : mapping of str to (low, high)
+        Ranges by their names. A document counts for a range if low <= value < high, as in a filter; None for no limit.
+        Ranges may overlap.
+
+    Returns
+    -------
+    list of ValueCount
+        In the order of `ranges`, with the names as values.
 
     Raises
     ------
     ParameterError
-        If the field has another type, or the edges are not in order.
+        If the field has another type, or a range is not a pair of such values.
     """
-    kind = columns.schema.get(field)
-    if kind not in (None, "integer", "float", "date"):
+    if schema[field] not in ("integer", "float", "date"):
         raise ParameterError(
             "only values of this field can be counted, not ranges",
-            facts=[("field", field), ("type", kind)],
-            fixes=["count values: `facet_counts(columns, field, mask, n)`"],
+            facts=[("field", field), ("type", schema[field])],
+            fixes=[f"count values: `facets([{field!r}])`"],
         )
-    if kind is None:
-        return [RangeCount(low, high, 0) for low, high in pairwise(edges)]
-    bounds = [_edge(field, kind, edge) for edge in edges]
-    if len(bounds) < 2 or any(low >= high for low, high in pairwise(bounds)):
-        raise ParameterError(
-            "edges are at least two different values in ascending order",
-            facts=[("field", field), ("edges", shown(list(edges)))],
+    counts = []
+    for name, each in ranges.items():
+        is_pair = isinstance(each, tuple | list) and len(each) == 2
+        check(f"the range {name!r}", each, is_pair, "a pair such as (10, 20), (None, 10) or (20, None)")
+        low, high = each
+        within = Exists(field) if low is None else GreaterOrEqual(field, low)
+        filter = within if high is None else within & Less(field, high)
+        check_filter(filter, schema)
+        documents = sum(
+            int(np.count_nonzero(rows_allowed(filter, columns) & mask)) for columns, mask in segments
         )
-    column = columns.column(field)
-    counts = np.zeros(len(bounds) - 1, dtype=np.int64)
-    if isinstance(column, NumberColumn):
-        numbers = column.values[mask & column.present(0, columns.rows)]
-        limits = np.array(
-            [math.ceil(bound) for bound in bounds] if kind == "integer" else bounds, dtype=column.values.dtype
-        )
-        places = np.searchsorted(limits, numbers, side="right")
-        counts = np.bincount(places, minlength=len(bounds) + 1)[1 : len(bounds)]
-    return [
-        RangeCount(low, high, count)
-        for (low, high), count in zip(pairwise(edges), counts.tolist(), strict=True)
-    ]
-
-
-def _edge(field: str, kind: FieldType, edge: object) -> float:
-    if kind == "date" and isinstance(edge, str):
-        moments = parse_date(edge)
-        if moments is not None:
-            return moments[0]
-    elif kind != "date" and is_finite_number(edge) and (kind != "integer" or math.ceil(edge) in INTEGERS):
-        return edge
-    raise ParameterError(
-        "an edge is not a value of the field",
-        facts=[("field", field), ("type", kind), ("given", shown(edge))],
-    )
+        counts.append(ValueCount(name, documents))
+    return counts

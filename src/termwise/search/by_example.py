@@ -67,6 +67,7 @@ class Example:
         phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
+        collapse_size: int = 1,
     ) -> tuple[Ranking, tuple[str, ...]]:
         """Rank the documents for this example; see `Searcher.rank_like`.
 
@@ -80,14 +81,13 @@ class Example:
         duplicates : tuple of str
             Documents with the same text, which are excluded.
         """
-        conditions = Conditions.of(filter, must, must_not, phrases).arguments
+        arguments: dict[str, Any] = Conditions.of(filter, must, must_not, phrases).arguments
+        arguments |= {"sort": sort, "collapse": collapse, "collapse_size": collapse_size}
         if self.doc_id is not None:
-            return searcher.rank_like(self.doc_id, k=k, sort=sort, collapse=collapse, **conditions), ()
+            return searcher.rank_like(self.doc_id, k=k, **arguments), ()
         depth, duplicates = k, tuple[str, ...]()
         while True:
-            ranking = searcher.rank(
-                self.text, k=depth, exclude=duplicates, sort=sort, collapse=collapse, **conditions
-            )
+            ranking = searcher.rank(self.text, k=depth, exclude=duplicates, **arguments)
             found = self._duplicates(searcher, ranking.doc_ids)
             if not found:
                 return ranking.top(k), duplicates

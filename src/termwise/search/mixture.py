@@ -18,7 +18,7 @@ from __future__ import annotations
 import copy
 import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, compress
@@ -52,7 +52,7 @@ from termwise.errors import (
 from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_weights
 from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
-from termwise.filters import ValueCount
+from termwise.filters import Range, ValueCount
 from termwise.index import Damage, Index
 from termwise.index.manifest import NAME as INDEX
 from termwise.index.reader import ATTEMPTS
@@ -79,7 +79,7 @@ from termwise.search.mixture_folder import (
 from termwise.search.searcher import (
     Searcher,
     check_explained,
-    check_facets,
+    checked_facets,
     checked_queries,
     excluded_documents,
 )
@@ -378,12 +378,19 @@ class MixtureSearcher:
         phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
+        collapse_size: int = 1,
     ) -> Ranking:
         """Rank the other documents for the text of one document; see `Searcher.rank_like`."""
         query = self.query_of(doc_id)
         conditions = Conditions.of(filter, must, must_not, phrases)
         return self.for_example(doc_id).rank(
-            query, k=k, exclude=doc_id, sort=sort, collapse=collapse, **conditions.arguments
+            query,
+            k=k,
+            exclude=doc_id,
+            sort=sort,
+            collapse=collapse,
+            collapse_size=collapse_size,
+            **conditions.arguments,
         )
 
     def rank(
@@ -399,6 +406,7 @@ class MixtureSearcher:
         phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
+        collapse_size: int = 1,
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -421,9 +429,9 @@ class MixtureSearcher:
             Words and phrases that the texts of candidates and results contain, or do not contain; see `Searcher.rank`.
             The analyzer is that of the first part whose terms are the words of the texts, such as BM25, or of the first
             part.
-        sort, collapse : str, optional
-            Attribute to sort the candidates by, and attribute of which each value has at most one result; see
-            `Searcher.rank`.
+        sort, collapse, collapse_size : optional
+            Attribute to sort the candidates by, and attribute of which each value has at most `collapse_size` results;
+            see `Searcher.rank`.
 
         Returns
         -------
@@ -447,7 +455,7 @@ class MixtureSearcher:
         query_id = query.query_id if isinstance(query, Query) else ""
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        order = ResultOrder.parse(sort, collapse, self.schema)
+        order = ResultOrder.parse(sort, collapse, collapse_size, self.schema)
         return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed, order)
 
     def rank_many(
@@ -463,6 +471,7 @@ class MixtureSearcher:
         must_not: Words = (),
         phrases: Words = (),
         collapse: str | None = None,
+        collapse_size: int = 1,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -471,7 +480,7 @@ class MixtureSearcher:
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        order = ResultOrder.parse(None, collapse, self.schema)
+        order = ResultOrder.parse(None, collapse, collapse_size, self.schema)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
@@ -733,8 +742,9 @@ class MixtureSearcher:
 
     def facets(
         self,
-        fields: Sequence[str],
+        fields: Sequence[str] = (),
         *,
+        ranges: Mapping[str, Mapping[str, Range]] | None = None,
         query: str | Query | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
@@ -744,9 +754,9 @@ class MixtureSearcher:
         n: int = 10,
     ) -> dict[str, list[ValueCount]]:
         """Count the values of attributes; see `Searcher.facets`. With a query, its candidates are counted."""
-        check_facets(self._with_attributes, fields)
+        ranges = checked_facets(self._with_attributes, fields, ranges)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        return facets_at(self._with_attributes, self._matches(query, exclude, allowed), fields, n)
+        return facets_at(self._with_attributes, self._matches(query, exclude, allowed), fields, ranges, n)
 
     def count(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -39,7 +39,7 @@ from termwise.engine.text_conditions import TextReader, Words
 from termwise.errors import ParameterError
 from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Explanation
-from termwise.filters import ValueCount
+from termwise.filters import Range, ValueCount
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
@@ -199,6 +199,7 @@ class Searcher:
         phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
+        collapse_size: int = 1,
     ) -> Ranking:
         """Rank the other documents for the text of one document: query by example.
 
@@ -212,8 +213,9 @@ class Searcher:
             Condition on the attributes of results; see `rank`.
         must, must_not, phrases : str or sequence of str, optional
             Conditions on the texts of results; see `rank`.
-        sort, collapse : str, optional
-            Attribute to sort results by, and attribute of which each value has at most one result; see `rank`.
+        sort, collapse, collapse_size : optional
+            Attribute to sort results by, and attribute of which each value has at most `collapse_size` results; see
+            `rank`.
 
         Returns
         -------
@@ -230,7 +232,13 @@ class Searcher:
         query = self.query_of(doc_id)
         conditions = Conditions.of(filter, must, must_not, phrases)
         return self.for_example(doc_id).rank(
-            query, k=k, exclude=doc_id, sort=sort, collapse=collapse, **conditions.arguments
+            query,
+            k=k,
+            exclude=doc_id,
+            sort=sort,
+            collapse=collapse,
+            collapse_size=collapse_size,
+            **conditions.arguments,
         )
 
     def _ordinal(self, doc_id: str) -> int:
@@ -277,6 +285,7 @@ class Searcher:
         phrases: Words = (),
         sort: str | None = None,
         collapse: str | None = None,
+        collapse_size: int = 1,
     ) -> Ranking:
         """Rank the documents for one query.
 
@@ -306,8 +315,10 @@ class Searcher:
             first `k` of all documents that match the query, not of the best ones. Documents with equal values are in
             the order of their scores, and those without a value are last. By default, the order is that of the scores.
         collapse : str, optional
-            Attribute of which each value has at most one result: the first one in the order of the results. There are
-            `k` results if so many values match. Documents without a value are all results.
+            Attribute of which each value has at most `collapse_size` results: the first ones in the order of the
+            results. There are `k` results if so many documents remain. Documents without a value are all results.
+        collapse_size : int, optional
+            Number of results of each value of `collapse`, 1 or more.
 
         Returns
         -------
@@ -318,9 +329,9 @@ class Searcher:
         Raises
         ------
         ParameterError
-            If `k` is not a whole number of 1 or more, `candidates` or `exclude` are not strings, or `sort` or
-            `collapse` is an attribute whose values are lists. If the analyzer removes all of a required or excluded
-            string, or needs texts that the index does not store.
+            If `k` or `collapse_size` is not a whole number of 1 or more, `candidates` or `exclude` are not strings, or
+            `sort` or `collapse` is an attribute whose values are lists. If the analyzer removes all of a required or
+            excluded string, or needs texts that the index does not store.
         UnknownNameError
             If the index has no such attribute.
         UnknownIdError, DuplicateIdError
@@ -330,7 +341,7 @@ class Searcher:
         row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         excluded = excluded_documents(query_id, exclude)
-        order = ResultOrder.parse(sort, collapse, self.schema)
+        order = ResultOrder.parse(sort, collapse, collapse_size, self.schema)
         return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed, order)
 
     def rank_many(
@@ -346,6 +357,7 @@ class Searcher:
         must_not: Words = (),
         phrases: Words = (),
         collapse: str | None = None,
+        collapse_size: int = 1,
         name: str = "termwise",
         progress: Progress = no_progress,
     ) -> TimedRun:
@@ -369,8 +381,8 @@ class Searcher:
             Condition on the attributes of the results of all queries; see `rank`.
         must, must_not, phrases : str or sequence of str, optional
             Conditions on the texts of the results of all queries; see `rank`.
-        collapse : str, optional
-            Attribute of which each value has at most one result for each query; see `rank`.
+        collapse, collapse_size : optional
+            Attribute of which each value has at most `collapse_size` results for each query; see `rank`.
         name : str, optional
             Name of the resulting run.
         progress : callable, optional
@@ -385,7 +397,7 @@ class Searcher:
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        order = ResultOrder.parse(None, collapse, self.schema)
+        order = ResultOrder.parse(None, collapse, collapse_size, self.schema)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
@@ -617,7 +629,7 @@ class Searcher:
         ...     searcher = termwise.build_index(documents, folder, store_text=True)
         ...     (found,) = searcher.snippets("sorting lists", ["a"], length=30)
         >>> found.text, [found.text[start:end] for start, end in found.spans], found.before
-        ('two sorted lists takes one', ['sorted', 'lists'], 27)
+        ('sorted lists takes one pass.', ['sorted', 'lists'], 31)
         """
         return snippets_of(
             query_text(query),
@@ -631,8 +643,9 @@ class Searcher:
 
     def facets(
         self,
-        fields: Sequence[str],
+        fields: Sequence[str] = (),
         *,
+        ranges: Mapping[str, Mapping[str, Range]] | None = None,
         query: str | Query | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
@@ -647,6 +660,9 @@ class Searcher:
         ----------
         fields : sequence of str
             Fields of type keyword, keywords, boolean or integer.
+        ranges : mapping of str to mapping of str to (low, high), optional
+            Ranges to count by their names, for each of some fields of type integer, float or date. A document counts
+            for a range if ``low <= value < high``, as in a filter. None stands for no limit. Ranges may overlap.
         query : str or Query, optional
             Count only the documents that match this query: those that share a term with it, and in an index with
             vectors all documents with a vector. By default, documents are counted whatever their text.
@@ -657,7 +673,13 @@ class Searcher:
         must, must_not, phrases : str or sequence of str, optional
             Count only documents that fulfil these conditions; see `rank`.
         n : int, optional
-            Number of values of each field, the most frequent ones.
+            Number of values of each field in `fields`, the most frequent ones.
+
+        Returns
+        -------
+        dict of str to list of ValueCount
+            For each of the `fields`, the most frequent values, those of equal frequency in ascending order; for each of
+            the `ranges`, the number of documents in each range, with its name as value, in the order of the names.
 
         Raises
         ------
@@ -667,17 +689,22 @@ class Searcher:
         Examples
         --------
         >>> import tempfile, termwise
-        >>> tea = [termwise.Document("a", "green tea", {"kind": "tea"}), termwise.Document("b", "pot", {"kind": "pot"})]
+        >>> tea = [
+        ...     termwise.Document("a", "green tea", {"kind": "tea", "price": 4}),
+        ...     termwise.Document("b", "pot", {"kind": "pot", "price": 20}),
+        ... ]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     searcher = termwise.build_index(tea, folder)
         ...     searcher.facets(["kind"])
         ...     searcher.facets(["kind"], query="green")
+        ...     searcher.facets(ranges={"price": {"to 10": (None, 10), "from 10": (10, None)}})
         {'kind': [ValueCount(value='pot', documents=1), ValueCount(value='tea', documents=1)]}
         {'kind': [ValueCount(value='tea', documents=1)]}
+        {'price': [ValueCount(value='to 10', documents=1), ValueCount(value='from 10', documents=1)]}
         """
-        check_facets(self.index, fields)
+        ranges = checked_facets(self.index, fields, ranges)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        return facets_at(self.index, self._matches(query, exclude, allowed), fields, n)
+        return facets_at(self.index, self._matches(query, exclude, allowed), fields, ranges, n)
 
     def count(
         self,
@@ -763,11 +790,18 @@ def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:
         )
 
 
-def check_facets(index: Index, fields: Sequence[str]) -> None:
-    """Check the fields whose values are counted."""
+def checked_facets(
+    index: Index, fields: Sequence[str], ranges: Mapping[str, Mapping[str, Range]] | None
+) -> Mapping[str, Mapping[str, Range]]:
+    """Check the fields whose values are counted, and return the ranges."""
     check_names("fields", fields)
-    for name in fields:
+    ranges = {} if ranges is None else ranges
+    holds = isinstance(ranges, Mapping) and all(isinstance(each, Mapping) for each in ranges.values())
+    check("ranges", ranges, holds, "named ranges of fields, such as {'price': {'cheap': (None, 10)}}")
+    check("ranges", ranges, ranges.keys().isdisjoint(fields), "other fields than those of `fields`")
+    for name in (*fields, *ranges):
         index.schema.check_name(name)
+    return ranges
 
 
 def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,11 @@ from termwise.filters import (
     NotEquals,
     NotIn,
     Or,
-    RangeCount,
     ValueCount,
     facet_counts,
     parse_filter,
     range_counts,
     rows_allowed,
-    value_counts,
 )
 from termwise.filters.expressions import COMPARISONS, Comparison
 from termwise.index.attribute_columns import AttributeColumns
@@ -188,18 +185,39 @@ def test_facets_equal_the_model(rows: list[dict[str, Any]], data: st.DataObject)
         for field in ("lang", "count", "sold"):
             counts = Counter(row[field] for row in chosen if field in row)
             ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-            assert facet_counts(columns, field, mask, 3) == ordered[:3]
+            assert facet_counts([(columns, mask)], field, 3) == ordered[:3]
         tags = Counter(tag for row in chosen for tag in set(row.get("tags", ())))
-        assert value_counts(columns, "tags", mask) == tags
-        edges = sorted(
-            {*data.draw(st.lists(st.sampled_from([-1, 0, 0.5, 2, 2**53, 2**60]), min_size=2)), 7, 8}
-        )
+        assert dict(facet_counts([(columns, mask)], "tags", 100)) == tags
+        bound = st.none() | st.sampled_from([-1, 0, 0.5, 2, 7, 8, 2**53, 2**60])
+        ranges = data.draw(st.dictionaries(st.text(max_size=2), st.tuples(bound, bound)))
         for field in ("count", "price"):
+            values = [row[field] for row in chosen if field in row]
             expected = [
-                (low, high, sum(low <= row[field] < high for row in chosen if field in row))
-                for low, high in pairwise(edges)
+                (name, sum((low is None or low <= x) and (high is None or x < high) for x in values))
+                for name, (low, high) in ranges.items()
             ]
-            assert range_counts(columns, field, mask, edges) == expected
+            assert range_counts([(columns, mask)], SCHEMA, field, ranges) == expected
+
+
+@given(st.lists(st.lists(st.tuples(ROWS, st.booleans()), min_size=1, max_size=3), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_facets_of_segments_are_added(drawn: list[list[tuple[list[dict[str, Any]], bool]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        segments, chosen = [], []
+        for number, part in enumerate(drawn):
+            rows = [row for several, _ in part for row in several]
+            kept = [keep for several, keep in part for _ in several]
+            (place := Path(folder) / str(number)).mkdir()
+            segments.append((open_columns(place, rows), np.array(kept, dtype=np.bool_)))
+            chosen += [row for row, keep in zip(rows, kept, strict=True) if keep]
+        for field in ("lang", "tags", "count", "sold"):
+            values = [row[field] for row in chosen if field in row]
+            counts = Counter(
+                value for each in values for value in (set(each) if isinstance(each, list) else [each])
+            )
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            for n in (1, 2, 50):
+                assert facet_counts(segments, field, n) == ordered[:n]
 
 
 def test_facets(tmp_path: Path) -> None:
@@ -209,34 +227,37 @@ def test_facets(tmp_path: Path) -> None:
         {"tags": ["c", "a"]},
     ]
     columns = open_columns(tmp_path, rows)
-    everything = np.ones(3, dtype=np.bool_)
-    assert facet_counts(columns, "tags", everything, 2) == [ValueCount("a", 2), ValueCount("b", 2)]
-    assert facet_counts(columns, "tags", np.array([False, True, False]), 9) == [("b", 1)]
-    assert facet_counts(columns, "sold", everything, 9) == []
-    assert facet_counts(columns, "unknown", everything, 9) == []
-    months = range_counts(columns, "day", everything, ["2024-01-01", "2024-02-01", "2024-03-01"])
-    assert months == [RangeCount("2024-01-01", "2024-02-01", 1), RangeCount("2024-02-01", "2024-03-01", 1)]
-    assert range_counts(columns, "unknown", everything, [0, 1]) == [(0, 1, 0)]
+    every = [(columns, np.ones(3, dtype=np.bool_))]
+    assert facet_counts(every, "tags", 2) == [ValueCount("a", 2), ValueCount("b", 2)]
+    assert facet_counts([(columns, np.array([False, True, False]))], "tags", 9) == [("b", 1)]
+    assert facet_counts(every, "sold", 9) == []
+    assert facet_counts(every, "unknown", 9) == []
+    assert facet_counts([], "tags", 9) == []
+    months = {"january": ("2024-01-01", "2024-02-01"), "later": ("2024-02-01", None), "all": (None, None)}
+    assert range_counts(every, SCHEMA, "day", months) == [("january", 1), ("later", 1), ("all", 2)]
+    with_new = Schema({**SCHEMA, "new": "integer"})
+    assert range_counts(every, with_new, "new", {"any": (0, 1)}) == [("any", 0)]
 
 
 @pytest.mark.parametrize(
-    ("field", "edges"),
+    ("field", "given_"),
     [
-        ("tags", ["a", "b"]), ("price", [1]), ("price", [1, 1]), ("price", [2, 1]), ("price", ["1", "2"]),
-        ("day", [1, 2]), ("day", ["2024", "2025"]), ("count", [0, 2**63]), ("price", [0, float("nan")]),
+        ("tags", ("a", "b")), ("lang", ("a", "b")), ("sold", (False, True)), ("price", 1), ("price", (1,)),
+        ("price", ("1", "2")), ("price", (1, "2")), ("day", (1, 2)), ("day", ("2024", "2025")),
+        ("price", (0, float("nan"))), ("price", "12"),
     ],
 )  # fmt: skip
-def test_ranges_that_are_refused(tmp_path: Path, field: str, edges: list[Any]) -> None:
+def test_ranges_that_are_refused(tmp_path: Path, field: str, given_: Any) -> None:
     columns = open_columns(tmp_path, [{}])
     with pytest.raises(ParameterError):
-        range_counts(columns, field, np.ones(1, dtype=np.bool_), edges)
+        range_counts([(columns, np.ones(1, dtype=np.bool_))], SCHEMA, field, {"x": given_})
 
 
 @pytest.mark.parametrize(("field", "n"), [("price", 1), ("day", 1), ("lang", 0)])
 def test_facets_that_are_refused(tmp_path: Path, field: str, n: int) -> None:
     columns = open_columns(tmp_path, [{}])
     with pytest.raises(ParameterError):
-        facet_counts(columns, field, np.ones(1, dtype=np.bool_), n)
+        facet_counts([(columns, np.ones(1, dtype=np.bool_))], field, n)
 
 
 def test_wrong_types_are_refused(tmp_path: Path) -> None:
@@ -294,7 +315,9 @@ def test_damaged_codes_and_starts(tmp_path: Path, position: int) -> None:
             for filter in (Equals(name, "a"), Exists(name), NotIn(name, ["a"]), Less(name, "b")):
                 for call in (
                     lambda filter=filter, other=other: rows_allowed(filter, other),
-                    lambda name=name, other=other: value_counts(other, name, np.ones(2, dtype=np.bool_)),
+                    lambda name=name, other=other: facet_counts(
+                        [(other, np.ones(2, dtype=np.bool_))], name, 9
+                    ),
                     lambda other=other: other.values(np.arange(2)),
                 ):
                     with suppress(CorruptIndexError):

@@ -121,6 +121,14 @@ def test_facets_of_a_query_count_all_its_results(searcher: Any, condition: str |
         expected = {lang: sum(each.get("lang") == lang for each in kept) for lang in ("de", "fr", "it")}
         assert dict(counted["lang"]) == {lang: count for lang, count in expected.items() if count}
         assert sum(each.documents for each in counted["archived"]) == len(kept)
+        ranges = {"few": (None, 10), "some": (10, 60), "many": (50, None), "none": (3, 3)}
+        counted = searcher.facets(["lang"], ranges={"number": ranges}, query=query, filter=condition)
+        assert counted["lang"] == searcher.facets(["lang"], query=query, filter=condition)["lang"]
+        numbers = [each["number"] for each in kept]
+        assert counted["number"] == [
+            (name, sum((low or 0) <= number < (high or 1e9) for number in numbers))
+            for name, (low, high) in ranges.items()
+        ]
         without = searcher.facets(["archived"], query=query, filter=condition, exclude=every[:3])
         assert sum(each.documents for each in without["archived"]) == len(kept[3:])
 
@@ -197,6 +205,13 @@ def test_an_index_without_attributes_and_unknown_fields_are_refused(tmp_path: Pa
         some.rank("text", filter="prize < 3")
     with pytest.raises(UnknownNameError, match="prize"):
         some.facets(["prize"])
+    with pytest.raises(UnknownNameError):
+        some.facets(ranges={"prize": {}})
+    for wrong in ({"price": (0, 1)}, {"price": {"x": 3}}, {"price": {"x": ("a", "b")}}, [("price", {})]):
+        with pytest.raises(ParameterError):
+            some.facets(ranges=wrong)
+    with pytest.raises(ParameterError, match="other fields"):
+        some.facets(["price"], ranges={"price": {"x": (0, 1)}})
 
 
 def test_the_commands(

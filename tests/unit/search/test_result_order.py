@@ -16,11 +16,11 @@ from termwise.fusion import mix_indexes
 from termwise.search import Example
 
 SHOP = [
-    Document("p1", "green tea", {"brand": "Aki", "price": 12.5, "tags": ("tea",)}),
-    Document("p2", "black tea tea", {"brand": "Bo", "price": 4.0}),
-    Document("p3", "tea pot", {"brand": "Bo"}),
-    Document("p4", "white tea", {"brand": "Aki", "price": 20.0}),
-    Document("p5", "mint tea", {"price": 4.0}),
+    Document("p1", "green tea", {"brand": "Aki", "price": 12.5, "tags": ("tea",), "sold": False}),
+    Document("p2", "black tea tea", {"brand": "Bo", "price": 4.0, "sold": False}),
+    Document("p3", "tea pot", {"brand": "Bo", "sold": False}),
+    Document("p4", "white tea", {"brand": "Aki", "price": 20.0, "sold": True}),
+    Document("p5", "mint tea", {"price": 4.0, "sold": False}),
     Document("p6", "cast iron pan", {"brand": "Bo", "price": 1.0}),
 ]
 BY_SCORE = ("p2", "p1", "p3", "p4", "p5")
@@ -52,6 +52,11 @@ def test_results_by_hand(folder: Path, name: str) -> None:
     assert searcher.rank("tea", sort="brand").doc_ids == ("p1", "p4", "p2", "p3", "p5")
     assert searcher.rank("tea", collapse="brand").doc_ids == ("p2", "p1", "p5")
     assert searcher.rank("tea", collapse="brand", k=2).doc_ids == ("p2", "p1")
+    assert searcher.rank("tea", collapse="brand", collapse_size=2).doc_ids == BY_SCORE
+    two_of_each = searcher.rank("tea", collapse="sold", collapse_size=2)
+    assert two_of_each.doc_ids == ("p2", "p1", "p4")
+    assert searcher.rank("tea", collapse="sold", collapse_size=2, sort="price").doc_ids == ("p2", "p5", "p4")
+    assert searcher.rank("tea", collapse="sold", collapse_size=2, k=2).doc_ids == ("p2", "p1")
     assert searcher.rank("tea", collapse="brand", sort="-price").doc_ids == ("p4", "p2", "p5")
     assert searcher.rank("tea", collapse="price", filter="price < 15").doc_ids == ("p2", "p1")
     assert searcher.rank("tea", collapse="brand", exclude="p2").doc_ids == ("p1", "p3", "p5")
@@ -70,6 +75,8 @@ def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
     assert ranking.top(1).sorted_by == "price"
     run = searcher.rank_many([Query("q", "tea")], collapse="brand").run
     assert run["q"] == searcher.rank(Query("q", "tea"), collapse="brand")
+    run = searcher.rank_many([Query("q", "tea")], collapse="sold", collapse_size=2).run
+    assert run["q"].doc_ids == ("p2", "p1", "p4")
     with pytest.raises(ParameterError, match="a run is in the order of scores"):
         Run([ranking])
 
@@ -81,6 +88,8 @@ def test_similar_documents(folder: Path, name: str) -> None:
     for example in (Example.of(searcher, "p1"), Example("a file", "green tea\n")):
         ranking, same = example.rank(searcher, k=2, collapse="brand", sort="price")
         assert ranking.doc_ids == ("p2", "p5")
+        ranking, same = example.rank(searcher, k=5, collapse="sold", collapse_size=2, sort="price")
+        assert ranking.doc_ids == ("p2", "p5", "p4")
         assert set(same) <= {"p1"}
 
 
@@ -120,6 +129,15 @@ def test_fields_without_one_value_are_refused(folder: Path) -> None:
             searcher.rank("tea", **wrong)
 
 
+def test_wrong_numbers_of_results_of_a_value(folder: Path) -> None:
+    searcher = termwise.open(folder / "bm25")
+    for wrong in (0, 1.5, "2"):
+        with pytest.raises(ParameterError, match="collapse_size"):
+            searcher.rank("tea", collapse="brand", collapse_size=wrong)
+    with pytest.raises(ParameterError, match="needs an attribute"):
+        searcher.rank("tea", collapse_size=2)
+
+
 def test_the_commands(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,5 +157,10 @@ def test_the_commands(
     many = ["search", index, "--queries", "queries.tsv", "--output", "run.trec"]
     assert run([*many, "--collapse", "brand"]) == 0
     assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["p2", "p1", "p5"]
+    assert run([*search, "--collapse", "sold", "--collapse-size", "2"]) == 0
+    hits = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [hit["doc_id"] for hit in hits] == ["p2", "p1", "p4"]
+    assert run([*search, "--collapse-size", "2"]) == 2
+    assert "--collapse NAME" in capsys.readouterr().err
     assert run([*many, "--sort", "price", "--overwrite"]) == 2
     assert run([*search, "--sort", "prize"]) == 2
