@@ -41,6 +41,9 @@ def command(
     ] = 0.0,
     max_results: Annotated[int, option("--max-results N", "Results of a search.")] = 1_000,
     max_body: Annotated[int, option("--max-body MB", "Size of the body of a request.")] = 16,
+    without_log: Annotated[
+        bool, typer.Option("--without-log", help="Write no line to standard error for each request.")
+    ] = False,
     allowed_hosts: Annotated[
         list[str] | None,
         option(
@@ -83,4 +86,4 @@ def command(
     )
     shown = f"[{host}]" if ":" in host else host
     note(f"serving at http://{shown}:{port}/ (Ctrl-C stops)")
-    serve(indexes, settings, host=host, port=port, workers=workers)
+    serve(indexes, settings, host=host, port=port, workers=workers, log_requests=not without_log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 from mmap import mmap
 from pathlib import Path
@@ -53,6 +53,13 @@ def chunk_id(doc_id: str, number: int) -> str:
     return f"{doc_id}{CHUNK}{number}"
 
 
+CACHED_TOKENS = 1 << 14
+"""Tokens whose numbers are kept after a look-up: words of queries repeat."""
+
+LONGEST_CACHED = 64
+"""Characters of the longest of them."""
+
+
 class MappedVocabulary:
     """Vocabulary of an index; look-ups read the mapped files.
 
@@ -72,6 +79,7 @@ class MappedVocabulary:
         self._identity = identity
         self._firsts = [sum(map(len, self._tables[:i])) for i in range(len(self._tables))]
         self._length = sum(map(len, self._tables))
+        self._cached_number = lru_cache(CACHED_TOKENS)(self._number)
 
     def __len__(self) -> int:
         """Return the number of tokens without the reserved background term."""
@@ -79,6 +87,9 @@ class MappedVocabulary:
 
     def number(self, token: str) -> int | None:
         """Return the number of a token, or None if it is unknown."""
+        return self._cached_number(token) if len(token) <= LONGEST_CACHED else self._number(token)
+
+    def _number(self, token: str) -> int | None:
         for first, table in zip(self._firsts, self._tables, strict=True):
             number = table.find(token)
             if number is not None:

@@ -22,7 +22,7 @@ class Hit(NamedTuple):
     attributes : dict of str to AttributeValue
         Without missing values; dates are `datetime` in UTC.
     text : str or None
-        None if the index stores no texts.
+        None if the index stores no texts, or they were not asked for.
     """
 
     doc_id: str
@@ -31,18 +31,25 @@ class Hit(NamedTuple):
     text: str | None
 
 
-def hits_of(ranking: Ranking, show: Sequence[str] | None, *, attributes: Index, texts: Index) -> list[Hit]:
+def hits_of(
+    ranking: Ranking, show: Sequence[str] | None, *, attributes: Index, texts: Index | None
+) -> list[Hit]:
     """Return the results of a ranking, from indexes with the same documents; see `Searcher.hits`."""
     check("ranking", ranking, isinstance(ranking, Ranking), "a Ranking")
     if show is not None:
         check_names("show", show)
         for name in show:
             attributes.schema.check_name(name)
-    ordinals = np.array([attributes.ordinal(doc_id) for doc_id in ranking.doc_ids], dtype=np.int64)
+    ordinals = attributes.find_many(ranking.doc_ids)
+    if (ordinals < 0).any():
+        attributes.ordinal(
+            ranking.doc_ids[int(np.argmin(ordinals))]
+        )  # raises the error of an unknown document
     values = attributes.attributes(ordinals, show)
     if show is not None:
         values = [{name: each[name] for name in show if name in each} for each in values]
+    found = [None] * len(ordinals) if texts is None else texts.document_texts(ordinals)
     return [
         Hit(scored.doc_id, scored.score, shown, text)
-        for scored, shown, text in zip(ranking, values, texts.document_texts(ordinals), strict=True)
+        for scored, shown, text in zip(ranking, values, found, strict=True)
     ]

@@ -721,9 +721,9 @@ class MixtureSearcher:
         """Return the attributes of documents; see `Searcher.attributes`."""
         return self._attribute_part.attributes(doc_ids)
 
-    def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None) -> list[Hit]:
+    def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results of a ranking with attributes and texts; see `Searcher.hits`."""
-        return hits_of(ranking, show, attributes=self._with_attributes, texts=self.index)
+        return hits_of(ranking, show, attributes=self._with_attributes, texts=self.index if texts else None)
 
     def snippets(self, query: str | Query, doc_ids: Sequence[str], *, length: int = 200) -> list[Snippet]:
         """Return an excerpt of each document with the words of a query; see `Searcher.snippets`.

@@ -564,7 +564,7 @@ class Searcher:
         """
         return self.index.attributes(self._ordinals(doc_ids))
 
-    def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None) -> list[Hit]:
+    def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results of a ranking with the attributes and texts of the documents.
 
         Parameters
@@ -573,6 +573,8 @@ class Searcher:
             Documents of the index.
         show : sequence of str, optional
             Attributes to return, in this order; by default all.
+        texts : bool, optional
+            Whether to read the texts, which takes most of the time.
 
         Raises
         ------
@@ -591,7 +593,7 @@ class Searcher:
         >>> [(hit.doc_id, hit.attributes, hit.text) for hit in hits]
         [('a', {'price': 12}, 'green tea'), ('b', {'price': 4}, 'tea')]
         """
-        return hits_of(ranking, show, attributes=self.index, texts=self.index)
+        return hits_of(ranking, show, attributes=self.index, texts=self.index if texts else None)
 
     def snippets(self, query: str | Query, doc_ids: Sequence[str], *, length: int = 200) -> list[Snippet]:
         """Return an excerpt of each document with the words of a query, without explaining scores.

@@ -100,6 +100,8 @@ def completions(similar: SimilarTerms, text: str, n: int) -> list[Completion]:
 
 def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> list[Suggestion]:
     """Return the words of a query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
+    if all(map(similar.documents, similar.analyzer.tokens(query))):
+        return []  # which is usual, and takes little time
     unfinished = {
         span for added in added_terms(encoder, query) if added.origin == "prefix" for span in added.spans
     }

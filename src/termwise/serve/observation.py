@@ -6,12 +6,25 @@ import json
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from termwise.serve.service import Service
 
 requests_log = logging.getLogger("termwise.serve.requests")
+
+
+def log_to(stream: TextIO, *, requests: bool) -> None:
+    """Write messages of the service, and on request a line for each answer, to a stream."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    root = logging.getLogger("termwise.serve")
+    root.handlers = [handler]
+    root.propagate = False
+    root.setLevel(logging.INFO)
+    requests_log.setLevel(logging.INFO if requests else logging.WARNING)
+
 
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 """Bounds of the times of requests."""
@@ -70,6 +83,8 @@ def log_request(
     key: str,
 ) -> None:
     """Write a line of the log, without texts of queries and documents."""
+    if not requests_log.isEnabledFor(logging.INFO):
+        return
     record = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "operation": operation,

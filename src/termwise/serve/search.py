@@ -130,7 +130,7 @@ def _fused_hits(
         }
         searcher = searchers[next(iter(parts))]
         known = None if show is None else [name for name in show if name in searcher.schema]
-        (hit,) = searcher.hits(Ranking([scored.doc_id], [scored.score]), show=known)
+        (hit,) = searcher.hits(Ranking([scored.doc_id], [scored.score]), show=known, texts=False)
         record = _hit_record(rank, hit)
         record["index"], record["parts"] = next(iter(parts)), parts
         records.append(record)
@@ -213,7 +213,9 @@ class _Search:
         request = self.request
         records = [
             _hit_record(rank, hit, text=request.text)
-            for rank, hit in enumerate(self.searcher.hits(ranking, show=request.show), offset + 1)
+            for rank, hit in enumerate(
+                self.searcher.hits(ranking, show=request.show, texts=request.text), offset + 1
+            )
         ]
         query = self.text if self.example is None else self.example.text
         if request.highlight:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from termwise.errors import ParameterError
 from termwise.serve.app import create_app
+from termwise.serve.observation import log_to
 from termwise.serve.protocol import BoundedProtocol
 from termwise.serve.settings import ServiceSettings
 
@@ -26,6 +29,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     workers: int = 1,
+    log_requests: bool = True,
 ) -> None:
     """Serve indexes until the process is stopped.
 
@@ -40,6 +44,8 @@ def serve(
         0 for a free port.
     workers : int, optional
         Processes that answer requests. They share the files of the indexes in memory.
+    log_requests : bool, optional
+        Write a line of JSON to standard error for each answer.
 
     Raises
     ------
@@ -47,7 +53,8 @@ def serve(
         If an index cannot be opened, or the address cannot be used.
     """
     settings = settings or ServiceSettings()
-    app: Any = partial(create_app, list(folders), settings)
+    app: Any = partial(_worker_app, list(folders), settings, log_requests)
+    log_to(sys.stderr, requests=log_requests)
     first = create_app(folders, settings)  # errors are raised here, not in a worker
     config = uvicorn.Config(
         first if workers == 1 else app,
@@ -66,6 +73,12 @@ def serve(
     else:
         first.state.service.close()
         Multiprocess(config, sockets=[listening]).run()
+
+
+def _worker_app(folders: Sequence[str], settings: ServiceSettings, log_requests: bool) -> Starlette:
+    """Return the application of a worker process."""
+    log_to(sys.stderr, requests=log_requests)
+    return create_app(folders, settings)
 
 
 def listen(host: str, port: int) -> socket.socket:
