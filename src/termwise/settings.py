@@ -81,9 +81,15 @@ class TypedSettings:
         return cls(**values)
 
 
+_HINTS: dict[type, dict[str, Any]] = {}
+"""Types of the fields of the classes that were used."""
+
+
 def _hints(kind: type[TypedSettings]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {one.name: hints[one.name] for one in dataclasses.fields(kind)}
+    if kind not in _HINTS:
+        hints = get_type_hints(kind)
+        _HINTS[kind] = {one.name: hints[one.name] for one in dataclasses.fields(kind)}
+    return _HINTS[kind]
 
 
 def _parsed(called: str, name: str, text: str, hint: Any) -> object:

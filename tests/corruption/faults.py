@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from termwise.errors import StorageError, TermwiseError
-from termwise.index import Index, IndexWriter, verify
+from termwise.index import Index, IndexWriter, spill, verify
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -88,6 +88,7 @@ class Steps:
         self.act: Callable[[], None] = lambda: None
         self.event = ""
         sys.addaudithook(self.hear)
+        spill.IN_MEMORY = 1  # temporary files are among the steps
         # Python does not audit fsync. It matters for power failures, not for killed processes, and is slow.
         os.fsync = lambda descriptor: self.step("flush")
 

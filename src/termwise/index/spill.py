@@ -5,34 +5,47 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.container import discard, storage_errors
+from termwise.index.container import close_quietly, storage_errors
+
+IN_MEMORY = 1 << 20
+"""Bytes of numbers that are kept in memory; more of them go to a temporary file."""
 
 
 class ArraySpill:
-    """Append-only file of numbers of one type."""
+    """Append-only sequence of numbers of one type, in memory or in a temporary file, which has no name.
+
+    Parameters
+    ----------
+    path : Path
+        Place of the file, for errors; the file is in the same folder.
+    dtype : dtype
+        Type of the numbers.
+    """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
         self._path = path
         self._dtype = np.dtype(dtype)
-        with storage_errors(path):
-            self._file = path.open("w+b")
+        self._file = SpooledTemporaryFile(IN_MEMORY, "w+b", dir=str(path.parent))  # noqa: SIM115
 
     def add(self, values: npt.NDArray[np.generic]) -> None:
         """Append numbers."""
         with storage_errors(self._path):
+            self._file.seek(0, os.SEEK_END)
             self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
 
     def read(self, first: int, count: int) -> npt.NDArray[Any]:
         """Return `count` numbers from position `first` on."""
+        values = np.empty(count, dtype=self._dtype)
         with storage_errors(self._path):
-            self._file.flush()
-            with self._path.open("rb") as file:
-                return np.fromfile(file, self._dtype, count, offset=first * self._dtype.itemsize)
+            self._file.seek(first * self._dtype.itemsize)
+            self._file.readinto(values.view(np.uint8).data)
+        return values
 
     def pieces(self, first: int = 0, count: int | None = None) -> Iterator[npt.NDArray[np.generic]]:
         """Yield `count` numbers from position `first` on, or all, at most 4 MiB at a time."""
@@ -45,27 +58,23 @@ class ArraySpill:
 
     def close(self) -> None:
         """Close and remove the temporary file."""
-        discard(self._file, self._path)
+        close_quietly(self._file)
 
 
 class RowSpill:
-    """Append-only files of sparse rows: 8 bytes per posting on disk, 4 bytes per row in memory.
+    """Append-only sparse rows: 8 bytes per posting on disk, 4 bytes per row in memory.
 
     Parameters
     ----------
     folder : Path
-        Folder of the two files.
+        Folder of the two temporary files.
     name : str
-        Prefix of their names.
+        Prefix of their names in errors.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._terms = ArraySpill(folder / f"{name}.terms", "<u4")
-        try:
-            self._weights = ArraySpill(folder / f"{name}.weights", "<f4")
-        except BaseException:
-            self._terms.close()
-            raise
+        self._weights = ArraySpill(folder / f"{name}.weights", "<f4")
         self._lengths: list[npt.NDArray[np.int32]] = []
         self.rows = 0
         self.postings = 0

@@ -71,6 +71,9 @@ def test_arrays_come_back_in_pieces(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_reported_once_and_closing_is_quiet(tmp_path: Path) -> None:
     class FullDisk:
+        def seek(self, *place: int) -> None:
+            pass
+
         def write(self, data: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
