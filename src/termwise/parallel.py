@@ -66,6 +66,10 @@ class Workers(Generic[Item, Result]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the other processes."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 

@@ -46,6 +46,7 @@ from termwise.models import (
     model_from_parameters,
 )
 from termwise.models.idf_power import idf_factors
+from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue, Document
 from termwise.search.mixture_folder import is_mixture
@@ -55,6 +56,9 @@ from termwise.weights import TermWeights
 
 BLOCK = 256
 """Documents that are analysed or encoded at a time."""
+
+BLOCKS = 64
+"""Blocks that wait for their analysis if several processes take part."""
 
 
 @dataclass(frozen=True)
@@ -392,7 +396,8 @@ def open_writer(
     path : str or Path
         Folder of the index or mixture. The parts of a mixture change together, in one atomic step.
     threads : int, optional
-        Threads to use.
+        Threads to use. With more than one, the same number of processes analyses many documents; a script then needs
+        ``if __name__ == "__main__":``.
     memory : int, optional
         Working memory in bytes for sorting postings.
     encoder : DocumentEncoder, optional
@@ -497,7 +502,9 @@ def _open_rows(
             )
         statistics = built_statistics(index)
         idf = _idf_of(index, 1.0 if isinstance(model, BM25) else 0.0)
-        make_rows = partial(_CountRows, model=model, analyzer=analyzer_of(index), statistics=statistics)
+        make_rows = partial(
+            _CountRows, model=model, analyzer=analyzer_of(index), statistics=statistics, threads=threads
+        )
     updater = IndexUpdater(
         path, memory=memory, threads=threads, progress=progress, opened=index, idf=idf, in_mixture=in_mixture
     )
@@ -593,13 +600,20 @@ class _CountRows(_Rows):
     """Rows of a count model, weighed with the statistics of the build; new terms join the vocabulary."""
 
     def __init__(
-        self, updater: IndexUpdater, model: CountModel, analyzer: Analyzer, statistics: CollectionStatistics
+        self,
+        updater: IndexUpdater,
+        model: CountModel,
+        analyzer: Analyzer,
+        statistics: CollectionStatistics,
+        threads: int,
     ) -> None:
         self.updater = updater
         self._model = model
-        self._analyzer = analyzer
         self._statistics = statistics
         self._field_weights = updater.index.manifest.field_weights
+        self._analyse = partial(count_documents, analyzer, updater.index.stores_text, self._field_weights)
+        self._workers = Workers(self._analyse, threads=threads)
+        self._blocks = 1 if threads == 1 else BLOCKS
         self._counts: TokenCounts | None = None
         self.reset()
 
@@ -613,22 +627,35 @@ class _CountRows(_Rows):
         self._doc_ids: list[str] = []
         self._texts: list[str] = []
         self._attributes: list[Mapping[str, AttributeValue]] = []
-        self.close()
+        self._waiting: list[Sequence[Document]] = []
+        """Blocks of documents that are not analysed yet."""
+        self._remove_counts()
 
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
-        """Analyse the documents and count their terms."""
-        batch = count_documents(
-            self._analyzer, self.updater.index.stores_text, self._field_weights, documents
-        )
-        if self._counts is None:
-            self._counts = TokenCounts(self.updater.folder)
-        self._counts.add(batch)
-        self._doc_ids += batch.doc_ids
-        self._texts += batch.texts or ()
-        self._attributes += batch.attributes or [NO_ATTRIBUTES] * len(documents)
+        """Take the documents, and analyse them when there are enough for all processes."""
+        if self._field_weights:
+            texts_to_store(
+                documents, self._field_weights
+            )  # raises the error of a document without the fields
+        self._waiting.append(documents)
+        if len(self._waiting) >= self._blocks:
+            self._count()
+
+    def _count(self) -> None:
+        """Analyse the documents that wait, and count their terms; other processes help with several blocks."""
+        waiting, self._waiting = self._waiting, []
+        analyse = map(self._analyse, waiting) if len(waiting) == 1 else self._workers.map(waiting)
+        for batch in analyse:
+            if self._counts is None:
+                self._counts = TokenCounts(self.updater.folder)
+            self._counts.add(batch)
+            self._doc_ids += batch.doc_ids
+            self._texts += batch.texts or ()
+            self._attributes += batch.attributes or [NO_ATTRIBUTES] * len(batch.doc_ids)
 
     def flush(self) -> None:
         """Weigh the documents, and pass them to the updater."""
+        self._count()
         if self._counts is None:
             return
         updater, before = self.updater, self.updater.terms
@@ -660,11 +687,15 @@ class _CountRows(_Rows):
         known = Vocabulary([*vocabulary.load(), *self._new], background=vocabulary.background is not None)
         return replace(self._model.for_vocabulary(known), vocabulary=self.updater.vocabulary)  # type: ignore[call-arg]
 
-    def close(self) -> None:
-        """Remove the temporary files."""
+    def _remove_counts(self) -> None:
         if self._counts is not None:
             self._counts.close()
             self._counts = None
+
+    def close(self) -> None:
+        """Remove the temporary files, and end other processes."""
+        self._remove_counts()
+        self._workers.close()
 
 
 def _model_of(index: Index) -> Model:

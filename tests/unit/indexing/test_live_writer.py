@@ -364,3 +364,20 @@ def test_documents_are_encoded_in_the_precision_of_the_build(
     with termwise.open_writer(path) as writer:
         writer.add(documents(LATER[:1], 10))
     assert asked == ["int8"]
+
+
+def test_several_processes_add_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are analysed by another process; a replaced document is in an earlier block, which still waits."""
+    monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
+    monkeypatch.setattr(live_writer, "BLOCK", 3)
+    monkeypatch.setattr(live_writer, "BLOCKS", 2)
+    manifests = []
+    for threads in (1, 2):
+        path = tmp_path / str(threads)
+        termwise.build_index(documents(TEXTS[:5]), path)
+        with termwise.open_writer(path, threads=threads) as writer:
+            writer.add(documents(TEXTS[5:], first=5))
+            writer.add([*documents(LATER, first=20), Document("d9", "read it again")])
+            manifests.append(writer.commit())
+    assert manifests[0] == manifests[1]
+    assert manifests[0].documents == 14
