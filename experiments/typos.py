@@ -8,9 +8,10 @@ Run
 Queries
     Two neighbouring letters of the longest word are exchanged, at a random place where they differ.
 Systems
-    ``bm25 only``: similar words are added in BM25, and the part of vectors reads the pieces of the typo. ``kept``: it
-    reads the similar words, too. ``most frequent``: it reads the most frequent similar word in place of the typo, with
-    the weight 1. ``replaced``: it reads all similar words in place of the typo, with their shares, as termwise does.
+    ``not fuzzy``: a search without ``--fuzzy``. ``bm25 only``: similar words are added in BM25, and the part of vectors
+    reads the pieces of the typo. ``kept``: it reads the similar words, too. ``most frequent``: it reads the most
+    frequent similar word in place of the typo, with the weight 1. ``replaced``: it reads all similar words in place of
+    the typo, with their shares, as termwise does.
 Lengths
     Words of the vocabulary of word pieces that no document has are correct; a similar word is a chance resemblance.
     Typos of words of the queries should find these words. The index has words, not stems.
@@ -88,7 +89,7 @@ def systems(index: Path) -> dict[str, MixtureSearcher]:
     assert isinstance(of_vectors.encoder, WeighedQueryEncoder)
     similar = of_vectors.encoder.similar
     assert isinstance(similar, SimilarPieces)
-    found = {"off": plain, "bm25 only": with_vectors(fuzzy, plain.parts[1].searcher)}
+    found = {"not fuzzy": plain, "bm25 only": with_vectors(fuzzy, plain.parts[1].searcher)}
     for name, kind in (("kept", Kept), ("most frequent", MostFrequent)):
         changed = copy.copy(of_vectors)
         changed.encoder = replace(of_vectors.encoder, similar=kind(similar.similar, similar.pieces))
@@ -114,11 +115,11 @@ def quality(plan: Mapping[str, Any], judged: Judged, index: Path) -> dict[str, A
         run = searcher.rank_many(queries, k=plan["depth"] + judged.deepest).run
         return judged.evaluate(judged.without_seeds(run, plan["depth"]), [measure]).values[measure]
 
-    clean = {name: values(opened[name], judged.queries) for name in ("off", "replaced")}
+    clean = {name: values(opened[name], judged.queries) for name in ("not fuzzy", "replaced")}
     wrong = {name: values(searcher, typed) for name, searcher in opened.items()}
     for name, each in wrong.items():
         record.say(f"{judged.name} {name}: {each.mean():.4f}")
-    before = opened["off"]
+    before = opened["not fuzzy"]
     unknown = sum(bool(before.did_you_mean(query)) for query in typed)
     return {
         "queries": len(typed),
@@ -131,11 +132,11 @@ def quality(plan: Mapping[str, Any], judged: Judged, index: Path) -> dict[str, A
                 "interval": record.mean_interval(each - wrong["bm25 only"]),
             }
             for name, each in wrong.items()
-            if name not in ("off", "bm25 only")
+            if name not in ("not fuzzy", "bm25 only")
         },
         "of_clean": {
-            "difference": float((clean["replaced"] - clean["off"]).mean()),
-            "interval": record.mean_interval(clean["replaced"] - clean["off"]),
+            "difference": float((clean["replaced"] - clean["not fuzzy"]).mean()),
+            "interval": record.mean_interval(clean["replaced"] - clean["not fuzzy"]),
         },
     }
 
@@ -229,36 +230,31 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
 def page(result: Mapping[str, Any]) -> str:
     """Write the tables."""
     plan, collections = result["config"], result["collections"]
-    head = (
-        "collection",
-        "queries",
-        "corrected",
-        "off",
-        "off",
-        "bm25 only",
-        "kept",
-        "most frequent",
-        "replaced",
-    )
+    fuzzy = ("bm25 only", "kept", "most frequent", "replaced")
+    head = ("collection", "queries", "corrected", "without typos", "not fuzzy", *fuzzy)
     rows, changes = [], []
     for name, entry in collections.items():
         of = entry["quality"]
         label = f"{name}/{plan['collections'][name]}"
-        means = [of["clean"]["off"], *of["mistyped"].values()]
+        means = [of["clean"]["not fuzzy"], *of["mistyped"].values()]
         rows.append([label, str(of["queries"]), str(of["corrected"]), *map(record.number, means)])
         changes.append(
-            [label, *(difference(of["differences"][each]) for each in head[-3:]), difference(of["of_clean"])]
+            [
+                label,
+                *(difference(of["differences"][each]) for each in fuzzy[1:]),
+                difference(of["of_clean"]),
+            ]
         )
     parts = [
         f"# {plan['title']}",
         f"Made by `experiments/typos.py`: {plan['measure']} of the mixture of BM25 and lookup on queries for "
         "development, whose longest word has two neighbouring letters exchanged. The docstring of the script explains "
-        "the systems. The first column *off* is for the queries without typos; *corrected* is the number of mistyped "
+        "the systems. *Without typos* is for the queries as they are, and *corrected* is the number of mistyped "
         "queries with a word of similar spelling.",
         record.table(head, rows),
         "Differences to *bm25 only*, with 95 % intervals over the queries; the last column is the difference that "
         "*replaced* makes for queries without typos:",
-        record.table(("collection", *head[-3:], "without typos"), changes),
+        record.table(("collection", *fuzzy[1:], "without typos"), changes),
         "## Lengths",
         "Share of correct words that no document has, but for which a word of similar spelling is found by chance: any "
         "word, and words of at least two and five documents. Then the share of typos for which the right word is "

@@ -13,7 +13,13 @@ def test_mistyped_queries(experiment, tmp_path):
     plan = 'name = "typos"\ntitle = "Typos"\nmeasure = "nDCG@10"\ndepth = 10\nseed = 0\nwords = 50\n'
     result = experiment(typos.main, f'{plan}[collections]\ncats = "dev"\n')
     found = result["collections"]["cats"]
-    assert set(found["quality"]["mistyped"]) == {"off", "bm25 only", "kept", "most frequent", "replaced"}
+    assert set(found["quality"]["mistyped"]) == {
+        "not fuzzy",
+        "bm25 only",
+        "kept",
+        "most frequent",
+        "replaced",
+    }
     assert found["quality"]["corrected"] > 0
     assert found["lengths"]["3"]["by chance, 1"]["words"] > 0
     assert "| letters |" in (tmp_path / "out" / "typos.md").read_text()
