@@ -136,6 +136,13 @@ def test_changes_that_are_killed_at_random(tmp_path: Path, run: Run, kills: int,
         assert min(result["commits"], result["unacknowledged"], result["left_over"]) > 10
 
 
+@pytest.mark.parametrize("kills", [2, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_service_that_is_killed_at_random(tmp_path: Path, run: Run, kills: int) -> None:
+    result = run("service_kills", tmp_path, kills, kills, timeout=3600)
+    assert result["kills"] == kills
+    assert result["documents_changed"] > 0
+
+
 @pytest.mark.parametrize("mode", ["kill", "refuse"])
 def test_a_change_of_a_mixture_is_atomic_over_its_parts(tmp_path: Path, run: Run, mode: str) -> None:
     result = run("changes", tmp_path / "mixture", mode, "mixture", 13)

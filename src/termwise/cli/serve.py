@@ -20,7 +20,7 @@ def command(
         argument("INDEX...", "Folders of indexes or mixtures; NAME=FOLDER gives a name for addresses."),
     ],
     host: Annotated[str, option("--host ADDRESS", "Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, option("--port N", "Port to listen at.")] = 8000,
+    port: Annotated[int, option("--port N", "Port to listen at, 0 for a free one.")] = 8000,
     keys: Annotated[
         Path | None, option("--keys FILE", "Allow requests with an API key of this file only; see serve-key.")
     ] = None,
@@ -84,6 +84,12 @@ def command(
         keys=keys,
         hosts=hosts,
     )
-    shown = f"[{host}]" if ":" in host else host
-    note(f"serving at http://{shown}:{port}/ (Ctrl-C stops)")
-    serve(indexes, settings, host=host, port=port, workers=workers, log_requests=not without_log)
+    serve(
+        indexes,
+        settings,
+        host=host,
+        port=port,
+        workers=workers,
+        log_requests=not without_log,
+        announce=lambda address: note(f"serving at {address} (Ctrl-C stops)"),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,9 @@ from termwise.serve.settings import ServiceSettings
 STOP_SECONDS = 30
 """Time for the requests that were accepted before a stop."""
 
+BACKLOG = 1024
+"""Connections that wait to be accepted, also while a worker starts."""
+
 
 def serve(
     folders: Sequence[str],
@@ -30,6 +33,7 @@ def serve(
     port: int = 8000,
     workers: int = 1,
     log_requests: bool = True,
+    announce: Callable[[str], object] = print,
 ) -> None:
     """Serve indexes until the process is stopped.
 
@@ -46,6 +50,8 @@ def serve(
         Processes that answer requests. They share the files of the indexes in memory.
     log_requests : bool, optional
         Write a line of JSON to standard error for each answer.
+    announce : callable, optional
+        Called with the address of the service when its indexes are open.
 
     Raises
     ------
@@ -65,9 +71,11 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
-        backlog=1024,
+        backlog=BACKLOG,
     )
     listening = listen(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    announce(f"http://{shown}:{listening.getsockname()[1]}/")
     if workers == 1:
         uvicorn.Server(config).run(sockets=[listening])
     else:
@@ -94,6 +102,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         raise ParameterError(
