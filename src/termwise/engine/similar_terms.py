@@ -90,9 +90,9 @@ class AddedTerm:
 def most_edits(word: str) -> int:
     """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from six on.
 
-    Words of three characters all have neighbours, most of them by chance (experiments/results/typos.md). Lucene's spell
-    checker omits them, too; its fuzzy query does not. A word with a digit has no similar terms, because another number
-    is another thing.
+    Words of three characters all resemble others by chance (experiments/results/typos.md). Lucene's spell checker omits
+    them, too; its fuzzy query does not. A word with a digit has no similar terms, because another number is another
+    thing.
 
     Examples
     --------
