@@ -28,6 +28,14 @@ def command(
         bool,
         typer.Option("--without-keys", help="Allow all requests at an address that is not of this machine."),
     ] = False,
+    mcp: Annotated[
+        str | None,
+        option(
+            "--mcp http|stdio",
+            "Offer the tools for assistants (Model Context Protocol): http at /mcp of the service, stdio on standard "
+            "input and output instead of the service.",
+        ),
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse changes.")] = False,
     workers: Annotated[int, option("--workers N", "Processes that answer requests.")] = 1,
     threads: Annotated[
@@ -60,7 +68,15 @@ def command(
     termwise serve shop.tw
 
     termwise serve tea=shop.tw docs.tw --port 8080 --keys keys.json --host 0.0.0.0
+
+    termwise serve shop.tw --mcp stdio
     """
+    if mcp not in (None, "http", "stdio"):
+        raise UsageError("unknown transport of --mcp", facts=[("given", mcp), ("known", "http, stdio")])
+    if mcp == "stdio" and keys is not None:
+        raise UsageError(
+            "the tools over stdio have no API keys", fixes=["leave out --keys, or use --mcp http"]
+        )
     if host not in LOOPBACK and keys is None and not without_keys:
         raise UsageError(
             "this address can be reached from other machines, and there are no API keys",
@@ -83,7 +99,13 @@ def command(
         read_only=read_only,
         keys=keys,
         hosts=hosts,
+        mcp=mcp == "http",
     )
+    if mcp == "stdio":
+        from termwise.serve.mcp_server import serve_stdio
+
+        serve_stdio(indexes, settings)
+        return
     serve(
         indexes,
         settings,

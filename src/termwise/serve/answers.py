@@ -42,6 +42,15 @@ class FacetValue(TypedDict):
     documents: int
 
 
+class FacetsAnswer(TypedDict):
+    """Counts of the values of attributes."""
+
+    index: str
+    generation: int
+    documents: int
+    facets: dict[str, list[FacetValue]]
+
+
 class SearchAnswer(TypedDict):
     """Results of a search in one index."""
 

@@ -60,6 +60,11 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     access = Access(service.settings)
     metrics = Metrics(service)
     document = openapi_document(OPERATIONS)
+    tools = None
+    if service.settings.mcp:
+        from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed
+
+        tools = ToolsEndpoint(service, access)
 
     async def openapi(request: Request) -> Response:
         return JsonAnswer(document)
@@ -70,7 +75,10 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
+        async with contextlib.AsyncExitStack() as running:
+            if tools is not None:
+                await running.enter_async_context(tools.manager.run())
+            yield
         service.close()
 
     app = Starlette(
@@ -78,6 +86,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             *(_route(service, access, operation) for operation in OPERATIONS),
             Route("/openapi.json", openapi, name="openapi"),
             Route("/metrics", metrics_page, name="metrics"),
+            *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found, Exception: _failed},
         lifespan=lifespan,

@@ -112,12 +112,14 @@ def error_record(error: TermwiseError) -> dict[str, Any]:
     }
 
 
-def invalid_request(error: ValidationError) -> ServiceError:
-    """Return the error for a body or for parameters that are not as described in the OpenAPI document."""
+def invalid_request(
+    error: ValidationError, *, fix: str = "see /docs for the fields of each request"
+) -> ServiceError:
+    """Return the error for a body, for parameters or for arguments of a tool that are not as described."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return ServiceError(
         "the request is not as expected",
         facts=[("field", where or "body"), ("reason", first["msg"])],
-        fixes=["see /docs for the fields of each request"],
+        fixes=[fix],
     )

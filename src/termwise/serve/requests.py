@@ -86,3 +86,12 @@ class ExplainRequest(_Request):
     filter: str | dict[str, Any] | None = Field(None, description="Filter of that ranking.")
     fuzzy: bool = False
     prefix: bool = False
+
+
+class FacetsRequest(_Request):
+    """Counts of the values of attributes, over the matches of a query or over all documents."""
+
+    facets: Names = Field(description="Attributes whose values are counted.")
+    query: str | None = Field(None, description="Count only matches of this query.")
+    filter: str | dict[str, Any] | None = Field(None, description="Condition on attributes.")
+    facet_values: int = Field(10, ge=1, description="Values of each facet.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from termwise.attributes.json_values import json_attributes
 from termwise.errors import ParameterError
+from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
 from termwise.records import Query, Ranking, Run
 from termwise.search import Example, Hit, Snippet
@@ -17,6 +18,7 @@ from termwise.search.conditions import Conditions
 from termwise.serve.answers import (
     Excerpt,
     ExplainAnswer,
+    FacetsAnswer,
     FacetValue,
     FusedSearchAnswer,
     HitAnswer,
@@ -25,7 +27,7 @@ from termwise.serve.answers import (
     SuggestAnswer,
 )
 from termwise.serve.indexes import ServedIndex, ServedIndexes, generation
-from termwise.serve.requests import ExplainRequest, FusedSearchRequest, SearchRequest
+from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
 from termwise.serve.settings import ServiceSettings
 
 
@@ -160,6 +162,28 @@ def explain(served: ServedIndex, request: ExplainRequest, settings: ServiceSetti
     return {"index": served.name, "generation": generation(searcher), "explanation": explanation.to_dict()}
 
 
+def facets(served: ServedIndex, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
+    """Count the values of attributes over the matches of a query, or over all documents.
+
+    Raises
+    ------
+    TermwiseError
+        See `search`.
+    """
+    _check_length("query", request.query or "", settings.max_query)
+    _check_facets(request, settings)
+    searcher = served.searcher()
+    counts = searcher.facets(
+        request.facets, query=request.query, filter=request.filter, n=request.facet_values
+    )
+    return {
+        "index": served.name,
+        "generation": generation(searcher),
+        "documents": searcher.index.documents,
+        "facets": _facet_records(counts),
+    }
+
+
 def suggest(served: ServedIndex, text: str, settings: ServiceSettings) -> SuggestAnswer:
     """Complete the last word of a text, and suggest words for those that no document has."""
     _check_length("text", text, settings.max_query)
@@ -247,10 +271,14 @@ class _Search:
             if self.example is None
             else self.example.facets(self.searcher, names, n=n, **self.conditions)
         )
-        return {
-            name: [{"value": each.value, "documents": each.documents} for each in values]
-            for name, values in counts.items()
-        }
+        return _facet_records(counts)
+
+
+def _facet_records(counts: Mapping[str, Sequence[ValueCount]]) -> dict[str, list[FacetValue]]:
+    return {
+        name: [{"value": each.value, "documents": each.documents} for each in values]
+        for name, values in counts.items()
+    }
 
 
 def _hit_record(rank: int, hit: Hit, *, text: bool = False) -> HitAnswer:
@@ -277,6 +305,10 @@ def _check_limits(request: SearchRequest, settings: ServiceSettings) -> None:
     conditions = [*request.must, *request.must_not, *request.phrases]
     _check_length("must, must_not and phrases", "".join(conditions), settings.max_query)
     _check_most("k + offset", request.k + request.offset, settings.max_results)
+    _check_facets(request, settings)
+
+
+def _check_facets(request: SearchRequest | FacetsRequest, settings: ServiceSettings) -> None:
     _check_most("number of facets", len(request.facets), settings.max_facets)
     _check_most("facet_values", request.facet_values, settings.max_results)
 

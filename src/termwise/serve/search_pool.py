@@ -85,12 +85,15 @@ class SearchPool:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            result, error = None, None
+            result: object = None
+            error: BaseException | None = None
             if time.monotonic() < job.deadline:
                 try:
                     result = job.function()
                 except BaseException as raised:
                     error = raised
+            else:
+                error = _deadline_error(self._timeout)
             with self._lock:
                 self._done.append((job.answer, result, error))
                 first = len(self._done) == 1
@@ -121,6 +124,8 @@ class SearchPool:
 
 def _expire(answer: asyncio.Future[T], seconds: float) -> None:
     if not answer.done():
-        answer.set_exception(
-            DeadlineError("the answer was not ready in time", facts=[("seconds", f"{seconds:g}")])
-        )
+        answer.set_exception(_deadline_error(seconds))
+
+
+def _deadline_error(seconds: float) -> DeadlineError:
+    return DeadlineError("the answer was not ready in time", facts=[("seconds", f"{seconds:g}")])

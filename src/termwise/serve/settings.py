@@ -37,6 +37,8 @@ class ServiceSettings:
         Refuse changes.
     keys : Path or None
         File of API keys; without it, all requests are allowed.
+    mcp : bool
+        Offer the tools for assistants at ``/mcp``.
     hosts : tuple of str
         Names of this service that a request may give as its host; empty for all.
     """
@@ -53,4 +55,5 @@ class ServiceSettings:
     max_operations: int = 10_000
     read_only: bool = False
     keys: Path | None = None
+    mcp: bool = False
     hosts: tuple[str, ...] = ()

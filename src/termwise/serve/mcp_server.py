@@ -1,0 +1,356 @@
+"""Tools of the service for assistants, in the Model Context Protocol: over stdio, and at ``/mcp``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from termwise._version import __version__
+from termwise.errors import TermwiseError
+from termwise.serve import answers
+from termwise.serve.access import Access
+from termwise.serve.bodies import body_of, parsed_json
+from termwise.serve.documents import document_record
+from termwise.serve.errors import ForbiddenError, error_record, invalid_request, status_of
+from termwise.serve.indexes import ServedIndex
+from termwise.serve.requests import ExplainRequest, FacetsRequest, Names, SearchRequest, Words
+from termwise.serve.search import explain, facets, search
+from termwise.serve.service import Service
+from termwise.serve.settings import ServiceSettings
+
+logger = logging.getLogger("termwise.serve.mcp")
+
+INSTRUCTIONS = """\
+Search in collections of documents. Every score is a sum of the weights of terms that query and document share; the tool
+explain shows this sum.
+Search with the words that a relevant document would contain. If a search finds nothing, use other words, or set fuzzy
+for misspelt ones; did_you_mean in an answer has suggestions. Read a document with get before you quote it.
+A filter is a condition on attributes, such as: lang = "de" and price < 20 and tags in ("a", "b") and not archived.
+"""
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    index: str = Field("", description="Name of the index.")
+
+    def fields(self) -> dict[str, Any]:
+        """Return the arguments besides the index."""
+        return self.model_dump(exclude={"index"})
+
+
+class _SearchArguments(_Arguments):
+    query: str = Field(description="Words to search for.")
+    k: int = Field(5, ge=1, description="Number of results.")
+    offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
+    filter: str | None = Field(
+        None, description='Condition on attributes, such as: price < 20 and lang = "de".'
+    )
+    must: Words = Field([], description="Words or phrases that each result contains.")
+    must_not: Words = Field([], description="Words or phrases that no result contains.")
+    sort: str | None = Field(
+        None, description="Attribute to sort by instead of the score; -price for descending."
+    )
+    fuzzy: bool = Field(False, description="Also search for words of similar spelling.")
+    text: bool = Field(False, description="Return the whole text of each result, besides an excerpt.")
+
+
+class _SimilarArguments(_Arguments):
+    doc_id: str | None = Field(None, description="Identifier of the example; give this or text.")
+    text: str | None = Field(None, description="A text as the example; give this or doc_id.")
+    k: int = Field(5, ge=1, description="Number of results.")
+    filter: str | None = Field(None, description="Condition on attributes.")
+
+
+class _GetArguments(_Arguments):
+    doc_id: str = Field(description="Identifier of the document, as in a result of search.")
+
+
+class _ExplainArguments(_Arguments):
+    query: str = Field(description="The query of the search.")
+    doc_id: str = Field(description="Identifier of the document.")
+
+
+class _FacetsArguments(_Arguments):
+    facets: Annotated[Names, Field(min_length=1)] = Field(description="Attributes whose values are counted.")
+    query: str | None = Field(
+        None, description="Count only matches of this query; without it, all documents."
+    )
+    filter: str | None = Field(None, description="Condition on attributes.")
+    facet_values: int = Field(10, ge=1, description="Values of each attribute, the most frequent ones.")
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool: its arguments besides the index, the type of its answer, and the function that computes it."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[_Arguments]
+    answer: Any
+    call: Callable[[ServedIndex, Any, ServiceSettings], Any]
+
+
+def _search(served: ServedIndex, asked: _SearchArguments, settings: ServiceSettings) -> Any:
+    highlight = served.searcher().index.stores_text
+    request = SearchRequest.model_validate({**asked.fields(), "highlight": highlight})
+    return search(served, request, settings)
+
+
+def _similar(served: ServedIndex, asked: _SimilarArguments, settings: ServiceSettings) -> Any:
+    fields = asked.fields()
+    request = SearchRequest.model_validate(
+        {"like": fields.pop("doc_id"), "like_text": fields.pop("text"), **fields}
+    )
+    return search(served, request, settings)
+
+
+def _get(served: ServedIndex, asked: _GetArguments, settings: ServiceSettings) -> Any:
+    return document_record(served.searcher(), asked.doc_id)
+
+
+def _explain(served: ServedIndex, asked: _ExplainArguments, settings: ServiceSettings) -> Any:
+    return explain(served, ExplainRequest.model_validate(asked.fields()), settings)
+
+
+def _facets(served: ServedIndex, asked: _FacetsArguments, settings: ServiceSettings) -> Any:
+    return facets(served, FacetsRequest.model_validate(asked.fields()), settings)
+
+
+TOOLS = (
+    _Tool(
+        "search",
+        "Search",
+        "Find documents for a query, the best first, each with its identifier, score, attributes and an excerpt in "
+        "which marks are the places of the words of the query.",
+        _SearchArguments,
+        answers.SearchAnswer,
+        _search,
+    ),
+    _Tool(
+        "get",
+        "Get a document",
+        "Read one document: its whole text and its attributes.",
+        _GetArguments,
+        answers.DocumentAnswer,
+        _get,
+    ),
+    _Tool(
+        "explain",
+        "Explain a score",
+        "Show why a document has its score for a query: the contribution of each term, where the term comes from (in "
+        "the query, or added by the model), and the rank of the document.",
+        _ExplainArguments,
+        answers.ExplainAnswer,
+        _explain,
+    ),
+    _Tool(
+        "similar",
+        "Find similar documents",
+        "Find documents that are like a document of the index, or like a text, the most similar first.",
+        _SimilarArguments,
+        answers.SearchAnswer,
+        _similar,
+    ),
+    _Tool(
+        "facets",
+        "Count values of attributes",
+        "Count how many documents have each value of some attributes, over the matches of a query or "
+        "over all documents.",
+        _FacetsArguments,
+        answers.FacetsAnswer,
+        _facets,
+    ),
+)
+
+
+def tools_server(service: Service) -> Server[Any]:
+    """Return the server of the tools, for any transport.
+
+    Parameters
+    ----------
+    service : Service
+        Its indexes are searched in its threads, within its limits.
+    """
+    names = [served.name for served in service.indexes]
+    listed = [_listed(tool, names) for tool in TOOLS]
+    by_name = {tool.name: tool for tool in TOOLS}
+
+    async def list_tools(context: Any, parameters: Any) -> ListToolsResult:
+        return ListToolsResult(tools=listed)
+
+    async def call_tool(context: Any, parameters: CallToolRequestParams) -> CallToolResult:
+        tool = by_name.get(parameters.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"there is no tool with this name; known: {', '.join(by_name)}")
+        try:
+            text = await _answer(service, tool, dict(parameters.arguments or {}))
+        except TermwiseError as error:
+            if status_of(error) == 500:
+                logger.error("%s", error)
+            return CallToolResult(content=[_text(_error_text(error))], is_error=True)
+        except Exception:
+            logger.exception("the tool %s failed", tool.name)
+            return CallToolResult(content=[_text("the service failed; see its log")], is_error=True)
+        return CallToolResult(content=[_text(text)], structured_content=from_json(text))
+
+    return Server(
+        "termwise",
+        version=__version__,
+        title="termwise",
+        instructions=INSTRUCTIONS + "\n".join(map(_index_line, service.indexes)),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def _answer(service: Service, tool: _Tool, given: dict[str, Any]) -> str:
+    """Return the answer of a tool as JSON."""
+    try:
+        arguments = tool.arguments.model_validate(given)
+    except ValidationError as error:
+        raise invalid_request(error, fix="see the input schema of the tool") from None
+    names = [served.name for served in service.indexes]
+    served = service.indexes[arguments.index or (names[0] if len(names) == 1 else "")]
+
+    def work() -> str:
+        return to_json(tool.call(served, arguments, service.settings), inf_nan_mode="null").decode()
+
+    return await service.pool.run(work)
+
+
+def _listed(tool: _Tool, indexes: Sequence[str]) -> Tool:
+    """Return the description of a tool, with the names of the indexes; a single index need not be named."""
+    schema = tool.arguments.model_json_schema()
+    del schema["title"]
+    schema["properties"]["index"]["enum"] = list(indexes)
+    if len(indexes) == 1:
+        schema["properties"]["index"]["default"] = indexes[0]
+    else:
+        del schema["properties"]["index"]["default"]
+        schema["required"] = ["index", *schema.get("required", ())]
+    return Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=schema,
+        output_schema=TypeAdapter(tool.answer).json_schema(),
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    )
+
+
+def _index_line(served: ServedIndex) -> str:
+    """Describe an index in a line of the instructions."""
+    searcher = served.searcher()
+    attributes = ", ".join(f"{name} ({kind})" for name, kind in searcher.schema.items())
+    texts = "" if searcher.index.stores_text else "; keeps no texts, so that similar needs a text"
+    return f"Index {served.name}: {searcher.index.documents} documents; attributes: {attributes or 'none'}{texts}"
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _error_text(error: TermwiseError) -> str:
+    """Return an error as lines of text: message, facts, and fixes."""
+    record = error_record(error)
+    facts = [f"{label}: {value}" for label, value in record.get("facts", {}).items()]
+    return "\n".join([record["message"], *facts, *(f"fix: {fix}" for fix in record.get("fixes", ()))])
+
+
+def serve_stdio(folders: Sequence[str], settings: ServiceSettings | None = None) -> None:
+    """Answer the calls of one assistant on standard input and output, until the input ends.
+
+    Parameters
+    ----------
+    folders : sequence of str
+        ``NAME=FOLDER`` or ``FOLDER`` of each index or mixture.
+    settings : ServiceSettings, optional
+
+    Raises
+    ------
+    TermwiseError
+        If an index cannot be opened.
+    """
+
+    async def run() -> None:
+        service = Service(folders, settings)
+        server = tools_server(service)
+        try:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        finally:
+            service.close()
+
+    asyncio.run(run())
+
+
+class ToolsEndpoint:
+    """The tools over streamable HTTP: an ASGI application for one address.
+
+    Each request is answered alone, in JSON, so that any process of the service can answer it, and no connection stays
+    open. Keys, limits and errors are those of the service.
+
+    Parameters
+    ----------
+    service : Service
+    access : Access
+        A key needs the role search.
+    """
+
+    def __init__(self, service: Service, access: Access) -> None:
+        self._access = access
+        self._most = service.settings.max_body
+        self.manager = StreamableHTTPSessionManager(
+            tools_server(service), json_response=True, stateless=True, max_request_body_size=self._most
+        )
+        """To be run while the application runs."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive)
+        self._access.check(request, "search")
+        _check_origin(request)
+        body = await body_of(request, self._most)
+        parsed_json(body)
+
+        async def read() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.manager.handle_request(scope, read, send)
+
+
+def _check_origin(request: Request) -> None:
+    """Check that a request of a browser comes from a page of this service.
+
+    Raises
+    ------
+    ForbiddenError
+        If it comes from another site.
+    """
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+        raise ForbiddenError("pages of other sites may not use this service", facts=[("origin", origin)])
