@@ -21,6 +21,9 @@ from termwise.errors import DuplicateIdError, ParameterError, WeightError
 AttributeValue = str | Sequence[str] | int | float | bool | date
 """Value of an attribute: a string, strings, a number, true or false, or a date (`datetime.date` or `datetime`)."""
 
+MOST_SHOWN = 50
+"""Documents of a ranking that a notebook shows."""
+
 
 class Origin(NamedTuple):
     """Place of a record in a file: the file, what is counted in it (``line`` or ``record``), and the number from 1."""
@@ -258,6 +261,18 @@ class Ranking:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        from termwise.display.html import notebook_table
+
+        shown = self.top(MOST_SHOWN)
+        more = f", the first {len(shown)} of {len(self):,}" if len(shown) < len(self) else ""
+        order = f", sorted by {self.sorted_by}" if self.sorted_by else ""
+        rows = [
+            (str(rank), scored.doc_id, f"{scored.score:.4f}") for rank, scored in enumerate(shown, start=1)
+        ]
+        caption = f"Ranking{f' for {self.query_id}' if self.query_id else ''}{order}{more}"
+        return notebook_table(caption, ("rank", "document", "score"), rows)
 
     def top(self, k: int) -> Ranking:
         """Return the first `k` documents as a ranking."""

@@ -1,6 +1,9 @@
-"""Self-contained HTML pages, rendered from the templates of a package."""
+"""Self-contained HTML pages, rendered from the templates of a package, and results in notebooks."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
 
 from termwise.display.safe_text import legible
 
@@ -37,6 +40,46 @@ def render_page(package: str, template: str, **values: object) -> str:
         keep_trailing_newline=True,
     )
     return environment.get_template(template).render(**values)
+
+
+def notebook_frame(page: str, title: str) -> str:
+    """Return a page as a frame for a notebook, so that neither changes the styles of the other.
+
+    Parameters
+    ----------
+    page : str
+        The whole document. Its scripts run, without access to the notebook.
+    title : str
+        Name of the frame for screen readers.
+
+    Examples
+    --------
+    >>> notebook_frame("<p>a</p>", "A page")
+    '<iframe title="A page" sandbox="allow-scripts" srcdoc="&lt;p&gt;a&lt;/p&gt;" style=...></iframe>'
+    """
+    style = "width: 100%; height: 40em; border: 0"
+    return (
+        f'<iframe title="{escape(title)}" sandbox="allow-scripts" srcdoc="{escape(page)}" '
+        f'style="{style}"></iframe>'
+    )
+
+
+def notebook_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table without styles, which takes those of the notebook.
+
+    Examples
+    --------
+    >>> notebook_table("a < b", ["rank"], [["1"]])
+    '<table><caption>a &lt; b</caption><thead><tr><th>rank</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>'
+    """
+
+    def row(cells: Iterable[str], tag: str) -> str:
+        written = (f"<{tag}>{escape(legible(cell, directions=True))}</{tag}>" for cell in cells)
+        return f"<tr>{''.join(written)}</tr>"
+
+    title = f"<caption>{escape(legible(caption, directions=True))}</caption>" if caption else ""
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table>{title}<thead>{row(header, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def css_number(value: float) -> str:

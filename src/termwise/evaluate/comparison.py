@@ -25,15 +25,17 @@ from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion
 from termwise.evaluate.evaluation import Evaluation, Evaluator, MissingRule, TieRule
 from termwise.evaluate.formats import json_line, shortlist
 from termwise.evaluate.multiple_testing import bonferroni, holm
-from termwise.evaluate.paired_tests import mean_interval, paired_differences, paired_t, sign_flip_p
+from termwise.evaluate.paired_tests import (
+    MAX_RESAMPLES,
+    mean_interval,
+    paired_differences,
+    paired_t,
+    sign_flip_p,
+)
 from termwise.records import Exclusion, Qrel, Run
 
 if TYPE_CHECKING:
     from ir_measures import Measure
-
-
-MAX_RESAMPLES = 10_000_000
-"""Largest number of sign flips and bootstrap samples."""
 
 
 @final
@@ -70,6 +72,12 @@ class Comparison:
     def __repr__(self) -> str:
         runs = ", ".join(map(repr, self.runs))
         return f"Comparison(runs=[{runs}], measures={list(self.measures)}, queries={len(self.query_ids)})"
+
+    def _repr_html_(self) -> str:
+        from termwise.display.html import notebook_frame
+        from termwise.evaluate.html import comparison_html
+
+        return notebook_frame(comparison_html(self), "Comparison of runs")
 
     @property
     def query_ids(self) -> tuple[str, ...]:

@@ -126,6 +126,12 @@ class Evaluation:
     def __repr__(self) -> str:
         return f"Evaluation(run={self.run!r}, queries={len(self.query_ids)}, means={self.means})"
 
+    def _repr_html_(self) -> str:
+        from termwise.display.html import notebook_frame
+        from termwise.evaluate.html import evaluation_html
+
+        return notebook_frame(evaluation_html([self]), "Evaluation of a run")
+
     @property
     def measures(self) -> tuple[str, ...]:
         """Canonical names of the measures, in the order given."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from termwise.display.html import render_page
 from termwise.evaluate.charts import BINS, Axis, Side, histogram_bars, shares, side, sorted_differences
-from termwise.evaluate.comparison import Comparison
 from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion, Verdict
-from termwise.evaluate.evaluation import Evaluation
 from termwise.evaluate.formats import NumberStyle, Value, format_value, with_minus_sign
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.tables import (
@@ -27,6 +26,10 @@ from termwise.evaluate.tables import (
     measure_style,
     methods,
 )
+
+if TYPE_CHECKING:
+    from termwise.evaluate.comparison import Comparison
+    from termwise.evaluate.evaluation import Evaluation
 
 
 @dataclass(frozen=True)

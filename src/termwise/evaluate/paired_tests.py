@@ -42,6 +42,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+MAX_RESAMPLES = 10_000_000
+"""Largest number of sign flips and bootstrap samples."""
+
 ROUNDING = 1e-9
 """Largest difference between two values of a measure that counts as 0."""
 

@@ -10,18 +10,21 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import count
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from rich.cells import cell_len
 
 from termwise.display.safe_text import legible_line
 from termwise.errors import ParameterError, UnknownNameError
-from termwise.evaluate.comparison import MAX_RESAMPLES, Comparison
 from termwise.evaluate.contrast import DEFAULT_CRITERION, Contrast, Criterion
-from termwise.evaluate.evaluation import Counts, Evaluation
 from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_value
 from termwise.evaluate.latency import Latency
 from termwise.evaluate.measures import is_count
+from termwise.evaluate.paired_tests import MAX_RESAMPLES
+
+if TYPE_CHECKING:
+    from termwise.evaluate.comparison import Comparison
+    from termwise.evaluate.evaluation import Evaluation
 
 
 class Column(NamedTuple):
@@ -135,7 +138,7 @@ def summary_table(evaluations: Sequence[Evaluation]) -> Table:
     ``excluded_documents``, ``excluded_judgments``.
     """
     measures = evaluations[0].measures if evaluations else ()
-    counts = [field.name for field in fields(Counts)]
+    counts = [field.name for field in fields(evaluations[0].counts)] if evaluations else []
     return Table(
         (
             Column("run", "Run", "text"),

@@ -287,12 +287,9 @@ class Explanation:
         return explanation_html(self)
 
     def _repr_html_(self) -> str:
-        """Show the page in a notebook, in an iframe."""
-        from html import escape
+        from termwise.display.html import notebook_frame
 
-        page = escape(self.to_html(), quote=True)
-        style = "width: 100%; height: 40em; border: 0"
-        return f'<iframe title="Explanation of a score" srcdoc="{page}" style="{style}"></iframe>'
+        return notebook_frame(self.to_html(), "Explanation of a score")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-like data; the parts of a mixture also have `scale` and `shift`."""

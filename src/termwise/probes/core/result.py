@@ -122,6 +122,14 @@ class ProbeResult:
             positions.setdefault(query_id, []).append(position)
         return {query_id: float(self.effects[those].mean()) for query_id, those in positions.items()}
 
+    def _repr_html_(self) -> str:
+        from termwise.display.html import notebook_table
+
+        score = "none" if self.score is None else f"{self.score:+.3f}"
+        header = ("probe", "ranker", "score", *Counts._fields, "samples")
+        row = (self.probe, self.scorer, score, *map(str, self.counts), str(len(self)))
+        return notebook_table("", header, [row])
+
     def to_json_lines(self) -> Iterator[str]:
         """Yield one JSON object for the probe, then one for each sample.
 

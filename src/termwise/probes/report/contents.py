@@ -33,9 +33,19 @@ _SWEEP_STEP = 5
 """Step between the percentiles of a sweep that a report keeps."""
 
 
+class Report(dict[str, Any]):
+    """Report of probes: JSON-like, and a page in a notebook."""
+
+    def _repr_html_(self) -> str:
+        from termwise.display.html import notebook_frame
+        from termwise.probes.report.page import report_html
+
+        return notebook_frame(report_html(self), "Report of probes")
+
+
 def report_of(
     run: SuiteRun, *, examples: int = 2, resamples: int = RESAMPLES, progress: Progress = no_progress
-) -> dict[str, Any]:
+) -> Report:
     """Return the report of a run.
 
     Parameters
@@ -50,7 +60,7 @@ def report_of(
 
     Returns
     -------
-    dict
+    Report
         JSON-like: ``format``, ``version``, ``facts``, ``scorers``, ``probes``, ``cells``, ``comparisons``, ``spread``.
         A cell has the names of probe and scorer, and
 
@@ -84,7 +94,7 @@ def report_of(
                 cells.append(_cell(scorer, one, scorer.results[one.probe.name], examples, resamples))
                 progress("compute statistics", len(cells), total)
     correct_p_values(cells, section_of)
-    return {
+    report = {
         "format": FORMAT,
         "version": VERSION,
         "facts": run.facts,
@@ -94,6 +104,7 @@ def report_of(
         "comparisons": list(comparisons(run, resamples=resamples, examples=bool(examples))),
         "spread": spread(run),
     }
+    return Report(report)
 
 
 def spread(run: SuiteRun) -> list[dict[str, Any]]:
