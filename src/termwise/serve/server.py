@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -61,6 +62,7 @@ def serve(
     settings = settings or ServiceSettings()
     app: Any = partial(_worker_app, list(folders), settings, log_requests)
     log_to(sys.stderr, requests=log_requests)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that leaves must not end the process
     first = create_app(folders, settings)  # errors are raised here, not in a worker
     config = uvicorn.Config(
         first if workers == 1 else app,

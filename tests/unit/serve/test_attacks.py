@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.unit.serve.conftest import TEAS
@@ -20,8 +22,20 @@ import termwise
 HEAD = b"POST /v1/indexes/shop/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
+class Service(NamedTuple):
+    """A running service."""
+
+    process: int
+    port: int
+
+
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def port(service: Service) -> int:
+    return service.port
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service") / "shop.tw"
     termwise.build_index(TEAS, folder, store_text=True)
     command = [sys.executable, "-m", "termwise", "serve", str(folder), "--port", "0", "--max-body", "1"]
@@ -32,7 +46,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         assert found, line
         reader = threading.Thread(target=process.stderr.read)  # so that the log never fills the pipe
         reader.start()
-        yield int(found[1])
+        yield Service(process.pid, int(found[1]))
         process.terminate()
         reader.join()
     assert process.returncode == 128 + signal.SIGTERM
@@ -201,6 +215,22 @@ def test_many_connections_that_send_nothing(port: int) -> None:
     _still_answers(port)
     for connection in held:
         connection.close()
+
+
+def test_a_client_that_leaves_does_not_end_the_service(service: Service) -> None:
+    status = Path(f"/proc/{service.process}/status").read_text()
+    ignored = int(re.search(r"SigIgn:\s+([0-9a-f]+)", status)[1], 16)
+    assert ignored >> (signal.SIGPIPE - 1) & 1
+    body = b'{"query": "green tea"}'
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    for pause in (0.0, 0.001, 0.01):
+        connections = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(60)]
+        for connection in connections:
+            connection.sendall(request)
+        time.sleep(pause)
+        for connection in connections:
+            connection.close()  # while answers are written
+    _still_answers(service.port)
 
 
 def test_changes_from_many_clients_are_all_made(port: int) -> None:
