@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from termwise.display.safe_text import legible
-from termwise.errors import TermwiseError
+from termwise.errors import TermwiseError, UnknownIdError
 from termwise.serve import answers, search
 from termwise.serve.bodies import (
     JSON,
@@ -130,8 +130,9 @@ async def _delete_document(service: Service, request: Request) -> Response:
     served = served_index(service, request)
     doc_id = request.path_params["doc_id"]
     (outcome,) = await service.change(served, [Delete(doc_id)], refresh=_wants_refresh(request))
-    status = 200 if outcome == "deleted" else 404
-    return JsonAnswer({"doc_id": doc_id, "result": outcome}, status_code=status)
+    if outcome == "missing":
+        raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
+    return JsonAnswer({"doc_id": doc_id, "result": outcome})
 
 
 async def _change_documents(service: Service, request: Request) -> Response:

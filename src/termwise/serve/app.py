@@ -59,7 +59,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     service = Service(folders, settings)
     access = Access(service.settings)
     metrics = Metrics(service)
-    document = openapi_document(OPERATIONS)
+    document = openapi_document(OPERATIONS, [served.name for served in service.indexes])
     tools = None
     if service.settings.mcp:
         from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed

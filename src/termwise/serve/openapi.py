@@ -29,8 +29,8 @@ _ERRORS = {
 _WITHOUT_BODY = {408, 413, 415}
 
 
-def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of some operations."""
+def openapi_document(operations: Sequence[Operation], indexes: Sequence[str]) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of some operations on the indexes with some names."""
     kinds: list[Any] = [answers.ErrorAnswer]
     for operation in operations:
         kinds += [each for each in (operation.answer, operation.body) if each is not None]
@@ -43,7 +43,7 @@ def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = _PLACE.sub(r"{\1}", operation.path)
-        paths.setdefault(path, {})[operation.method.lower()] = _record(operation)
+        paths.setdefault(path, {})[operation.method.lower()] = _record(operation, indexes)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,12 +59,12 @@ def openapi_document(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-def _record(operation: Operation) -> dict[str, Any]:
+def _record(operation: Operation, indexes: Sequence[str]) -> dict[str, Any]:
     """Return the description of an operation."""
     record: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "parameters": [*_path_parameters(operation, indexes), *_query_parameters(operation)],
         "responses": {
             "200": {
                 "description": "The answer.",
@@ -81,11 +81,7 @@ def _record(operation: Operation) -> dict[str, Any]:
             error = {"schema": _schema(answers.ErrorAnswer)}
             record["responses"][str(status)] = {"description": description, "content": {JSON: error}}
     if operation.body is not None:
-        media_type = NDJSON if operation.body_lines else JSON
-        record["requestBody"] = {
-            "required": True,
-            "content": {media_type: {"schema": _schema(operation.body)}},
-        }
+        record["requestBody"] = {"required": True, "content": _content(operation, operation.body)}
     if operation.role != "none":
         record["security"] = [{"key": []}, {}]
         record["description"] = (
@@ -94,9 +90,15 @@ def _record(operation: Operation) -> dict[str, Any]:
     return record
 
 
-def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+def _path_parameters(operation: Operation, indexes: Sequence[str]) -> list[dict[str, Any]]:
+    schemas = {"index": {"type": "string", "enum": list(indexes)}}
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": schemas.get(name, {"type": "string", "minLength": 1}),
+        }
         for name in _PLACE.findall(operation.path)
     ]
 
@@ -124,6 +126,13 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
         }
         for name, field in schema["properties"].items()
     ]
+
+
+def _content(operation: Operation, kind: Any) -> dict[str, Any]:
+    """Return the description of a body; lines of JSON have no schema."""
+    if operation.body_lines:
+        return {NDJSON: {"schema": {"type": "string"}}}
+    return {JSON: {"schema": _schema(kind)}}
 
 
 def _schema(kind: Any) -> dict[str, Any]:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from starlette.testclient import TestClient
@@ -40,3 +47,27 @@ def served(folders: list[str], settings: ServiceSettings | None = None) -> TestC
     """Return a client of a service in this process."""
     app = create_app(folders, settings or ServiceSettings(threads=2))
     return TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
+
+
+class Running(NamedTuple):
+    """A service in a process of its own."""
+
+    process: int
+    port: int
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[Running]:
+    """Run ``termwise serve`` at a free port, and stop it at the end."""
+    command = [sys.executable, "-m", "termwise", "serve", *arguments, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r":(\d+)/", line)
+        assert found, line
+        reader = threading.Thread(target=process.stderr.read)  # so that the log never fills the pipe
+        reader.start()
+        yield Running(process.pid, int(found[1]))
+        process.terminate()
+        reader.join()
+    assert process.returncode == 128 + signal.SIGTERM

@@ -6,50 +6,30 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from tests.unit.serve.conftest import TEAS
+from tests.unit.serve.conftest import TEAS, Running, running
 
 import termwise
 
 HEAD = b"POST /v1/indexes/shop/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
-class Service(NamedTuple):
-    """A running service."""
-
-    process: int
-    port: int
-
-
 @pytest.fixture(scope="module")
-def port(service: Service) -> int:
+def port(service: Running) -> int:
     return service.port
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("service") / "shop.tw"
     termwise.build_index(TEAS, folder, store_text=True)
-    command = [sys.executable, "-m", "termwise", "serve", str(folder), "--port", "0", "--max-body", "1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r":(\d+)/", line)
-        assert found, line
-        reader = threading.Thread(target=process.stderr.read)  # so that the log never fills the pipe
-        reader.start()
-        yield Service(process.pid, int(found[1]))
-        process.terminate()
-        reader.join()
-    assert process.returncode == 128 + signal.SIGTERM
+    with running(str(folder), "--max-body", "1") as service:
+        yield service
 
 
 def _answer(port: int, request: bytes, *, seconds: float = 30) -> bytes:
@@ -217,7 +197,7 @@ def test_many_connections_that_send_nothing(port: int) -> None:
         connection.close()
 
 
-def test_a_client_that_leaves_does_not_end_the_service(service: Service) -> None:
+def test_a_client_that_leaves_does_not_end_the_service(service: Running) -> None:
     status = Path(f"/proc/{service.process}/status").read_text()
     ignored = int(re.search(r"SigIgn:\s+([0-9a-f]+)", status)[1], 16)
     assert ignored >> (signal.SIGPIPE - 1) & 1
