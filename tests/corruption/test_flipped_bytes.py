@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from termwise.errors import DataError
-from termwise.index import Index, IndexWriter, verify
+from termwise.errors import CorruptIndexError, DataError
+from termwise.index import Index, IndexWriter, reader, verify
+from termwise.index.container import Container
+from termwise.index.updater import IndexUpdater
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -51,6 +53,55 @@ def test_verify_finds_every_flipped_byte_and_names_its_place(
     assert found == sum(path.stat().st_size for path in folder.iterdir())
     assert known > found / 3  # manifest, attachment and padding have one checksum only
     assert verify(folder) == []
+
+
+def sections(folder: Path) -> list[tuple[int, Path, str, int]]:
+    """Return length, file, name and offset of each section, shortest first."""
+    found = []
+    for path in folder.glob("*.tw"):
+        kind = path.name.split("-")[0]
+        container = Container(path, "views" if kind == "segment" else kind)
+        sizes = container.section_bytes().items()
+        found += [(length, path, name, container.offset(name)) for name, length in sizes]
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", ["impacts", "texts", "vectors", "changes"])
+def test_opening_finds_every_flipped_byte_of_a_small_index(request: pytest.FixtureRequest, name: str) -> None:
+    folder = request.getfixturevalue(name)
+    ranges = [(path, range(offset, offset + length)) for length, path, _, offset in sections(folder)]
+    found = 0
+    for path, position in flips(folder, 0x01):
+        try:
+            Index.open(folder)
+        except DataError:
+            found += 1
+        else:  # padding, or an attachment, which is compared when it is read
+            assert not any(path == file and position in section for file, section in ranges)
+    assert found > sum(len(section) for _, section in ranges)
+
+
+def test_opening_compares_the_smallest_sections(blocks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Index.open(blocks)
+    with IndexUpdater(blocks) as updater:
+        updater.delete(["d3"])
+        updater.commit()
+    found = sections(blocks)
+    assert found[-1][0] > found[-2][0] > 0
+    monkeypatch.setattr(reader, "CHECKED", sum(length for length, *_ in found) - 1)
+    for (_, path, name, offset), compared in ((found[-1], False), (found[-2], True)):
+        data = bytearray(path.read_bytes())
+        data[offset] ^= 1
+        path.write_bytes(data)
+        if compared:
+            with pytest.raises(CorruptIndexError) as error:
+                Index.open(blocks)
+            assert ("expected", f"a section {name} that matches its checksum") in error.value.facts
+            assert (
+                len(opened.newest()) == len(opened) - 1
+            )  # files that are open already are not compared again
+        else:
+            Index.open(blocks)
 
 
 @pytest.fixture

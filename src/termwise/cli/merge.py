@@ -93,7 +93,8 @@ def command(
             }
         )
         return
-    gone = f"{counted(removed, 'deleted document')} removed; " if removed else ""
+    unit = "chunk" if manifest.chunk else "document"
+    gone = f"{counted(removed, f'deleted {unit}')} removed; " if removed else ""
     print_text(
         f"{folder}: {counted(len(before.segments), 'segment')} before, {len(manifest.segments)} now; {gone}"
         f"{counted_documents(index)}, {human_bytes(size)}, {seconds:.1f} s"

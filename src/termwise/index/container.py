@@ -282,11 +282,21 @@ class Container:
 
     def damaged_sections(self) -> Iterator[tuple[str, int]]:
         """Yield name and offset of each section that does not match its checksum."""
-        view = memoryview(self._map)
         for section in self._sections.values():
-            if zlib.crc32(view[section.offset : section.offset + section.length]) != section.crc:
+            if not self._is_whole(section):
                 yield section.name, section.offset
-        view.release()
+
+    def check_section(self, name: str) -> None:
+        """Raise `CorruptIndexError` if an existing section does not match its checksum."""
+        section = self._sections[name]
+        if not self._is_whole(section):
+            raise corrupt(
+                self.path, section.offset, f"a section {name} that matches its checksum", "one that does not"
+            )
+
+    def _is_whole(self, section: Section) -> bool:
+        with memoryview(self._map) as view, view[section.offset : section.offset + section.length] as data:
+            return zlib.crc32(data) == section.crc
 
 
 def open_index_file(path: Path, most: int = MAX_BYTES) -> BufferedReader:

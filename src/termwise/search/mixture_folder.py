@@ -180,7 +180,9 @@ def part_index(folder: Path, part: PartRecord) -> Index:
     """Open the index of a part in the generation that ``mixture.json`` names; see `part_manifest` for the errors."""
     manifest = part_manifest(folder, part)
     try:
-        return Index(folder / part.folder, manifest)
+        index = Index(folder / part.folder, manifest)
+        index.check_shortest()
+        return index
     except (CorruptIndexError, MissingFileError) as error:
         raise of_mixture(error) from None
 
