@@ -1,10 +1,10 @@
 r"""Quality of documents that are cut into chunks, beside whole documents.
 
 Question
-    Do chunks (``index --chunk N``) improve BM25 and lookup on collections with long documents, and with how many words?
-    Does it help that each chunk has the title?
+    Do chunks (``index --chunk N``) improve models of term counts on collections with long documents, and with how many
+    words? Does it help that each chunk has the title?
 Run
-    ``chunks.py --work WORK``. Lookup uses the shipped encoder; encoded texts stay in WORK.
+    ``chunks.py --work WORK``. No network takes part.
 Quality
     nDCG@10, and its difference to whole documents, over queries, with bootstrap intervals and permutation tests; on dev
     splits, and on the train split of scifact, which has no dev split. The documents of medquad have no titles.
@@ -23,10 +23,9 @@ import record
 from judged_collection import Judged, documents_folder
 
 from termwise import build_index, open_collection
-from termwise.records import Document
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = ("termwise", "numpy", "numba", "onnxruntime", "tokenizers", "ir-measures")
+PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
 WHOLE = "whole"
 FIELDS = {"title": 1, "text": 1}
 """The title is part of each chunk if the fields have weights."""
@@ -37,78 +36,77 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
     split = plan["collections"][name]
     source = arguments.collections / name
     judged = Judged.read(f"{name}/{split}", source, split)
+    index = documents_folder(arguments.work, source) / "chunks"
     documents = list(open_collection(source, fields=FIELDS).documents())
-    models = {
-        model: _of_model(plan, model, judged, documents, arguments)
-        for model, settings in plan["models"].items()
-        if name in settings["collections"]
-    }
-    words = sum(len(document.text.split()) for document in documents) / len(documents)
-    return {"queries": len(judged.queries), "words": words, "data": judged.data, "models": models}
-
-
-def _of_model(
-    plan: Mapping[str, Any],
-    model: str,
-    judged: Judged,
-    documents: Sequence[Document],
-    arguments: argparse.Namespace,
-) -> dict[str, Any]:
-    """Measure one model on one collection."""
-    words = plan["models"][model]["words"]
     variants: dict[str, dict[str, Any]] = {WHOLE: {}}
-    variants |= {f"{number} words": {"chunk": number} for number in words}
+    variants |= {f"{number} words": {"chunk": number} for number in plan["words"]}
     if any(document.fields and document.fields["title"] for document in documents):
-        variants |= {
-            f"{number} words, title in each": {"chunk": number, "fields": FIELDS} for number in words
-        }
-    if model == "lookup":
-        work = documents_folder(arguments.work, judged.source)
-        variants = {name: options | {"encoding": work / "encoding"} for name, options in variants.items()}
-    runs, rows = [], {}
-    for name, options in variants.items():
-        index = documents_folder(arguments.work, judged.source) / "chunks"
-        searcher = build_index(
-            documents, index, model=model, threads=arguments.threads, overwrite=True, **options
-        )
-        rows[name] = len(searcher.index)
-        timed = searcher.rank_many(judged.queries, k=plan["depth"], threads=arguments.threads, name=name)
-        runs.append(timed.run)
-        record.say(f"{judged.name} {model} {name}: {rows[name]} rows, {record.seconds()} s")
-    compared = judged.compare(runs, [plan["measure"]], WHOLE)
-    return {
-        "whole": compared.contrasts[0].baseline_mean,
-        "chunks": [{"rows": rows[each.run], **record.contrast_record(each)} for each in compared.contrasts],
-    }
+        titled = {f"{number} words, title in each": number for number in plan["words"]}
+        variants |= {each: {"chunk": number, "fields": FIELDS} for each, number in titled.items()}
+    models: dict[str, Any] = {}
+    for model in plan["models"]:
+        runs, chunks = [], {}
+        for variant, options in variants.items():
+            searcher = build_index(
+                documents, index, model=model, threads=arguments.threads, overwrite=True, **options
+            )
+            timed = searcher.rank_many(
+                judged.queries, k=plan["depth"], threads=arguments.threads, name=variant
+            )
+            runs.append(timed.run)
+            chunks[variant] = len(searcher.index)
+            record.say(f"{judged.name} {model} {variant}: {record.seconds()} s")
+        contrasts = judged.compare(runs, [plan["measure"]], WHOLE).contrasts
+        models[model] = [
+            {
+                "chunks": chunks[each.run],
+                "whole": each.baseline_mean,
+                "cut": each.run_mean,
+                **record.contrast_record(each),
+            }
+            for each in contrasts
+        ]
+    words = sum(len(document.text.split()) for document in documents) / len(documents)
+    sizes = {"queries": len(judged.queries), "documents": len(documents), "words": words}
+    return {**sizes, "data": judged.data, "models": models}
 
 
 def page(result: Mapping[str, Any]) -> str:
     """Write the tables."""
-    plan = result["config"]
+    plan, collections = result["config"], result["collections"]
     parts = [
         f"# {plan['title']}",
-        f"Made by `experiments/chunks.py` on queries for development: {plan['measure']} of whole documents, and the "
-        "differences of documents that are cut into chunks of at most so many words. Without *title in each*, the "
-        "title is part of the first chunk only.",
+        f"Made by `experiments/chunks.py` on queries for development: {plan['measure']} of whole documents, and of "
+        "documents that are cut into chunks of at most so many words. Without *title in each*, the title is part of "
+        "the first chunk only.",
+        record.table(
+            ("collection", "queries", "documents", "words a document"),
+            [
+                (
+                    f"{name}/{plan['collections'][name]}",
+                    str(entry["queries"]),
+                    f"{entry['documents']:,}",
+                    f"{entry['words']:.0f}",
+                )
+                for name, entry in collections.items()
+            ],
+        ),
     ]
     for model in plan["models"]:
-        rows = []
-        for name, entry in result["collections"].items():
-            for each in entry["models"].get(model, {}).get("chunks", ()):
-                whole = entry["models"][model]["whole"]
-                rows.append(
-                    [
-                        f"{name}/{plan['collections'][name]}",
-                        each["run"],
-                        str(entry["queries"]),
-                        f"{each['rows']:,}",
-                        record.number(whole),
-                        record.number(whole + each["difference"]),
-                        *record.paired_cells(each),
-                        record.outcomes(each),
-                    ]
-                )
-        head = ("collection", "chunks of", "queries", "rows", "whole", "cut", "difference", "interval", "p")
+        rows = [
+            (
+                name,
+                each["run"],
+                f"{each['chunks']:,}",
+                record.number(each["whole"]),
+                record.number(each["cut"]),
+                *record.paired_cells(each),
+                record.outcomes(each),
+            )
+            for name, entry in collections.items()
+            for each in entry["models"][model]
+        ]
+        head = ("collection", "chunks of", "chunks", "whole", "cut", "difference", "interval", "p")
         parts += [f"## {model}", record.table((*head, "better / equal / worse"), rows, left=2)]
     return "\n\n".join([*parts, record.about(dict(result))])
 

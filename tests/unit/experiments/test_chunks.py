@@ -8,12 +8,11 @@ def test_chunks(experiment, tmp_path):
 
     result = experiment(
         chunks.main,
-        'name = "chunks"\ntitle = "Chunks"\nmeasure = "nDCG@10"\ndepth = 20\n[collections]\ncats = "dev"\n'
-        '[models.bm25]\ncollections = ["cats"]\nwords = [2, 1000]\n',
+        'name = "chunks"\ntitle = "Chunks"\nmeasure = "nDCG@10"\ndepth = 20\nmodels = ["bm25"]\n'
+        'words = [2, 1000]\n[collections]\ncats = "dev"\n',
     )
-    measured = result["collections"]["cats"]["models"]["bm25"]
-    rows = {each["run"]: each for each in measured["chunks"]}
-    assert rows["2 words"]["rows"] > rows["1000 words"]["rows"]
-    assert rows["1000 words"]["difference"] == 0
-    assert 0 <= measured["whole"] <= 1
+    small, large = result["collections"]["cats"]["models"]["bm25"]
+    assert (small["run"], large["run"]) == ("2 words", "1000 words")
+    assert small["chunks"] > large["chunks"] == 50
+    assert small["cut"] < small["whole"] == large["cut"] == large["whole"]
     assert "| 2 words |" in (tmp_path / "out" / "chunks.md").read_text()
