@@ -27,9 +27,9 @@ class SearchRequest(_Request):
         description="Condition on attributes, as text or JSON.",
         examples=['lang = "de" and price < 20'],
     )
-    must: Words = Field([], description="Words or phrases that results contain.")
-    must_not: Words = Field([], description="Words or phrases that results do not contain.")
-    phrases: Words = Field([], description="Phrases that results contain.")
+    must: Words = Field(default_factory=list, description="Words or phrases that results contain.")
+    must_not: Words = Field(default_factory=list, description="Words or phrases that results do not contain.")
+    phrases: Words = Field(default_factory=list, description="Phrases that results contain.")
     syntax: bool = Field(False, description='Read +word, -word, "a phrase" and field:word in the query.')
     sort: str | None = Field(
         None, description="Attribute to sort all matches by, `-price` for the largest first."
@@ -38,10 +38,14 @@ class SearchRequest(_Request):
     candidates: Annotated[list[str], Field(max_length=10_000)] | None = Field(
         None, description="Documents to score and order, instead of searching."
     )
-    exclude: Annotated[list[str], Field(max_length=10_000)] = Field([], description="Documents to leave out.")
+    exclude: Annotated[list[str], Field(max_length=10_000)] = Field(
+        default_factory=list, description="Documents to leave out."
+    )
     fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
     prefix: bool = Field(False, description="Add words that begin with the last word.")
-    facets: Names = Field([], description="Attributes whose values are counted over all matches.")
+    facets: Names = Field(
+        default_factory=list, description="Attributes whose values are counted over all matches."
+    )
     facet_values: int = Field(10, ge=1, description="Values of each facet.")
     total: bool = Field(False, description="Count all matches.")
     show: Names | None = Field(None, description="Attributes of results; by default all.")

@@ -60,7 +60,7 @@ def search(served: ServedIndex, request: SearchRequest, settings: ServiceSetting
         "index": served.name,
         "generation": generation(searcher),
         "documents": searcher.index.documents,
-        "hits": asked.hits(ranking.after(request.offset), request.offset),
+        "hits": asked.hits(ranking.after(request.offset) if request.offset else ranking, request.offset),
         "milliseconds": 0.0,
     }
     if request.total:
