@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from termwise.engine import allowed_documents, retrieval
+from termwise.engine.allowed_documents import AllowedDocuments, AllowedRows
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.index import Index, IndexWriter
@@ -153,3 +156,29 @@ def test_writing_and_reading_agree(data):
             assert stored.tolist() == terms.tolist()
             assert impacts.tolist() == reference.quantise(values.tolist(), scale)
             assert index.ordinal(index.doc_id(document)) == document
+
+
+@pytest.mark.parametrize("background", [False, True])
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_allowed_documents_are_found_in_every_way(background, data):
+    """Bound blocks, read all postings, or score the allowed documents one by one."""
+    vocabulary, weights = data.draw(rows(background=background))
+    content = data.draw(query_rows(background=background))
+    share = data.draw(st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0]))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    with tempfile.TemporaryDirectory() as folder:
+        index = build(folder, vocabulary, weights)
+        vector = query_vector(index, TermWeights.from_rows([content], vocabulary.id))
+        mask = random.random(len(index)) < share
+        best, scores, _, _ = brute_force(index, vector, len(index))
+        kept = [(row, score) for row, score in zip(best, scores, strict=True) if mask[row]]
+        for few, direct in ((10**9, 0), (0, 10**9), (0, 0)):
+            with (
+                mock.patch.object(allowed_documents, "FEW", few),
+                mock.patch.object(retrieval, "DIRECT", direct),
+            ):
+                for k in (1, 10, len(index)):
+                    allowed = AllowedDocuments(None, (AllowedRows(index.segments[0], mask),))
+                    ordinals, real, _ = retrieval.first_stage_and_others(index, vector, k, allowed=allowed)
+                    assert list(zip(ordinals.tolist(), real.tolist(), strict=True)) == kept[:k]

@@ -22,13 +22,18 @@ from termwise.filters import Filter, Range, ValueCount, as_filter, facet_counts,
 from termwise.index import Index
 from termwise.index.attribute_columns import NoColumns
 from termwise.index.segment import Segment, views_of
+from termwise.kernels.allowed_retrieval import ranks_of
 from termwise.kernels.forward_index import mark_documents
 
 FilterLike = str | Mapping[str, Any] | Filter
 """A filter as text, as JSON, or as an object; see `termwise.filters`."""
 
-FEW = 16
-"""Blocks without an allowed document are skipped if at most one document in this many is allowed."""
+FEW = 8
+"""At most one allowed document in this many is few: `retrieve_allowed` then takes less time than `retrieve_segments`.
+
+The first reads all postings of the query in their order, and has a sum for each allowed document. The second leaves out
+blocks by their bounds, but the fewer documents are allowed, the lower are their scores, and the more blocks it visits.
+"""
 
 KEPT = 8
 """Number of filters that are kept for an index."""
@@ -61,16 +66,13 @@ class AllowedRows:
         return int(np.count_nonzero(self.mask))
 
     @cached_property
-    def words(self) -> npt.NDArray[np.uint64]:
-        """Bit set of allowed documents by internal number, or of all that are not deleted if many are allowed."""
-        segment = self.segment
-        if segment.inverted is None or self.count * FEW > segment.documents:
-            return segment.allowed
-        size = 1 << segment.block_bits
-        words = np.zeros(-(-segment.documents // size) * (size // 64), dtype=np.uint64)
-        mark_documents(segment.internal_numbers, self.rows, words)
-        words.setflags(write=False)
-        return words
+    def numbered(self) -> dict[str, npt.NDArray[Any]]:
+        """Bit set and internal numbers of the documents, for `retrieve_allowed`."""
+        numbers = self.segment.internal_numbers
+        size = 1 << self.segment.block_bits
+        words = np.zeros(-(-self.segment.documents // size) * (size // 64), dtype=np.uint64)
+        mark_documents(numbers, self.rows, words)
+        return {"allowed": words, "ranks": ranks_of(words), "members": np.sort(numbers[self.rows])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +99,22 @@ class AllowedDocuments:
         return sum(segment.count for segment in self.segments)
 
     @cached_property
+    def few(self) -> bool:
+        """Whether the documents are few in comparison with all; see `FEW`."""
+        return self.count * FEW <= sum(len(each.segment) for each in self.segments)
+
+    @cached_property
+    def postings(self) -> float:
+        """Number of postings of the documents, if they have as many on average as all documents of the index."""
+        rows = sum(each.segment.documents for each in self.segments)
+        return self.count * sum(each.segment.postings for each in self.segments) / max(1, rows)
+
+    @cached_property
     def views(self) -> npt.NDArray[np.void]:
-        """Records of the segments for `termwise.kernels.retrieval.retrieve_segments`."""
-        return views_of((each.segment, each.words, each.mask) for each in self.segments)
+        """Records of the segments, for `retrieve_allowed` if the documents are few, else for `retrieve_segments`."""
+        return views_of(
+            (each.segment, each.numbered if self.few else {"mask": each.mask}) for each in self.segments
+        )
 
     @cached_property
     def mask(self) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index import Index
-from termwise.kernels.retrieval import MAX_SCORE
+from termwise.kernels.retrieval import max_score
 from termwise.vectors import LEVELS, TermVectors
 from termwise.weights import TermWeights
 
@@ -116,7 +116,8 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         return _dense_query(index.term_vectors, terms, real)
     exact = manifest.quantiser.kind == "float32"
     biased = bool(manifest.background and len(terms) and int(terms[-1]) == manifest.terms)
-    scale = 1.0 if exact else _query_scale(real, biased=biased, bias_bits=manifest.quantiser.bias_bits)
+    limit = max_score(len(index))
+    scale = 1.0 if exact else _query_scale(real, limit if biased else None, manifest.quantiser.bias_bits)
     weights: npt.NDArray[Any] = real if exact else np.maximum(1, np.rint(real / scale)).astype(np.int64)
     constant = float(index.floors[terms] @ (weights * scale)) if len(index.floors) else 0.0
     background = weights.dtype.type(0)
@@ -131,8 +132,8 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
             unit /= 2**manifest.quantiser.bias_bits
             weights = weights << manifest.quantiser.bias_bits
         bound = (int(weights.sum()) * 255 + int(background) * 65535) << index.largest_shift
-        if bound >= MAX_SCORE:
-            raise _too_large(bound, MAX_SCORE)
+        if bound >= limit:
+            raise _too_large(bound, limit)
     return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)
 
 
@@ -143,7 +144,7 @@ def _dense_query(
     kept = terms < len(table)  # a background term has no vector
     kept[kept] = table.rows[terms[kept]].any(axis=1)
     terms, real = terms[kept], real[kept]
-    scale = _query_scale(real, biased=False, bias_bits=0)
+    scale = _query_scale(real)
     units = np.maximum(1, np.rint(real / scale))
     largest = float(units @ np.ldexp(1.0, table.shifts[terms].astype(np.int64))) * LEVELS**2
     if largest >= MAX_DENSE_SUM:  # so the numbers of the vector fit
@@ -164,13 +165,13 @@ def _too_large(sum: float, limit: int) -> ParameterError:
     )
 
 
-def _query_scale(weights: npt.NDArray[np.float64], *, biased: bool, bias_bits: int) -> float:
-    """Return the unit of query weights; with a bias (the last weight) it is coarser if sums would overflow."""
+def _query_scale(weights: npt.NDArray[np.float64], limit: int | None = None, bias_bits: int = 0) -> float:
+    """Return the unit of query weights; with a bias (the last weight), it keeps sums below `limit`."""
     if len(weights) == 0 or bool((weights == np.rint(weights)).all()):
         return 1.0
-    terms = weights[:-1] if biased and len(weights) > 1 else weights
+    terms = weights[:-1] if limit is not None and len(weights) > 1 else weights
     scale = math.ldexp(1.0, math.frexp(float(terms.max()))[1] - QUERY_LEVELS.bit_length())
-    if biased:
+    if limit is not None:
         largest = (float(terms.sum()) * 255 * 2**bias_bits + float(weights[-1]) * 65535) / scale
-        scale *= 2.0 ** max(0, math.ceil(math.log2(largest / MAX_SCORE)) + 1)
+        scale *= 2.0 ** max(0, math.ceil(math.log2(largest / limit)) + 1)
     return scale

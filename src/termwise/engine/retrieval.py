@@ -18,8 +18,9 @@ from termwise.errors import CorruptIndexError, DuplicateIdError, UnknownIdError
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.segment import Segment, concatenated_ranges
-from termwise.kernels.forward_index import score_rows
-from termwise.kernels.retrieval import OK, retrieve_segments
+from termwise.kernels.allowed_retrieval import count_postings, retrieve_allowed
+from termwise.kernels.forward_index import OK, score_rows
+from termwise.kernels.retrieval import INTACT, ordinal_bits, retrieve_segments
 from termwise.validation import check_names
 
 _tables = threading.local()
@@ -41,8 +42,8 @@ SearchSegment = Callable[[Segment, QueryVector, int, AllowedRows | None], Segmen
 DEEPER = 4
 """Factor of the number of chunks or documents that are searched, as long as they give too few results."""
 
-DIRECT = 64
-"""At most one allowed document in this many is scored directly, without visiting the postings of the query."""
+DIRECT = 3
+"""Allowed documents are scored one by one if the query has this many times as many postings as they have."""
 
 
 def first_stage(index: Index, query: QueryVector, k: int) -> RankedOrdinals:
@@ -125,9 +126,8 @@ def _first_rows(
     search: SearchSegment | None,
     allowed: AllowedDocuments | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
-    few = allowed is not None and allowed.count * DIRECT <= len(index)
     every: npt.NDArray[np.float64] | None = None
-    if search is None and index.has_postings and not few:
+    if search is None and index.has_postings and not _is_direct(index, query, allowed):
         ordinals, sums = _search_postings(index, query, k, allowed)
     else:
         ordinals, sums, every = _search_segments(index, query, k, search or _search_segment, allowed)
@@ -250,16 +250,25 @@ def candidate_ordinals(
     return ordinals
 
 
+def _is_direct(index: Index, query: QueryVector, allowed: AllowedDocuments | None) -> bool:
+    """Whether to score allowed documents one by one; see `DIRECT`."""
+    if allowed is None or not allowed.few:
+        return False
+    return allowed.postings * DIRECT <= count_postings(index.views, query.terms)
+
+
 def _search_postings(
     index: Index, query: QueryVector, k: int, allowed: AllowedDocuments | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
     """Return the ordinals and sums of the `k` best documents by the postings of all segments."""
     number = np.int32 if query.bound < 2**31 - 1 else np.int64
     views = index.views if allowed is None else allowed.views
-    ordinals, sums, corrupt_segment = retrieve_segments(
-        views, query.terms, query.weights.astype(number), number(query.background), k, number(1)
-    )
-    if corrupt_segment >= 0:
+    retrieve = retrieve_allowed if allowed is not None and allowed.few else retrieve_segments
+    ordinals, sums, corrupt_segment = retrieve(
+        views, query.terms, query.weights.astype(number), number(query.background), k,
+        ordinal_bits(len(index)), number(1),
+    )  # fmt: skip
+    if corrupt_segment != INTACT:
         raise corrupt(
             index.segments[corrupt_segment].path, 0, "postings inside their arrays", "a position outside"
         )

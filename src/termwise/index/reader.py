@@ -25,7 +25,7 @@ from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.field_texts import joined_chunks, unpack
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
-from termwise.index.segment import ALL_ROWS, Segment, concatenated_ranges, views_of
+from termwise.index.segment import Segment, concatenated_ranges, views_of
 from termwise.index.string_table import PackedStrings, StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
@@ -484,7 +484,12 @@ class Index:
         if len(self.identifiers) == 1:
             return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
         if len(ordinals) < FEW * len(self.segments):
-            return [self.identifiers[number].get(row) for number, row in map(self.locate, ordinals.tolist())]
+            stored = []
+            for ordinal in ordinals.tolist():
+                number = bisect_right(self.firsts, ordinal) - 1
+                row, live = ordinal - self.firsts[number], self.segments[number].live
+                stored.append(self.identifiers[number].get(row if live is None else live.rows[row]))
+            return stored
         doc_ids = [""] * len(ordinals)
         for number, places, rows in self._by_number(ordinals):
             found = self.identifiers[number].get_many(rows)
@@ -797,9 +802,9 @@ class Index:
     @cached_property
     def views(self) -> npt.NDArray[np.void]:
         """Records of the segments for `termwise.kernels.retrieval.retrieve_segments`."""
-        return views_of((segment, segment.allowed, ALL_ROWS) for segment in self.segments)
+        return views_of((segment, {}) for segment in self.segments)
 
-    @property
+    @cached_property
     def largest_shift(self) -> int:
         """Largest `Segment.shift`."""
         return max((segment.shift for segment in self.segments), default=0)

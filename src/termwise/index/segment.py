@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -209,9 +209,6 @@ def _write_inverted(
 _ALL: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
 _ALL.setflags(write=False)  # kernels are compiled for read-only arrays
 
-ALL_ROWS: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-"""Mask that allows all rows of a segment."""
-
 _NONE: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
 
@@ -384,25 +381,24 @@ class Segment:
             return _ALL
         return self.live.words(self.inverted.order, self.block_bits)
 
-    def view(
-        self, first: int, words: npt.NDArray[np.uint64], mask: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.void]:
-        """Return the record of this segment for `retrieve_segments`, shape (1,), VIEW.
+    def view(self, first: int, limits: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.void]:
+        """Return the record of this segment for the kernels of retrieval, shape (1,), VIEW.
 
         Parameters
         ----------
         first : int
             Position of the first document in the index.
-        words, mask : ndarrays
-            Documents that are allowed; see `retrieve`. The caller keeps them in memory.
+        limits : mapping of str to ndarray
+            Arrays of `VIEW` that tell which documents are allowed; by default, all that are not deleted. The caller
+            keeps them in memory.
         """
         assert self.inverted is not None, "a float index has no view by term"
         arrays = {
             **vars(self.inverted),
             "own_terms": _NONE if self.own_terms is None else self.own_terms,
-            "allowed": words,
-            "mask": mask,
             "places": _NONE if self.live is None else self.live.place_of_row,
+            "allowed": self.allowed,
+            **limits,
         }
         view = np.zeros(1, dtype=VIEW)
         for name, array in arrays.items():
@@ -418,8 +414,9 @@ class Segment:
             "own_terms": len(arrays["own_terms"]),
             "biases": len(self.inverted.bias),
             "block_biases": len(self.inverted.block_bias),
-            "words": len(words),
-            "masked": len(mask),
+            "words": len(arrays["allowed"]),
+            "masked": len(limits.get("mask", ())),
+            "members": len(limits.get("members", ())),
         }
         for name, length in lengths.items():
             view[name] = length
@@ -432,7 +429,7 @@ class Segment:
         order = self.inverted.order
         if len(order) and int(order.max()) >= self.documents:
             raise corrupt(self.path, None, f"rows below {self.documents}", int(order.max()))
-        numbers = np.empty(self.documents, dtype=np.int32)
+        numbers = np.zeros(self.documents, dtype=np.int32)  # all in range, also if a row occurs twice
         numbers[order] = np.arange(self.documents, dtype=np.int32)
         return numbers
 
@@ -448,12 +445,12 @@ class Segment:
 
 
 def views_of(
-    parts: Iterable[tuple[Segment, npt.NDArray[np.uint64], npt.NDArray[np.bool_]]],
+    parts: Iterable[tuple[Segment, Mapping[str, npt.NDArray[Any]]]],
 ) -> npt.NDArray[np.void]:
     """Return the records of the segments of an index, each given with its allowed documents; see `Segment.view`."""
     views, first = [np.empty(0, dtype=VIEW)], 0
-    for segment, words, mask in parts:
-        views.append(segment.view(first, words, mask))
+    for segment, limits in parts:
+        views.append(segment.view(first, limits))
         first += len(segment)
     return np.concatenate(views)
 
@@ -467,7 +464,7 @@ def concatenated_ranges(
 
 
 class Inverted:
-    """View by term; see `termwise.kernels.retrieval.retrieve` for the arrays."""
+    """View by term; see `termwise.kernels.retrieval.VIEW` for the arrays."""
 
     def __init__(self, container: Container, segment: Segment, background: bool) -> None:
         postings, documents = segment.postings, segment.documents

@@ -85,7 +85,7 @@ def first_difference(
     order : ndarray of shape (n_documents,)
         A permutation.
     block_bits, term_entries, term_postings, entry_block, entry_count, entry_max, posting_offset, posting_impact
-        Inverted view, see `kernels.retrieval.retrieve`. Boundaries must start at 0, must not decrease and
+        Inverted view, see `kernels.retrieval.VIEW`. Boundaries must start at 0, must not decrease and
         must end at the numbers of entries and postings.
 
     Returns

@@ -1,16 +1,17 @@
-"""Exact top-k over the inverted view of a segment, with block-max pruning.
+"""Exact top-k over the inverted views of segments, with block-max pruning.
 
 Similar documents have neighbouring internal numbers, which are cut into blocks of ``2**block_bits``. For each term, the
 inverted view has one *entry* per block with the term: the block, its number of postings of the term, and their largest
-impact. The sum of the largest impacts of the query terms is an upper bound for all scores of a block. Blocks are
-visited in descending order of their bounds, until no bound reaches the k-th score. This is block-max pruning (Mallia,
-Suel & Tonellotto, "Faster learned sparse retrieval with block-max pruning", SIGIR 2024) with another layout.
+impact. The sum of the largest impacts of the query terms is an upper bound for all scores of a block. The blocks of all
+segments are visited in descending order of their bounds, until no bound reaches the k-th score. This is block-max
+pruning (Mallia, Suel & Tonellotto, "Faster learned sparse retrieval with block-max pruning", SIGIR 2024) with another
+layout.
 
 All sums are integers, so the result does not depend on the order of visits. Documents are compared by one key,
-``score << 24 | (2**24 - 1 - ordinal)``: higher scores first, ties by input position.
+``score << b | (2**b - 1 - ordinal)`` with *b* from `ordinal_bits`: higher scores first, ties by input position.
 
 The kernels compare each position from a file with the array that it points into. The result for a damaged index is
-`CORRUPT`, not a crash.
+the number of a segment, not a crash.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from termwise.kernels.addresses import array_at
+from termwise.kernels.addresses import array_at, prefetch
 from termwise.kernels.forward_index import find_terms
 from termwise.kernels.jit import Array, compiled
 
 ORDINAL_BITS = 24
-"""Low bits of a key; a segment has at most ``2**24`` documents."""
+"""Least number of low bits of a key; a segment has at most ``2**24`` documents."""
 
-MAX_SCORE = 2**38
-"""Upper bound of sums; keys then fit a signed 64-bit integer."""
+KEY_BITS = 62
+"""Number of bits of a key, which fits a signed 64-bit integer."""
 
 BINS = 8
 """Largest number of bins of the counting sort of bounds, for each block."""
@@ -38,22 +39,58 @@ MAX_BINS = 4096
 GIVE_UP = 16
 """Number of terms of a block after which to check whether the other terms can still raise it to the k-th score."""
 
-OK = 0
-CORRUPT = 1
+INTACT = -1
+"""Result for an index without a damaged segment."""
 
 VIEW = np.dtype(
     [
         (name, np.int64)
         for name in (
             *("documents", "block_bits", "shift", "first", "terms", "entries", "postings"),
-            *("own_terms", "biases", "block_biases", "words", "masked"),
+            *("own_terms", "biases", "block_biases", "words", "masked", "members"),
             *("term_entries_at", "term_postings_at", "entry_block_at", "entry_count_at", "entry_max_at"),
             *("posting_offset_at", "posting_impact_at", "order_at", "bias_at", "block_bias_at"),
-            *("own_terms_at", "allowed_at", "mask_at", "places_at"),
+            *("own_terms_at", "allowed_at", "mask_at", "places_at", "ranks_at", "members_at"),
         )
     ]
 )
-"""A segment for `retrieve_segments`: lengths and addresses of its arrays."""
+"""A segment for `retrieve_segments` and `retrieve_allowed`: lengths and addresses of its arrays.
+
+========================================  ==========================================================================
+``documents``, ``block_bits``             size of the segment; blocks hold ``2**block_bits`` documents
+``first``                                 ordinal of the first document in the index
+``shift``                                 impacts and biases are multiplied by ``2**shift``
+``term_entries``, ``term_postings``       (terms + 1,), uint32: boundaries of the entries and postings of each term
+``entry_block``, ``entry_count``          (entries,), uint16 and uint8: block, number of postings minus one
+``entry_max``                             (entries,), uint8: largest impact
+``posting_offset``, ``posting_impact``    (postings,), uint8: position of the document in its block, and impact
+``order``                                 (documents,), uint32: row of each document
+``bias``, ``block_bias``                  (documents or 0,) and (blocks or 0,), uint16: bias by internal number, and
+                                          largest bias of each block
+``own_terms``                             (terms or 0,), uint32, strictly increasing: numbers of the terms in the
+                                          index; empty if they are the same
+``places``                                (documents,), int32: place of each row among those that are not deleted; no
+                                          address if no row is deleted
+``allowed``                               (64-bit words of all blocks or 0,), uint64: bit *i* of word *w* tells
+                                          whether the document with the internal number 64 *w* + *i* may be a
+                                          result; an empty array allows all
+``mask``                                  (documents or 0,), bool: rows that may be results, in addition to `allowed`;
+                                          an empty array allows all
+``ranks``, ``members``                    for `retrieve_allowed` only: (words + 1,), int32, number of bits of
+                                          `allowed` before each word; (allowed documents,), int32, their internal
+                                          numbers, ascending
+========================================  ==========================================================================
+"""
+
+
+def ordinal_bits(documents: int) -> int:
+    """Return the number of low bits of a key for the ordinals of so many documents."""
+    return max(ORDINAL_BITS, (documents - 1).bit_length())
+
+
+def max_score(documents: int) -> int:
+    """Return the upper bound of sums for an index of so many documents; 2**38 for all but the largest."""
+    return 1 << (KEY_BITS - ordinal_bits(documents))
 
 
 @compiled
@@ -87,38 +124,109 @@ def _replace_smallest(heap: Array, size: int, key: Any) -> None:
 
 
 @compiled
+def largest_of(numbers: Array, least: Any) -> Any:
+    """Return the largest of some numbers and `least`.
+
+    The compiler uses vector instructions for a loop over a whole array, not for a range of its positions.
+    """
+    for number in range(len(numbers)):
+        least = max(least, numbers[number])
+    return least
+
+
+@compiled
+def offer(heap: Array, size: int, key: Any) -> int:
+    """Add `key` to the min-heap ``heap[:size]`` of the largest keys, if it is one of them; return the new size."""
+    if size < len(heap):
+        _push(heap, size, key)
+        return size + 1
+    if key > heap[0]:
+        _replace_smallest(heap, size, key)
+    return size
+
+
+@compiled
+def results_of(heap: Array, size: int, bits: int) -> tuple[Array, Array]:
+    """Return the ordinals and scores of the keys ``heap[:size]``, best first."""
+    keys = np.sort(heap[:size])[::-1]
+    most = (np.int64(1) << bits) - 1
+    return most - (keys & most), keys >> bits
+
+
+@compiled
+def terms_of(view: Any, terms: Array) -> tuple[Array, Array]:
+    """Return the numbers of the query terms that a segment has, and their positions in the query."""
+    if view["own_terms"] > 0:
+        return find_terms(array_at(view["own_terms_at"], view["own_terms"], np.uint32), terms)
+    known = np.searchsorted(terms, view["terms"])  # others were added after the segment was written
+    return terms[:known].copy(), np.arange(known, dtype=np.int32)
+
+
+@compiled
+def _find_terms(views: Array, query_terms: Array) -> Array:
+    """Return the number of each query term in each segment, shape (segments, q), int64; -1 if it has none.
+
+    The entries of the terms are announced to the processor, so that it waits for all segments at once.
+    """
+    numbers = np.full((len(views), len(query_terms)), np.int64(-1))
+    for i in range(len(views)):
+        terms, places = terms_of(views[i], query_terms)
+        for known in range(len(terms)):
+            numbers[i, places[known]] = terms[known]
+            prefetch(views[i]["term_entries_at"] + 4 * terms[known])
+            prefetch(views[i]["term_postings_at"] + 4 * terms[known])
+    for i in range(len(views)):
+        view = views[i]
+        term_entries = array_at(view["term_entries_at"], view["terms"] + 1, np.uint32)
+        for term in numbers[i]:
+            if term >= 0:
+                entry = np.int64(term_entries[term])
+                prefetch(view["entry_block_at"] + 2 * entry)
+                prefetch(view["entry_count_at"] + entry)
+                prefetch(view["entry_max_at"] + entry)
+    return numbers
+
+
+@compiled
 def _bound_blocks(
-    query_terms: Array,
+    view: Any,
+    terms: Array,
     query_weights: Array,
-    term_entries: Array,
-    term_postings: Array,
-    entry_block: Array,
-    entry_count: Array,
-    entry_max: Array,
-    n_postings: int,
+    background_weight: Any,
     bounds: Array,
     cells: Array,
     largest: Array,
 ) -> bool:
-    """Compute the upper bound of each block, and the position of the postings of each query term in each block.
+    """Compute the upper bound of each block of a segment, and the position of the postings of each query term in it.
 
-    ``cells[block * q + i]`` is set to ``first posting << 17 | largest impact << 9 | number of postings`` of query term
-    i, or 0 if the block has none, and ``largest[i]`` to the largest product of the term in a block. Returns False if a
-    position exceeds its array, or if the blocks of a term do not ascend: with a repeated block, sums could exceed the
-    bound of the caller.
+    ``terms[i]`` is the number of query term i in the segment, or -1. ``cells[block * q + i]`` is set to ``first posting
+    << 17 | largest impact << 9 | number of postings`` of query term i, and stays 0 if the block has none;
+    ``largest[i]`` is raised to the largest product of the term in a block. Returns False if a position exceeds its
+    array, or if the blocks of a term do not ascend: with a repeated block, sums could exceed the bound of the caller.
     """
+    term_entries = array_at(view["term_entries_at"], view["terms"] + 1, np.uint32)
+    term_postings = array_at(view["term_postings_at"], view["terms"] + 1, np.uint32)
+    entry_block = array_at(view["entry_block_at"], view["entries"], np.uint16)
+    entry_count = array_at(view["entry_count_at"], view["entries"], np.uint8)
+    entry_max = array_at(view["entry_max_at"], view["entries"], np.uint8)
+    block_bias = array_at(view["block_bias_at"], view["block_biases"], np.uint16)
+    allowed = array_at(view["allowed_at"], view["words"], np.uint64)
+    n_postings = view["postings"]
+    shift = view["shift"]
     n_blocks = len(bounds)
-    n_terms = len(query_terms)
+    n_terms = len(terms)
     for i in range(n_terms):
-        term = query_terms[i]
-        weight = query_weights[i]
+        term = terms[i]
+        if term < 0:
+            continue
+        weight = query_weights[i] << shift
         first = np.int64(term_entries[term])
         last = np.int64(term_entries[term + 1])
         position = np.int64(term_postings[term])
         end = np.int64(term_postings[term + 1])
         if first > last or last > len(entry_block) or position > end or end > n_postings:
             return False
-        before = np.int64(-1)
+        before: Any = -1
         for entry in range(first, last):
             block = np.int64(entry_block[entry])
             count = np.int64(entry_count[entry]) + 1
@@ -132,6 +240,18 @@ def _bound_blocks(
             position += count
         if position != end:
             return False
+    if background_weight > 0:
+        for place in range(n_blocks):
+            if bounds[place] > 0:
+                bounds[place] += (np.int64(background_weight) << shift) * block_bias[place]
+    if len(allowed) > 0:
+        words = (1 << view["block_bits"]) >> 6
+        for place in range(n_blocks):
+            union = np.uint64(0)
+            for word in range(place * words, (place + 1) * words):
+                union |= allowed[word]
+            if union == 0:
+                bounds[place] = 0
     return True
 
 
@@ -159,195 +279,33 @@ def _sort_blocks(bounds: Array, queue: Array) -> int:
 
 
 @compiled
-def retrieve(
+def retrieve_segments(
+    views: Array,
     query_terms: Array,
     query_weights: Array,
     background_weight: Any,
     k: int,
-    n_documents: int,
-    block_bits: int,
-    term_entries: Array,
-    term_postings: Array,
-    entry_block: Array,
-    entry_count: Array,
-    entry_max: Array,
-    posting_offset: Array,
-    posting_impact: Array,
-    order: Array,
-    bias: Array,
-    block_bias: Array,
-    allowed: Array,
-    mask: Array,
+    bits: int,
     least: Any,
-) -> tuple[Array, int]:
-    """Find the `k` best documents of one segment.
+) -> tuple[Array, Array, int]:
+    """Find the `k` best documents of the segments of an index.
 
     Parameters
     ----------
+    views : ndarray of shape (segments,), VIEW
+        The segments.
     query_terms : ndarray of shape (q,), int32
-        Distinct terms, below the number of terms of the segment.
+        Distinct terms of the index, ascending.
     query_weights : ndarray of shape (q,), type of `least`
         Their weights, 1 or more.
     background_weight : int
         Weight of the document bias; 0 without one.
     k : int
         Number of results, 1 or more.
-    n_documents, block_bits : int
-        Size of the segment; blocks hold ``2**block_bits`` documents.
-    term_entries, term_postings : ndarrays of shape (terms + 1,), uint32
-        Boundaries of the entries and of the postings of each term.
-    entry_block, entry_count, entry_max : ndarrays of shape (entries,), uint16, uint8, uint8
-        Block, number of postings minus one, largest impact.
-    posting_offset, posting_impact : ndarrays of shape (postings,), uint8
-        Position of the document in its block, and impact (1 to 255).
-    order : ndarray of shape (n_documents,), uint32
-        Input position of each document.
-    bias : ndarray of shape (n_documents or 0,), uint16
-        Document bias by internal number.
-    block_bias : ndarray of shape (blocks or 0,), uint16
-        Largest bias of each block.
-    allowed : ndarray of shape (64-bit words of all blocks or 0,), uint64
-        Bit *i* of word *w* tells whether the document with the internal number 64 *w* + *i* may be a result; an empty
-        array allows all documents.
-    mask : ndarray of shape (n_documents or 0,), bool
-        Whether each row may be a result; an empty array allows all rows. `allowed` may leave out rows that it allows,
-        and then blocks without an allowed one are skipped.
+    bits : int
+        See `ordinal_bits`.
     least : int32 or int64 scalar
         Smallest sum of a result, 1 or more. Its type is that of all sums, which the caller has bounded.
-
-    Returns
-    -------
-    keys : ndarray of shape (at most k,), int64
-        Keys, see above, best first.
-    status : int
-        `OK` or `CORRUPT`.
-    """
-    size = 1 << block_bits
-    n_blocks = (n_documents + size - 1) >> block_bits
-    n_terms = len(query_terms)
-    number = type(least)
-    zero = number(0)
-    none = np.empty(0, dtype=np.int64)
-    if n_terms == 0 or n_blocks == 0:
-        return none, OK
-    bounds = np.zeros(n_blocks, dtype=query_weights.dtype)
-    cells = np.zeros(n_blocks * n_terms, dtype=np.int64)
-    largest = np.zeros(n_terms, dtype=query_weights.dtype)
-    if not _bound_blocks(
-        query_terms, query_weights, term_entries, term_postings,
-        entry_block, entry_count, entry_max, len(posting_offset), bounds, cells, largest,
-    ):  # fmt: skip
-        return none, CORRUPT
-    if background_weight > 0:
-        for block in range(n_blocks):
-            if bounds[block] > 0:
-                bounds[block] += background_weight * block_bias[block]
-    words = size >> 6
-    some = len(allowed) > 0
-    masked = len(mask) > 0
-    if some:
-        for block in range(n_blocks):
-            union = np.uint64(0)
-            for word in range(block * words, (block + 1) * words):
-                union |= allowed[word]
-            if union == 0:
-                bounds[block] = zero
-    queue = np.empty(n_blocks, dtype=np.int32)
-    shift = _sort_blocks(bounds, queue)
-
-    heaviest = np.argsort(-largest) if n_terms > GIVE_UP else np.arange(n_terms)
-    lowest_ordinal = (np.int64(1) << ORDINAL_BITS) - 1
-    sums = np.zeros(256, dtype=query_weights.dtype)  # every uint8 offset is inside, also of a damaged file
-    heap = np.empty(k, dtype=np.int64)
-    n_keys = 0
-    threshold = np.int64(0)  # smallest key of the heap, once it has k
-    for visit in range(n_blocks):
-        block = queue[visit]
-        bound = bounds[block]
-        if (bound >> shift) < (least >> shift):
-            break
-        if bound < least:
-            continue
-        first = np.int64(block) << block_bits
-        left = bound
-        added = 0
-        for place in range(n_terms):
-            i = heaviest[place]
-            cell = cells[np.int64(block) * n_terms + i]
-            if cell != 0:
-                weight = query_weights[i]
-                begin = cell >> 17
-                for position in range(begin, begin + (cell & 511)):
-                    sums[posting_offset[position]] += weight * posting_impact[position]
-                left -= weight * number((cell >> 9) & 255)
-                added += 1
-                if added % GIVE_UP == 0 and n_keys == k:
-                    best = zero
-                    for offset in range(size):
-                        best = max(best, sums[offset])
-                    if best + left < least:
-                        break
-        floor = least
-        if background_weight > 0:
-            floor = max(zero + 1, least - background_weight * block_bias[block])
-        for group in range(0, size, 64):
-            bits = allowed[np.int64(block) * words + (group >> 6)] if some else ~np.uint64(0)
-            if bits == 0:
-                continue
-            best = zero
-            for offset in range(group, group + 64):
-                best = max(best, sums[offset])
-            if best < floor:
-                continue
-            for offset in range(group, group + 64):
-                score = np.int64(sums[offset])
-                if score < floor or (bits >> np.uint64(offset & 63)) & np.uint64(1) == 0:
-                    continue
-                document = first + offset
-                if document >= n_documents:
-                    return none, CORRUPT
-                row = np.int64(order[document])
-                if row >= n_documents:
-                    return none, CORRUPT
-                if masked and not mask[row]:
-                    continue
-                if background_weight > 0:
-                    score += np.int64(background_weight) * bias[document]
-                key = (score << ORDINAL_BITS) | (lowest_ordinal - row)
-                if n_keys < k:
-                    _push(heap, n_keys, key)
-                    n_keys += 1
-                    if n_keys < k:
-                        continue
-                elif key > threshold:
-                    _replace_smallest(heap, k, key)
-                else:
-                    continue
-                threshold = heap[0]
-                least = max(least, number(threshold >> ORDINAL_BITS))
-        sums[:] = zero
-    return np.sort(heap[:n_keys])[::-1], OK
-
-
-@compiled
-def retrieve_segments(
-    views: Array, query_terms: Array, query_weights: Array, background_weight: Any, k: int, least: Any
-) -> tuple[Array, Array, int]:
-    """Find the `k` best documents of several segments.
-
-    Parameters
-    ----------
-    views : ndarray of shape (segments,), VIEW
-        See `retrieve` for the arrays. In addition, a segment may have numbers of its own for its terms: the array
-        `own_terms`, strictly increasing and of type uint32, has their numbers in the index. `places`, of type int32 and
-        empty if no row is deleted, has the place of each row among those that are not deleted. `first` is the ordinal
-        of the first document, and impacts are multiplied by ``2**shift``.
-    query_terms : ndarray of shape (q,), int32
-        Distinct terms of the index, ascending.
-    query_weights, background_weight, least
-        See `retrieve`; `least` is 1.
-    k : int
-        Number of results, 1 or more.
 
     Returns
     -------
@@ -355,77 +313,115 @@ def retrieve_segments(
         Best documents first, ties by ordinal.
     scores : ndarray of the same shape, int64
     corrupt : int
-        Number of a damaged segment, or -1.
+        Number of a damaged segment, or `INTACT`.
     """
     number = type(least)
-    ordinals = np.empty(0, dtype=np.int64)
-    scores = np.empty(0, dtype=np.int64)
+    zero = number(0)
+    none = np.empty(0, dtype=np.int64)
+    n_terms = len(query_terms)
+    firsts = np.zeros(len(views) + 1, dtype=np.int64)  # number of blocks before each segment
+    documents = 0
     for i in range(len(views)):
-        view = views[i]
-        terms, weights = _terms_of(view, query_terms, query_weights)
-        documents = view["documents"]
-        keys, status = retrieve(
-            terms, weights, number(np.int64(background_weight) << view["shift"]), min(k, documents), documents,
-            view["block_bits"],
-            array_at(view["term_entries_at"], view["terms"] + 1, np.uint32),
-            array_at(view["term_postings_at"], view["terms"] + 1, np.uint32),
-            array_at(view["entry_block_at"], view["entries"], np.uint16),
-            array_at(view["entry_count_at"], view["entries"], np.uint8),
-            array_at(view["entry_max_at"], view["entries"], np.uint8),
-            array_at(view["posting_offset_at"], view["postings"], np.uint8),
-            array_at(view["posting_impact_at"], view["postings"], np.uint8),
-            array_at(view["order_at"], documents, np.uint32),
-            array_at(view["bias_at"], view["biases"], np.uint16),
-            array_at(view["block_bias_at"], view["block_biases"], np.uint16),
-            array_at(view["allowed_at"], view["words"], np.uint64),
-            array_at(view["mask_at"], view["masked"], np.bool_),
-            least,
-        )  # fmt: skip
-        if status != OK:
-            return ordinals, scores, i
-        found = (np.int64(1) << ORDINAL_BITS) - 1 - (keys & ((np.int64(1) << ORDINAL_BITS) - 1))
-        if view["places_at"] != 0:
-            places = array_at(view["places_at"], documents, np.int32)
-            for place in range(len(found)):
-                found[place] = places[found[place]]
-        found += view["first"]
-        ordinals, scores = _merge(ordinals, scores, found, keys >> ORDINAL_BITS, k)
-        if len(scores) == k:
-            least = number(scores[k - 1] + 1)  # earlier documents win ties
-    return ordinals, scores, -1
+        firsts[i + 1] = firsts[i] + ((views[i]["documents"] - 1) >> views[i]["block_bits"]) + 1
+        documents += views[i]["documents"]
+    n_blocks = int(firsts[-1])
+    if n_terms == 0 or n_blocks == 0:
+        return none, none, INTACT
+    bounds = np.zeros(n_blocks, dtype=query_weights.dtype)
+    cells = np.zeros(n_blocks * n_terms, dtype=np.int64)
+    largest = np.zeros(n_terms, dtype=query_weights.dtype)
+    segments = np.empty(n_blocks, dtype=np.int32)
+    terms = _find_terms(views, query_terms)
+    for i in range(len(views)):
+        begin, end = firsts[i], firsts[i + 1]
+        segments[begin:end] = i
+        if not _bound_blocks(
+            views[i], terms[i], query_weights, background_weight,
+            bounds[begin:end], cells[begin * n_terms : end * n_terms], largest,
+        ):  # fmt: skip
+            return none, none, i
+    queue = np.empty(n_blocks, dtype=np.int32)
+    bin_bits = _sort_blocks(bounds, queue)
+
+    heaviest = np.argsort(-largest) if n_terms > GIVE_UP else np.arange(n_terms)
+    last_ordinal = (np.int64(1) << bits) - 1
+    sums = np.zeros(256, dtype=query_weights.dtype)  # every uint8 offset is inside, also of a damaged file
+    heap = np.empty(min(k, documents), dtype=np.int64)
+    n_keys = 0
+    for visit in range(n_blocks):
+        block = np.int64(queue[visit])
+        bound = bounds[block]
+        if (bound >> bin_bits) < (least >> bin_bits):
+            break
+        if bound < least:
+            continue
+        if visit + 1 < n_blocks:
+            following = np.int64(queue[visit + 1])
+            view = views[segments[following]]
+            for i in range(n_terms):
+                position = cells[following * n_terms + i] >> 17
+                prefetch(view["posting_offset_at"] + position)
+                prefetch(view["posting_impact_at"] + position)
+        segment = np.int64(segments[block])
+        view = views[segment]
+        shift = view["shift"]
+        size = 1 << view["block_bits"]
+        posting_offset = array_at(view["posting_offset_at"], view["postings"], np.uint8)
+        posting_impact = array_at(view["posting_impact_at"], view["postings"], np.uint8)
+        left = bound
+        added = 0
+        for place in range(n_terms):
+            i = heaviest[place]
+            cell = cells[block * n_terms + i]
+            if cell != 0:
+                weight = number(query_weights[i] << shift)
+                begin = cell >> 17
+                for position in range(begin, begin + (cell & 511)):
+                    sums[posting_offset[position]] += weight * posting_impact[position]
+                left -= weight * number((cell >> 9) & 255)
+                added += 1
+                if added % GIVE_UP == 0 and n_keys == len(heap) and largest_of(sums, zero) + left < least:
+                    break
+        inner = block - firsts[segment]  # number of the block in its segment
+        background = number(np.int64(background_weight) << shift)
+        floor = least
+        if background > 0:
+            block_bias = array_at(view["block_bias_at"], view["block_biases"], np.uint16)
+            floor = max(zero + 1, least - background * block_bias[inner])
+        allowed = array_at(view["allowed_at"], view["words"], np.uint64)
+        for group in range(0, size, 64):
+            word = allowed[(inner * size + group) >> 6] if len(allowed) > 0 else ~np.uint64(0)
+            if word == 0:
+                continue
+            if largest_of(sums[group : group + 64], zero) < floor:
+                continue
+            for offset in range(group, group + 64):
+                score = np.int64(sums[offset])
+                if score < floor or (word >> np.uint64(offset & 63)) & np.uint64(1) == 0:
+                    continue
+                document = inner * size + offset
+                if document >= view["documents"]:
+                    return none, none, int(segment)
+                row = np.int64(array_at(view["order_at"], view["documents"], np.uint32)[document])
+                if row >= view["documents"]:
+                    return none, none, int(segment)
+                if view["masked"] > 0 and not array_at(view["mask_at"], view["masked"], np.bool_)[row]:
+                    continue
+                if background > 0:
+                    bias = array_at(view["bias_at"], view["biases"], np.uint16)
+                    score += np.int64(background) * bias[document]
+                key = (score << bits) | (last_ordinal - ordinal_of(view, row))
+                n_keys = offer(heap, n_keys, key)
+                if n_keys == len(heap):
+                    least = max(least, number(heap[0] >> bits))
+        sums[:] = zero
+    ordinals, scores = results_of(heap, n_keys, bits)
+    return ordinals, scores, INTACT
 
 
 @compiled
-def _terms_of(view: Any, terms: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the terms of a query that a segment has, by its numbers, and their weights in units of its impacts."""
-    if view["own_terms"] > 0:
-        places, found = find_terms(array_at(view["own_terms_at"], view["own_terms"], np.uint32), terms)
-    else:
-        known = np.searchsorted(terms, view["terms"])  # others were added after the segment was written
-        places, found = terms[:known].copy(), np.arange(known, dtype=np.int32)
-    kept = np.empty(len(found), dtype=weights.dtype)
-    for i in range(len(found)):
-        kept[i] = weights[found[i]] << view["shift"]
-    return places, kept
-
-
-@compiled
-def _merge(
-    ordinals: Array, scores: Array, later_ordinals: Array, later_scores: Array, k: int
-) -> tuple[Array, Array]:
-    """Merge two lists of results, best first, into the `k` best; the first list wins ties."""
-    count = min(k, len(scores) + len(later_scores))
-    merged = np.empty(count, dtype=np.int64)
-    totals = np.empty(count, dtype=np.int64)
-    i = 0
-    j = 0
-    for place in range(count):
-        if j == len(later_scores) or (i < len(scores) and scores[i] >= later_scores[j]):
-            merged[place] = ordinals[i]
-            totals[place] = scores[i]
-            i += 1
-        else:
-            merged[place] = later_ordinals[j]
-            totals[place] = later_scores[j]
-            j += 1
-    return merged, totals
+def ordinal_of(view: Any, row: Any) -> Any:
+    """Return the ordinal of a row that is not deleted."""
+    if view["places_at"] != 0:
+        return view["first"] + array_at(view["places_at"], view["documents"], np.int32)[row]
+    return view["first"] + row

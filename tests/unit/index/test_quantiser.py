@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.kernels.reference import retrieval as reference
-from termwise.kernels.retrieval import MAX_SCORE
+from termwise.kernels.retrieval import max_score
 
 WEIGHTS = st.lists(st.floats(2.0**-100, 2.0**100, width=32), min_size=1, max_size=30)
 
@@ -123,7 +123,7 @@ def test_agrees_with_the_definition_and_with_its_bounds(weights: list[float]) ->
     assert record.largest == largest
 
 
-@given(WEIGHTS, st.integers(0, MAX_SCORE - 1), st.integers(-20, 20), st.integers(0, 8))
+@given(WEIGHTS, st.integers(0, max_score(1) - 1), st.integers(-20, 20), st.integers(0, 8))
 def test_every_sum_times_the_scale_is_a_float64_without_rounding(
     weights: list[float], total: int, query_bits: int, bias_bits: int
 ) -> None:

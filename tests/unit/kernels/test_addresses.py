@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from termwise.kernels.addresses import address_of, array_at
+from termwise.kernels.addresses import address_of, array_at, prefetch
+from termwise.kernels.jit import compiled
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.uint64, np.bool_])
@@ -24,3 +25,16 @@ def test_an_empty_array_has_no_address() -> None:
 def test_an_array_with_gaps_is_refused() -> None:
     with pytest.raises(ValueError, match="not contiguous"):
         address_of(np.arange(6)[::2])
+
+
+def test_announcing_a_read_changes_nothing_and_needs_no_valid_address() -> None:
+    @compiled
+    def announce(address: int) -> int:
+        prefetch(address)
+        return address
+
+    array = np.arange(7)
+    for address in (address_of(array), 0, -1):
+        assert prefetch(address) is None
+        assert announce(address) == address
+    assert array.tolist() == list(range(7))

@@ -1,4 +1,4 @@
-"""Top-k over the inverted view against its definition, and on damaged views."""
+"""Top-k over inverted views against its definition, with and without a filter, and on damaged views."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.kernels.addresses import address_of
+from termwise.kernels.allowed_retrieval import count_bits, count_postings, ranks_of, retrieve_allowed
 from termwise.kernels.reference import retrieval as reference
 from termwise.kernels.retrieval import (
     BINS,
-    CORRUPT,
     GIVE_UP,
-    MAX_SCORE,
-    OK,
-    ORDINAL_BITS,
+    INTACT,
     VIEW,
     _bound_blocks,
     _sort_blocks,
-    retrieve,
+    max_score,
+    ordinal_bits,
     retrieve_segments,
 )
 
-LOW = (1 << ORDINAL_BITS) - 1
-ALL = np.empty(0, dtype=np.bool_)
-ALL.setflags(write=False)
+MAX_SCORE = 2**38
+OK, CORRUPT = INTACT, 0
 
 
 @dataclass(frozen=True)
@@ -49,26 +47,66 @@ class View:
     block_bias: np.ndarray
     allowed: np.ndarray
 
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            if isinstance(array, np.ndarray):
-                array.setflags(
-                    write=False
-                )  # as mapped arrays are, so that the kernel is compiled once for both
-
     def top(
-        self, query: dict[int, int], k: int, background: int = 0, number: Any = np.int32
+        self, query: dict[int, int], k: int, background: int = 0, number: Any = np.int32, least: int = 1
     ) -> tuple[Any, int]:
-        """Return pairs of row and score, best first, and the status."""
-        keys, status = retrieve(
-            np.array(sorted(query), dtype=np.int32),
-            np.array([query[term] for term in sorted(query)], dtype=number),
-            number(background), k, self.documents, self.block_bits, self.term_entries, self.term_postings,
-            self.entry_block, self.entry_count, self.entry_max, self.posting_offset, self.posting_impact,
-            self.order, self.bias, self.block_bias, self.allowed, ALL, number(1),
-        )  # fmt: skip
-        assert keys.dtype == np.int64
-        return [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()], status
+        """Return pairs of row and score, best first, and whether the view is damaged."""
+        return search(views_of((self, {})), query, k, background, number, least)
+
+    def top_allowed(
+        self, rows: Any, query: dict[int, int], k: int, background: int = 0, number: Any = np.int32
+    ) -> tuple[Any, int]:
+        """Return the same by the kernel for few allowed rows."""
+        allowed = numbered(self, rows)  # views have addresses only
+        return search(views_of((self, allowed)), query, k, background, number, retrieve=retrieve_allowed)
+
+
+def views_of(*parts: tuple[View, dict[str, Any]]) -> np.ndarray:
+    """Return the records of segments; extra entries are lengths, and arrays by their names."""
+    views = np.zeros(len(parts), dtype=VIEW)
+    for record, (view, extra) in zip(views, parts, strict=True):
+        arrays = {**vars(view), **extra}
+        for name, value in arrays.items():
+            record[f"{name}_at" if isinstance(value, np.ndarray) else name] = (
+                address_of(value) if isinstance(value, np.ndarray) else value
+            )
+        record["terms"] = len(view.term_entries) - 1
+        record["entries"] = len(view.entry_block)
+        record["postings"] = len(view.posting_offset)
+        record["own_terms"] = len(extra.get("own_terms", ()))
+        record["biases"], record["block_biases"] = len(view.bias), len(view.block_bias)
+        record["words"] = len(arrays["allowed"])
+        record["masked"], record["members"] = len(extra.get("mask", ())), len(extra.get("members", ()))
+    return views
+
+
+def numbered(view: View, rows: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of allowed rows for `retrieve_allowed`."""
+    bits = np.zeros(-(-view.documents // 256) * 256, dtype=np.bool_)
+    bits[: view.documents] = np.isin(view.order, rows)
+    before = np.concatenate([[0], np.cumsum(bits)])[::64]
+    return {
+        "allowed": np.packbits(bits, bitorder="little").view(np.uint64),
+        "ranks": before.astype(np.int32),
+        "members": np.flatnonzero(bits).astype(np.int32),
+    }
+
+
+def search(
+    views: np.ndarray,
+    query: dict[int, int],
+    k: int,
+    background: int = 0,
+    number: Any = np.int32,
+    least: int = 1,
+    retrieve: Any = retrieve_segments,
+) -> tuple[list[tuple[int, int]], int]:
+    """Return pairs of ordinal and score, best first, and the number of a damaged segment."""
+    terms = np.array(sorted(query), dtype=np.int32)
+    weights = np.array([query[term] for term in sorted(query)], dtype=number)
+    ordinals, scores, damaged = retrieve(views, terms, weights, number(background), k, 24, number(least))
+    assert ordinals.dtype == scores.dtype == np.int64
+    return list(zip(ordinals.tolist(), scores.tolist(), strict=True)), damaged
 
 
 def invert(
@@ -187,9 +225,12 @@ def test_sums_wider_than_32_bits() -> None:
 
 
 def test_the_largest_score_and_the_last_ordinal_fit_a_key() -> None:
-    key = ((MAX_SCORE - 1) << ORDINAL_BITS) | LOW
-    assert key < 2**63
-    assert key >> ORDINAL_BITS == MAX_SCORE - 1
+    assert (ordinal_bits(0), ordinal_bits(2**24), ordinal_bits(2**24 + 1)) == (24, 24, 25)
+    assert (max_score(0), max_score(2**24), max_score(2**26)) == (MAX_SCORE, MAX_SCORE, 2**36)
+    for documents in (1, 2**24, 2**24 + 1, 2**32):
+        key = ((max_score(documents) - 1) << ordinal_bits(documents)) | (documents - 1)
+        assert key < 2**62
+        assert key >> ordinal_bits(documents) == max_score(documents) - 1
 
 
 def test_the_background_moves_documents_but_finds_none() -> None:
@@ -230,8 +271,11 @@ def test_agrees_with_the_definition(data: st.DataObject) -> None:
     block_bits = data.draw(st.sampled_from([0, 1, 2, 8]))
     view = invert(rows, order=list(order), bias=bias, block_bits=block_bits)
     everything = expected(rows, query, len(rows), bias, background)
+    allowed = data.draw(st.sets(st.integers(0, len(rows) - 1)))
     for k in (1, 2, 5, len(rows)):
         assert view.top(query, k, background, number) == (everything[:k], OK)
+        found = view.top_allowed(sorted(allowed), query, k, background, number)
+        assert found == ([each for each in everything if each[0] in allowed][:k], OK)
 
 
 @given(
@@ -301,9 +345,12 @@ def test_the_inverted_view_by_hand() -> None:
 )
 @pytest.mark.parametrize("number", [np.int32, np.int64])
 def test_a_position_outside_its_array_is_corrupt(name: str, position: int, value: int, number: Any) -> None:
-    found, status = changed(SMALL, name, position, value).top({0: 1, 1: 1, 2: 1}, 4, 1, number)
-    assert status == CORRUPT
-    assert found == []
+    query = {0: 1, 1: 1, 2: 1}
+    damaged = changed(SMALL, name, position, value)
+    assert damaged.top(query, 4, 1, number) == ([], CORRUPT)
+    allowed = numbered(SMALL, range(4))
+    views = views_of((damaged, allowed))
+    assert search(views, query, 4, 1, number, retrieve=retrieve_allowed) == ([], CORRUPT)
 
 
 def test_a_document_beyond_the_last_is_corrupt() -> None:
@@ -340,13 +387,21 @@ def test_cells_hold_the_largest_block_at_the_largest_position() -> None:
     cell = (first << 17) | (1 << 9) | count
     assert (first << 17) | (255 << 9) | count < 2**63
     assert (cell >> 17, (cell >> 9) & 255, cell & 511) == (first, 1, count)
-    bounds, cells, largest = (np.zeros(1, dtype=kind) for kind in (np.int32, np.int64, np.int32))
-    assert _bound_blocks(
-        np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32),
-        np.array([0, 1], dtype=np.uint32), np.array([first, first + count], dtype=np.uint32),
-        np.zeros(1, dtype=np.uint16), np.full(1, 255, dtype=np.uint8), np.ones(1, dtype=np.uint8),
-        2**32 - 1, bounds, cells, largest,
+    view = View(
+        documents=1, block_bits=8,
+        term_entries=np.array([0, 1], dtype=np.uint32),
+        term_postings=np.array([first, first + count], dtype=np.uint32),
+        entry_block=np.zeros(1, dtype=np.uint16), entry_count=np.full(1, 255, dtype=np.uint8),
+        entry_max=np.ones(1, dtype=np.uint8), posting_offset=np.zeros(1, dtype=np.uint8),
+        posting_impact=np.ones(1, dtype=np.uint8), order=np.zeros(1, dtype=np.uint32),
+        bias=np.empty(0, dtype=np.uint16), block_bias=np.empty(0, dtype=np.uint16),
+        allowed=np.empty(0, dtype=np.uint64),
     )  # fmt: skip
+    views = views_of((view, {}))
+    views["postings"] = 2**32 - 1
+    bounds, cells, largest = (np.zeros(1, dtype=kind) for kind in (np.int32, np.int64, np.int32))
+    ones = np.ones(1, dtype=np.int32)
+    assert _bound_blocks(views[0], np.zeros(1, dtype=np.int64), ones, np.int32(0), bounds, cells, largest)
     assert cells.tolist() == [cell]
     assert (bounds.tolist(), largest.tolist()) == ([1], [1])
 
@@ -376,44 +431,22 @@ def test_only_allowed_documents_with_the_least_sum_are_results(seed: int) -> Non
     bits = np.zeros(768, dtype=np.bool_)
     bits[:700] = allowed[view.order]
     words = np.packbits(bits, bitorder="little").view(np.uint64)
-    masked = replace(view, allowed=words)
     query = {0: 3, 2: 1, 5: 2}
-    every = expected(rows, query, 700)
+    every = [each for each in expected(rows, query, 700) if allowed[each[0]]]
     for least in (1, 12):
-        keys, status = retrieve(
-            np.array(sorted(query), dtype=np.int32), np.array([3, 1, 2], dtype=np.int32), np.int32(0), 20,
-            700, 8, masked.term_entries, masked.term_postings, masked.entry_block, masked.entry_count,
-            masked.entry_max, masked.posting_offset, masked.posting_impact, masked.order, masked.bias,
-            masked.block_bias, masked.allowed, ALL, np.int32(least),
-        )  # fmt: skip
-        found = [(LOW - (key & LOW), key >> ORDINAL_BITS) for key in keys.tolist()]
-        assert status == OK
-        assert found == [(row, score) for row, score in every if allowed[row] and score >= least][:20]
+        found = replace(view, allowed=words).top(query, 20, least=least)
+        assert found == ([each for each in every if each[1] >= least][:20], OK)
+        masked = views_of((view, {"mask": allowed}))
+        assert search(masked, query, 20, least=least) == found
+    for k in (1, 20, 700):
+        assert view.top_allowed(np.flatnonzero(allowed), query, k) == (every[:k], OK)
 
 
-def views_of(*parts: tuple[View, dict[str, Any]]) -> np.ndarray:
-    """Return the records of segments; extra entries are lengths, and arrays by their names."""
-    views = np.zeros(len(parts), dtype=VIEW)
-    for record, (view, extra) in zip(views, parts, strict=True):
-        arrays = {**vars(view), **extra}
-        for name, value in arrays.items():
-            record[f"{name}_at" if isinstance(value, np.ndarray) else name] = (
-                address_of(value) if isinstance(value, np.ndarray) else value
-            )
-        record["terms"] = len(view.term_entries) - 1
-        record["entries"] = len(view.entry_block)
-        record["postings"] = len(view.posting_offset)
-        record["own_terms"] = len(extra.get("own_terms", ()))
-        record["biases"], record["block_biases"] = len(view.bias), len(view.block_bias)
-        record["words"] = len(view.allowed)
-    return views
-
-
-def search_segments(views: np.ndarray, query: dict[int, int], k: int) -> tuple[list[tuple[int, int]], int]:
-    terms = np.array(sorted(query), dtype=np.int32)
-    weights = np.array([query[term] for term in sorted(query)], dtype=np.int32)
-    ordinals, scores, corrupt = retrieve_segments(views, terms, weights, np.int32(0), k, np.int32(1))
-    return list(zip(ordinals.tolist(), scores.tolist(), strict=True)), corrupt
+@given(st.integers(0, 2**64 - 1))
+def test_bits_of_a_word(word: int) -> None:
+    assert count_bits(np.uint64(word)) == word.bit_count()
+    ranks = ranks_of(np.array([word, 0, 1], dtype=np.uint64))
+    assert ranks.tolist() == [0, word.bit_count(), word.bit_count(), word.bit_count() + 1]
 
 
 def test_segments_with_own_terms_deletions_and_shifts_are_searched_together() -> None:
@@ -433,11 +466,65 @@ def test_segments_with_own_terms_deletions_and_shifts_are_searched_together() ->
     # row 0: 6; row 2: 4 + 2 * 1; of the second segment 2 * 3, 2 * 2 * 2, and 2 * 1 + 2 * 2 * 1
     every = [(4, 8), (0, 6), (2, 6), (3, 6), (5, 6)]
     for k in range(1, 7):
-        assert search_segments(views, {2: 1, 7: 2, 9: 5}, k) == (every[:k], -1)
-    assert search_segments(views[:0], {2: 1}, 3) == ([], -1)
+        assert search(views, {2: 1, 7: 2, 9: 5}, k) == (every[:k], -1)
+    assert search(views[:0], {2: 1}, 3) == ([], -1)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_many_segments_are_searched_like_one(seed: int) -> None:
+    """Cut a collection into segments with own terms, deletions, shifts and biases; some documents are allowed."""
+    random = np.random.default_rng(seed)
+    background = int(random.choice([0, 3]))
+    rows: list[dict[int, int]] = []  # of living documents
+    bias: list[int] = []
+    allowed: list[int] = []
+    share = float(random.choice([0.0, 0.02, 0.3, 1.0]))
+    every, masked, few = [], [], []  # parts for `views_of`
+    for _ in range(int(random.integers(1, 6))):
+        count, shift = int(random.choice([1, 5, 300])), int(random.integers(0, 3))
+        terms = np.unique(random.integers(0, 12, 8))
+        content = [
+            {
+                int(place): int(random.integers(1, 9))
+                for place in np.flatnonzero(random.random(len(terms)) < 0.4)
+            }
+            for _ in range(count)
+        ]
+        biases = random.integers(0, 9, count).tolist() if background else None
+        view = invert(content, n_terms=len(terms), order=random.permutation(count).tolist(), bias=biases)
+        living = random.random(count) < random.choice([0.7, 1.0])
+        extra: dict[str, Any] = {"first": len(rows), "shift": shift, "own_terms": terms.astype(np.uint32)}
+        limits = {}
+        if not living.all():
+            extra["places"] = np.cumsum(living, dtype=np.int32) - np.int32(1)
+            limits["allowed"] = numbered(view, np.flatnonzero(living))["allowed"]
+        mask = living & (random.random(count) < share)
+        every.append((view, extra | limits))
+        masked.append((view, extra | limits | {"mask": mask}))
+        few.append((view, extra | numbered(view, np.flatnonzero(mask))))
+        allowed += (len(rows) + np.flatnonzero(mask[living])).tolist()
+        for row in np.flatnonzero(living).tolist():
+            rows.append({int(terms[place]): impact << shift for place, impact in content[row].items()})
+            bias.append(0 if biases is None else biases[row] << shift)
+    query = {int(term): int(random.integers(1, 5)) for term in np.flatnonzero(random.random(13) < 0.4)}
+    ranked = expected(rows, query, len(rows), bias, background)
+    limited = [each for each in ranked if each[0] in set(allowed)]
+    for k in (1, 10, 10_000):
+        assert search(views_of(*every), query, k, background) == (ranked[:k], INTACT)
+        assert search(views_of(*masked), query, k, background) == (limited[:k], INTACT)
+        found = search(views_of(*few), query, k, background, retrieve=retrieve_allowed)
+        assert found == (limited[:k], INTACT)
+    held = [each for each in query if each < 12]
+    postings = count_postings(views_of(*every), np.array(sorted(query), dtype=np.int32))
+    assert postings == sum(
+        int(np.diff(view.term_postings)[place])
+        for view, extra in every
+        for place in np.flatnonzero(np.isin(extra["own_terms"], held))
+    )
 
 
 def test_the_damaged_segment_is_named() -> None:
     good = invert([{2: 6}])
     bad = replace(good, order=np.array([5], dtype=np.uint32))
-    assert search_segments(views_of((good, {}), (bad, {"first": 1})), {2: 1}, 3)[1] == 1
+    assert search(views_of((good, {}), (bad, {"first": 1})), {2: 1}, 3) == ([], 1)
