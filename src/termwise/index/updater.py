@@ -299,7 +299,8 @@ class IndexUpdater(DocumentWriter):
             Contribution of each term where it is absent, per unit of query weight; by default 0.
         """
         self._check_open()
-        self._write_pending()  # the number of the background term changes
+        if self._spill is not None and self._spill.rows.rows:
+            self._write_pending()  # the number of the background term changes
         if not tokens:
             return
         encoded = [token.encode("utf-8", "surrogatepass") for token in tokens]

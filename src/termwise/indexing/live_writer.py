@@ -624,9 +624,6 @@ class _CountRows(_Rows):
         self._begin()
 
     def _begin(self) -> None:
-        self._doc_ids: list[str] = []
-        self._texts: list[str] = []
-        self._attributes: list[Mapping[str, AttributeValue]] = []
         self._waiting: list[Sequence[Document]] = []
         """Blocks of documents that are not analysed yet."""
         self._remove_counts()
@@ -642,19 +639,20 @@ class _CountRows(_Rows):
             self._count()
 
     def _count(self) -> None:
-        """Analyse the documents that wait, and count their terms; other processes help with several blocks."""
+        """Analyse the documents that wait, and count their terms; other processes help with several blocks.
+
+        The updater takes the documents at once, and their rows by `flush`.
+        """
         waiting, self._waiting = self._waiting, []
         analyse = map(self._analyse, waiting) if len(waiting) == 1 else self._workers.map(waiting)
         for batch in analyse:
             if self._counts is None:
                 self._counts = TokenCounts(self.updater.folder)
             self._counts.add(batch)
-            self._doc_ids += batch.doc_ids
-            self._texts += batch.texts or ()
-            self._attributes += batch.attributes or [NO_ATTRIBUTES] * len(batch.doc_ids)
+            self.updater.add_documents(batch.doc_ids, batch.texts, batch.attributes)
 
     def flush(self) -> None:
-        """Weigh the documents, and pass them to the updater."""
+        """Weigh the documents, and have the updater write them."""
         self._count()
         if self._counts is None:
             return
@@ -665,10 +663,9 @@ class _CountRows(_Rows):
         floors = self._model.floors(statistics) if tokens else None
         updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
         model = self._prepared()
-        texts = self._texts if updater.index.stores_text else None
-        updater.add_documents(self._doc_ids, texts, self._attributes)
         for counts in self._counts.rows(final, updater.vocabulary, postings=chunk_of(model)):
             updater.add_weights(model.weigh(counts, statistics))
+        updater.write()
         self._begin()
 
     def _numbered(self, tokens: list[str]) -> npt.NDArray[np.int32]:
