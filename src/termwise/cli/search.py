@@ -72,6 +72,8 @@ if TYPE_CHECKING:
 
 _REMOVED = "the analyzer removes all words of the query"
 
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
 _SYNTAX = re.compile(r'"[^"]+"|(?<!\S)[-+][^\W\d_]\w*|(?<!\S)(?:AND|OR|NOT)(?!\S)')
 """Phrases, excluded and required words, and operators in the syntax of other search engines."""
 
@@ -418,6 +420,7 @@ def _empty_result_lines(
     """Return the reason for an empty result, and what else to search for."""
     from termwise.engine.query_encoder import query_encoder_of
     from termwise.search import MixtureSearcher
+    from termwise.text.languages import LANGUAGES
 
     mixed = isinstance(searcher, MixtureSearcher)
     if isinstance(searcher, MixtureSearcher):
@@ -437,7 +440,12 @@ def _empty_result_lines(
     lines = [f"no results: {'; '.join(reasons) or _REMOVED}"]
     if suggestion:
         lines.append(suggestion)
-    if reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
+    name = searcher.encoder.analyzer.spec.name
+    if name in ("english", *LANGUAGES) and _CJK.search(query):
+        lines.append(
+            f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with --analyzer cjk"
+        )
+    elif reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
             "related terms"

@@ -288,6 +288,21 @@ def test_the_question_and_the_document_exchanged(index, capsys):
     assert 'termwise explain i.tw "merging sorted lists" a, the question first' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("query", ["首都", "ラーメン", "서울"])
+def test_chinese_japanese_and_korean_need_their_analyzer(index, capsys, query):
+    capsys.readouterr()
+    assert run(["search", "i.tw", query]) == 0
+    assert "the analyzer english does not split Chinese, Japanese and Korean" in capsys.readouterr().err
+    Path("cjk.jsonl").write_text('{"_id": "a", "text": "首都のラーメン、서울의"}\n')
+    assert run(["index", "cjk.jsonl", "--analyzer", "cjk", "--out", "cjk.tw"]) == 0
+    capsys.readouterr()
+    assert run(["search", "cjk.tw", query]) == 0
+    assert run(["search", "cjk.tw", "東京"]) == 0
+    streams = capsys.readouterr()
+    assert streams.out.startswith("1  ")
+    assert "--analyzer" not in streams.err
+
+
 def test_words_of_similar_spelling(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "shufled lists, srted"]) == 0
