@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from termwise.serve.service import Service
 
@@ -29,9 +33,12 @@ def log_to(stream: TextIO, *, requests: bool) -> None:
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 """Bounds of the times of requests."""
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""Environment variable with the folder in which the processes of a service keep their metrics."""
+
 
 class Metrics:
-    """Metrics of one process."""
+    """Metrics of a service; its processes share them if the variable `SHARED` was set when they started."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -47,20 +54,31 @@ class Metrics:
             registry=self._registry,
         )
         self._pending = Gauge(
-            "termwise_searches_pending", "Searches that wait or run.", registry=self._registry
+            "termwise_searches_pending",
+            "Searches that wait or run.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
         )
-        self._documents = Gauge("termwise_documents", "Documents.", ["index"], registry=self._registry)
+        self._documents = Gauge(
+            "termwise_documents",
+            "Documents.",
+            ["index"],
+            registry=self._registry,
+            multiprocess_mode="livemostrecent",
+        )
         self._generation = Gauge(
             "termwise_generation",
             "Number of changes of the index that searches see.",
             ["index"],
             registry=self._registry,
+            multiprocess_mode="livemostrecent",
         )
 
     def count(self, operation: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(operation, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
+        self._pending.set(self._service.pool.pending)
 
     def page(self) -> bytes:
         """Return all metrics as text."""
@@ -69,7 +87,22 @@ class Metrics:
             index = served.searcher().index
             self._documents.labels(served.name).set(index.documents)
             self._generation.labels(served.name).set(index.manifest.generation)
-        return generate_latest(self._registry)
+        folder = os.environ.get(SHARED)
+        return generate_latest(self._registry if folder is None else _of_all_processes(folder))
+
+
+def _of_all_processes(folder: str) -> CollectorRegistry:
+    """Return the metrics of all processes of the service: counts of all, and states of those that run."""
+    for file in Path(folder).glob("gauge_live*.db"):
+        process = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            with suppress(FileNotFoundError):  # another process removes it, too
+                mark_process_dead(process, folder)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, folder)
+    return registry
 
 
 def log_request(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -15,12 +17,15 @@ from uvicorn.supervisors import Multiprocess
 
 from termwise.errors import ParameterError
 from termwise.serve.app import create_app
-from termwise.serve.observation import log_to
+from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol
 from termwise.serve.settings import ServiceSettings
 
 STOP_SECONDS = 30
 """Time for the requests that were accepted before a stop."""
+
+START_SECONDS = 60
+"""Time for a worker to start, before it is replaced."""
 
 BACKLOG = 1024
 """Connections that wait to be accepted, also while a worker starts."""
@@ -73,6 +78,7 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_worker_healthcheck=START_SECONDS,
         backlog=BACKLOG,
     )
     listening = listen(host, port)
@@ -82,7 +88,10 @@ def serve(
         uvicorn.Server(config).run(sockets=[listening])
     else:
         first.state.service.close()
-        Multiprocess(config, sockets=[listening]).run()
+        with tempfile.TemporaryDirectory(prefix="termwise-metrics-") as folder:
+            os.environ[SHARED] = folder
+            Multiprocess(config, sockets=[listening]).run()
+            del os.environ[SHARED]
 
 
 def _worker_app(folders: Sequence[str], settings: ServiceSettings, log_requests: bool) -> Starlette:

@@ -1,0 +1,177 @@
+"""What operators rely on: metrics of several processes, and folders that are replaced or copied while in use."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import termwise
+from termwise.fusion import mix_indexes
+from termwise.index import verify
+from termwise.records import Document
+from termwise.search.mixture import verify_mixture
+from termwise.serve.indexes import ServedIndex
+
+
+@pytest.fixture
+def two_workers(shop: Path, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """Return the address of a service with two processes, and its folder for temporary files."""
+    command = ["-P", "-m", "termwise", "serve", str(shop), "--port", "0", "--workers", "2", "--threads", "1"]
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(Path(termwise.__file__).parents[1]), "TMPDIR": str(folder)}
+    process = subprocess.Popen(
+        [sys.executable, *command, "--without-log"], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stderr is not None
+        found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stderr)))
+        yield found[0].rstrip("/"), folder
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    assert not list(folder.glob("termwise-*"))
+
+
+def _get(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=120) as answer:
+        return answer.read().decode()
+
+
+def _searches(page: str) -> float:
+    found = re.search(
+        r'^termwise_requests_total{operation="search_by_address",status="200"} (\S+)$', page, re.M
+    )
+    return 0.0 if found is None else float(found[1])
+
+
+def test_metrics_are_those_of_all_processes(two_workers: tuple[str, Path]) -> None:
+    address, folder = two_workers
+    search = f"{address}/v1/indexes/shop/search?query=tea"
+
+    def processes() -> list[int]:
+        return sorted(
+            int(file.stem.rpartition("_")[2]) for file in folder.glob("termwise-metrics-*/counter_*.db")
+        )
+
+    sent = 0
+    with ThreadPoolExecutor(8) as threads:
+        while len(processes()) < 2:  # each request is a connection of its own, which either process accepts
+            assert all(json.loads(each)["hits"] for each in threads.map(_get, [search] * 16))
+            sent += 16
+    for _ in range(6):
+        page = _get(f"{address}/metrics")
+        assert _searches(page) == sent
+        assert f'termwise_request_seconds_count{{operation="search_by_address"}} {sent}.0' in page
+        assert 'termwise_documents{index="shop"} 5.0' in page
+        assert "pid=" not in page
+    assert re.findall("^termwise_searches_pending (.*)$", page, re.MULTILINE) == ["0.0"]
+
+    os.kill(processes()[0], signal.SIGKILL)  # what it has counted stays
+    while True:
+        try:
+            assert _searches(_get(f"{address}/metrics")) == sent
+            break
+        except OSError:  # the connection was with the killed process
+            continue
+
+
+def _texts(prefix: str, n: int) -> list[Document]:
+    return [Document(f"{prefix}{number}", f"running {prefix} {number}") for number in range(n)]
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+def test_a_replaced_folder_is_served_at_once(tmp_path: Path, by_link: bool) -> None:
+    """Also if the new index has another model and another analyzer."""
+    blue, green, path = tmp_path / "blue.tw", tmp_path / "green.tw", tmp_path / "shop.tw"
+    termwise.build_index(_texts("blue", 3), blue, store_text=True)
+    termwise.build_index(_texts("green", 5), green, model="jm", analyzer="standard", store_text=True)
+    if by_link:
+        path.symlink_to(blue.name)
+    else:
+        blue.rename(path)
+    served = ServedIndex("shop", path)
+    old = termwise.open(path)
+    assert served.searcher().rank("runs").doc_ids == old.rank("runs").doc_ids == ("blue0", "blue1", "blue2")
+    if by_link:
+        (tmp_path / "new").symlink_to(green.name)
+        os.replace(tmp_path / "new", path)
+    else:
+        path.rename(blue)
+        assert len(served.searcher().rank("running", k=9)) == 3  # between the two, the old index answers
+        assert served.failed
+        green.rename(path)
+    new = termwise.open(path)
+    for query in ("running green", "runs", "blue"):
+        assert served.searcher().rank(query) == new.rank(query)
+    assert len(served.searcher().rank("running", k=9)) == 5
+    assert not served.failed
+    shutil.rmtree(blue)
+    assert len(old.rank("running")) == 3  # a search that began before ends on the files that it opened
+
+
+def _change(path: Path, stop: threading.Event) -> None:
+    number = 0
+    while not stop.is_set():
+        with termwise.open_writer(path) as writer:
+            writer.add(
+                [Document(f"n{number % 7}", f"tea number {number}"), Document(f"m{number}", "green tea")]
+            )
+            writer.delete([f"m{number - 3}"])
+        number += 1
+
+
+@pytest.mark.parametrize("mixture", [False, True])
+def test_a_snapshot_by_hard_links_is_intact_or_found_to_be_torn(tmp_path: Path, mixture: bool) -> None:
+    """The commands of the how-to, while the index is written and merged."""
+    path = tmp_path / "shop.tw"
+    teas = [Document(f"t{number}", f"green tea {number}") for number in range(50)]
+    if mixture:
+        for model in ("bm25", "jm"):
+            termwise.build_index(teas, tmp_path / f"{model}.tw", model=model, store_text=True)
+        mix_indexes([tmp_path / "bm25.tw", tmp_path / "jm.tw"], [0.5, 0.5], path)
+    else:
+        termwise.build_index(teas, path, store_text=True)
+    stop = threading.Event()
+    writing = threading.Thread(target=_change, args=(path, stop))
+    writing.start()
+    intact: list[Path] = []
+    states: list[tuple[str, ...]] = []
+    try:
+        for number in range(400):
+            snapshot = tmp_path / f"snapshot{number}"
+            copied = subprocess.run(["cp", "-al", path, snapshot], capture_output=True).returncode == 0
+            if copied and not (verify_mixture(snapshot) if mixture else verify(snapshot)):
+                intact.append(snapshot)
+                states.append(termwise.open(snapshot).rank("tea number", k=99).doc_ids)
+            if len(intact) == 5:
+                break
+    finally:
+        stop.set()
+        writing.join()
+    assert len(intact) == 5
+    with termwise.open_writer(path) as writer:
+        writer.merge()
+    for snapshot, state in zip(
+        intact, states, strict=True
+    ):  # later changes and merges leave them as they were
+        assert not (verify_mixture(snapshot) if mixture else verify(snapshot))
+        assert termwise.open(snapshot).rank("tea number", k=99).doc_ids == state
+        assert len(state) >= 50
+    with termwise.open_writer(
+        intact[0]
+    ) as writer:  # a restored index can be changed, without touching the original
+        writer.add([Document("restored", "tea number")])
+    assert "restored" in termwise.open(intact[0]).rank("tea number", k=99).doc_ids
+    assert "restored" not in termwise.open(path).rank("tea number", k=99).doc_ids
