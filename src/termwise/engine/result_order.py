@@ -104,6 +104,10 @@ class ResultOrder:
         sorted_by = "" if self.sort is None else f"{'-' * self.descending}{self.sort}"
         return Ranking(index.doc_ids(ordinals), scores, query_id, sorted_by)
 
+    def listing(self, index: Index, ordinals: Ordinals, k: int) -> Ranking:
+        """Return the first `k` of documents without scores; each has the score 0."""
+        return self.ranking(index, lambda k: (ordinals[:k], np.zeros(len(ordinals[:k]))), k, "")
+
     def of_ranking(self, index: Index, ranking: Ranking, k: int) -> Ranking:
         """Return the first `k` results of a ranking by score."""
         if self.by_score:

@@ -153,6 +153,26 @@ def all_results(
     return without(index, ordinals, scores, exclude)
 
 
+def documents_in_order(
+    index: Index, *, exclude: Collection[str] = (), allowed: AllowedDocuments | None = None
+) -> npt.NDArray[np.int64]:
+    """Return all documents that are allowed and not excluded, in the order of the index."""
+    ordinals = index.document_starts
+    if exclude:
+        ordinals = ordinals[~np.isin(ordinals, index.find_many(list(exclude)))]
+    return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
+
+
+def listed(
+    ordinals: npt.NDArray[np.int64], index: Index, candidates: Sequence[str] | None
+) -> npt.NDArray[np.int64]:
+    """Return those of the documents that are candidates, in the order of the candidates; all without candidates."""
+    if candidates is None:
+        return ordinals
+    chosen = candidate_ordinals(index, candidates, "")
+    return chosen[np.isin(chosen, ordinals)]
+
+
 def without(
     index: Index, ordinals: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], exclude: Collection[str]
 ) -> RankedOrdinals:

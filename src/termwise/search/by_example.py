@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from termwise.engine.allowed_documents import FilterLike
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
-from termwise.filters import ValueCount
+from termwise.filters import Range, ValueCount
 from termwise.records import Ranking
 from termwise.search.conditions import Conditions
 from termwise.search.mixture import MixtureSearcher
@@ -96,8 +96,9 @@ class Example:
     def facets(
         self,
         searcher: AnySearcher,
-        fields: Sequence[str],
+        fields: Sequence[str] = (),
         *,
+        ranges: Mapping[str, Mapping[str, Range]] | None = None,
         filter: FilterLike | None = None,
         must: Words = (),
         must_not: Words = (),
@@ -109,7 +110,9 @@ class Example:
             searcher = searcher.for_example(self.doc_id)
         conditions = Conditions.of(filter, must, must_not, phrases)
         exclude = self._excluded(searcher, (), conditions)
-        return searcher.facets(fields, query=self.text, exclude=exclude, n=n, **conditions.arguments)
+        return searcher.facets(
+            fields, ranges=ranges, query=self.text, exclude=exclude, n=n, **conditions.arguments
+        )
 
     def count(
         self,

@@ -39,7 +39,7 @@ from termwise.engine.allowed_documents import (
 from termwise.engine.query_settings import QuerySettings, for_part, no_whole_words
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.result_order import ResultOrder
-from termwise.engine.retrieval import candidate_ordinals, score_documents
+from termwise.engine.retrieval import candidate_ordinals, documents_in_order, listed, score_documents
 from termwise.engine.text_conditions import TextReader, Words
 from termwise.errors import (
     CorruptIndexError,
@@ -87,6 +87,7 @@ from termwise.search.snippets import Snippet, snippets_of
 from termwise.search.suggestions import Completion, Suggestion
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
 from termwise.storage.safe_read import is_file
+from termwise.text import Analyzer
 from termwise.validation import check, check_names, check_path, check_threads, is_finite_number, is_integer
 from termwise.weights import TermWeights
 
@@ -395,7 +396,7 @@ class MixtureSearcher:
 
     def rank(
         self,
-        query: str | Query,
+        query: str | Query | None,
         *,
         k: int = 10,
         candidates: Sequence[str] | None = None,
@@ -412,8 +413,8 @@ class MixtureSearcher:
 
         Parameters
         ----------
-        query : str or Query
-            Text, or text with an identifier.
+        query : str, Query or None
+            Text, or text with an identifier; None for all documents, see `Searcher.rank`.
         k : int, optional
             Number of results, 1 or more. There are at most as many as candidates.
         candidates : sequence of str, optional
@@ -456,6 +457,9 @@ class MixtureSearcher:
         excluded = excluded_documents(query_id, exclude).for_query(query_id)
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         order = ResultOrder.parse(sort, collapse, collapse_size, self.schema)
+        if query is None:
+            found = listed(self._matches(None, exclude, allowed), self.index, candidates)
+            return order.listing(self._with_attributes, found, k)
         return self._rank(self._encoded(query_text(query)), k, candidates, query_id, excluded, allowed, order)
 
     def rank_many(
@@ -698,6 +702,11 @@ class MixtureSearcher:
         indexes = [part.searcher.index for part in self.parts]
         return next((index for index in indexes if index.schema), indexes[0])
 
+    @property
+    def analyzer(self) -> Analyzer:
+        """Analyzer that decides which words a text has; see `rank`."""
+        return self._of_words.encoder.analyzer
+
     def did_you_mean(self, query: str | Query) -> list[Suggestion]:
         """Return suggestions of the first part whose terms are whole words; see `Searcher.did_you_mean`.
 
@@ -778,10 +787,11 @@ class MixtureSearcher:
         exclude: str | Collection[str],
         allowed: list[AllowedDocuments] | None,
     ) -> Ordinals:
-        if query is None:
-            ordinals = self.index.document_starts
-            return ordinals if allowed is None else ordinals[allowed[0].allow(ordinals)]
         excluded = excluded_documents("", exclude).for_query("")
+        if query is None:
+            return documents_in_order(
+                self.index, exclude=excluded, allowed=None if allowed is None else allowed[0]
+            )
         return self._candidates(self._encoded(query_text(query)), excluded, allowed).ordinals
 
     @property

@@ -30,7 +30,9 @@ from termwise.engine.retrieval import (
     ScoreOthers,
     all_results,
     candidate_ordinals,
+    documents_in_order,
     first_stage_and_others,
+    listed,
     score_documents,
     without,
 )
@@ -49,6 +51,7 @@ from termwise.search.hits import Hit, hits_of
 from termwise.search.snippets import Snippet, snippets_of
 from termwise.search.suggestions import Completion, Suggestion, completions, suggestions
 from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
+from termwise.text import Analyzer
 from termwise.validation import check, check_count, check_names, check_run, check_threads, is_integer
 from termwise.weights import TermWeights
 
@@ -165,6 +168,11 @@ class Searcher:
         """Folder of the index."""
         return self.index.path
 
+    @property
+    def analyzer(self) -> Analyzer:
+        """Analyzer that decides which words a text has."""
+        return self.encoder.analyzer
+
     def encode(self, query: str) -> TermWeights:
         """Return the row of query weights for a text."""
         return self.encoder.encode_query(query_text(query))
@@ -274,7 +282,7 @@ class Searcher:
 
     def rank(
         self,
-        query: str | Query | TermWeights,
+        query: str | Query | TermWeights | None,
         *,
         k: int = 10,
         candidates: Sequence[str] | None = None,
@@ -291,8 +299,9 @@ class Searcher:
 
         Parameters
         ----------
-        query : str, Query or TermWeights
-            Text, text with an identifier, or one row over the vocabulary of the index.
+        query : str, Query, TermWeights or None
+            Text, text with an identifier, or one row over the vocabulary of the index. None for all documents, each
+            with the score 0, in the order of the index.
         k : int, optional
             Number of results, 1 or more.
         candidates : sequence of str, optional
@@ -338,10 +347,13 @@ class Searcher:
             If a candidate is not in the index, or occurs twice.
         """
         query_id = query.query_id if isinstance(query, Query) else ""
-        row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
         allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
         excluded = excluded_documents(query_id, exclude)
         order = ResultOrder.parse(sort, collapse, collapse_size, self.schema)
+        if query is None:
+            found = listed(self._matches(None, exclude, allowed), self.index, candidates)
+            return order.listing(self.index, found, checked_k(k))
+        row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
         return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed, order)
 
     def rank_many(
@@ -736,11 +748,10 @@ class Searcher:
         self, query: str | Query | None, exclude: str | Collection[str], allowed: AllowedDocuments | None
     ) -> npt.NDArray[np.int64]:
         """Return the documents that match a query, or all without one, among those that are allowed."""
-        if query is None:
-            ordinals = self.index.document_starts
-            return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
-        vector = query_vector(self.index, self.encode(query_text(query)))
         excluded = excluded_documents("", exclude).for_query("")
+        if query is None:
+            return documents_in_order(self.index, exclude=excluded, allowed=allowed)
+        vector = query_vector(self.index, self.encode(query_text(query)))
         ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
         return ordinals
 

@@ -29,6 +29,7 @@ class HitAnswer(TypedDict):
     score: float
     attributes: NotRequired[dict[str, Any]]
     text: NotRequired[str | None]
+    texts: NotRequired[dict[str, str]]
     excerpt: NotRequired[Excerpt]
     explanation: NotRequired[dict[str, Any]]
     index: NotRequired[str]
@@ -90,11 +91,12 @@ class ExplainAnswer(TypedDict):
 
 
 class DocumentAnswer(TypedDict):
-    """A document."""
+    """A document; `texts` are those of its fields."""
 
     doc_id: str
     attributes: dict[str, Any]
     text: str | None
+    texts: dict[str, str]
 
 
 class ChangeAnswer(TypedDict):

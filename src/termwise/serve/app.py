@@ -21,6 +21,7 @@ from termwise.serve.bodies import JsonAnswer
 from termwise.serve.errors import error_record, status_of
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
+from termwise.serve.opensearch import info_route, opensearch_routes
 from termwise.serve.operations import Operation
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
@@ -83,10 +84,12 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     app = Starlette(
         routes=[
+            info_route(service, access),
             *(_route(service, access, operation) for operation in OPERATIONS),
             Route("/openapi.json", openapi, name="openapi"),
             Route("/metrics", metrics_page, name="metrics"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
+            *opensearch_routes(service, access),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found, Exception: _failed},
         lifespan=lifespan,

@@ -18,7 +18,7 @@ from termwise.indexing.live_writer import LiveWriter
 from termwise.records import Document
 from termwise.serve.errors import DeadlineError, OverloadError
 
-Outcome = Literal["created", "replaced", "deleted", "missing"]
+Outcome = Literal["created", "replaced", "exists", "deleted", "missing"]
 
 MOST_WAITING = 256
 """Requests that may wait for the index."""
@@ -32,9 +32,10 @@ LOCK_PAUSE = 0.02
 
 @dataclass(frozen=True)
 class Put:
-    """Add a document, or replace the one with its identifier."""
+    """Add a document, or replace the one with its identifier; if `only_new`, change nothing if there is one."""
 
     document: Document
+    only_new: bool = False
 
     @property
     def doc_id(self) -> str:
@@ -178,10 +179,14 @@ def _made(writer: LiveWriter, changes: Sequence[Change]) -> Iterator[Outcome]:
             for change in group:
                 yield "deleted" if writer.delete([change.doc_id]) else "missing"
             continue
-        documents = [change.document for change in group if isinstance(change, Put)]
-        seen: set[str] = set()
-        for document in documents:
-            known = document.doc_id in seen or writer.has(document.doc_id)
-            seen.add(document.doc_id)
+        documents: dict[str, Document] = {}
+        for change in group:
+            assert isinstance(change, Put)
+            known = change.doc_id in documents or writer.has(change.doc_id)
+            if known and change.only_new:
+                yield "exists"
+                continue
+            documents.pop(change.doc_id, None)  # the last one counts, and comes last
+            documents[change.doc_id] = change.document
             yield "replaced" if known else "created"
-        writer.add(documents)
+        writer.add(documents.values())

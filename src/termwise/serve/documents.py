@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from termwise.attributes.json_values import json_attributes
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader
 from termwise.errors import UnknownIdError, UnknownNameError
+from termwise.index.field_texts import unpack
 from termwise.records import Document
 from termwise.search.by_example import AnySearcher
 from termwise.serve.errors import ServiceError
@@ -92,4 +93,21 @@ def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
         raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
     (attributes,) = searcher.attributes([doc_id])
     (text,) = searcher.index.document_texts(np.array([ordinal], dtype=np.int64))
-    return {"doc_id": doc_id, "attributes": json_attributes(attributes), "text": text}
+    (texts,) = texts_by_field(searcher, [doc_id])
+    return {"doc_id": doc_id, "attributes": json_attributes(attributes), "text": text, "texts": texts}
+
+
+def texts_by_field(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[dict[str, str]]:
+    """Return the stored texts of documents by field.
+
+    The only text of an index without weights of fields is named ``text``. Without stored texts there are none.
+    """
+    index = searcher.index
+    if not index.stores_text:
+        return [{} for _ in doc_ids]
+    names = tuple(field_weights(searcher)) or BODY_FIELDS[:1]
+    stored = index.stored_document_texts(index.find_many(doc_ids))
+    return [
+        dict(zip(names, unpack(text or "") if len(names) > 1 else [text or ""], strict=True))
+        for text in stored
+    ]

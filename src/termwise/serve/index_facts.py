@@ -6,6 +6,7 @@ from typing import Any
 
 from termwise.index import verify
 from termwise.search import MixtureSearcher
+from termwise.search.by_example import AnySearcher
 from termwise.search.mixture import verify_mixture
 from termwise.search.mixture_folder import is_mixture
 from termwise.serve.answers import IndexAnswer
@@ -30,9 +31,17 @@ def index_facts(served: ServedIndex) -> IndexAnswer:
             for part in searcher.parts
         ]
     else:
-        facts["model"] = searcher.index.manifest.encoder.get("model", {}).get("name", "unknown")
+        (facts["model"],) = model_names(searcher)
         facts["parts"] = [{"name": facts["model"], "weight": 1.0, **_sizes(searcher.index)}]
     return facts
+
+
+def model_names(searcher: AnySearcher) -> list[str]:
+    """Return the name of the model of an index, or the names of those of a mixture."""
+    searchers = (
+        [part.searcher for part in searcher.parts] if isinstance(searcher, MixtureSearcher) else [searcher]
+    )
+    return [each.index.manifest.encoder.get("model", {}).get("name", "unknown") for each in searchers]
 
 
 def _sizes(index: Any) -> dict[str, Any]:

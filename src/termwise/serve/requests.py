@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Words = Annotated[list[str], Field(max_length=50)]
+Range = Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
 Names = Annotated[list[str], Field(max_length=100)]
 
 
@@ -15,11 +16,19 @@ class _Request(BaseModel):
 
 
 class SearchRequest(_Request):
-    """A search in one index: for a `query`, or for documents like a document (`like`) or a text (`like_text`)."""
+    """A search in one index: for a `query`, or for documents like a document (`like`) or a text (`like_text`).
+
+    Without any of them, all documents are results, in the order of the index or of `sort`.
+    """
 
     query: str | None = Field(None, description="Words to search for.", examples=["green tea"])
     like: str | None = Field(None, description="Identifier of a document whose text is the query.")
     like_text: str | None = Field(None, description="A whole document as the query.")
+    weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
+        None,
+        description="Query weights of terms of the index, as its analyzer writes them, instead of those of `query`.",
+        examples=[{"green": 1.5, "tea": 0.5}],
+    )
     k: int = Field(10, ge=1, description="Number of results.")
     offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
     filter: str | dict[str, Any] | None = Field(
@@ -47,11 +56,19 @@ class SearchRequest(_Request):
         default_factory=list, description="Attributes whose values are counted over all matches."
     )
     facet_values: int = Field(10, ge=1, description="Values of each facet.")
+    ranges: dict[str, Annotated[dict[str, Range], Field(max_length=100)]] = Field(
+        {},
+        description="Ranges of attributes to count, by attribute and name: from the first value to below the second.",
+        examples=[{"price": {"cheap": [None, 10], "dear": [10, None]}}],
+    )
     total: bool = Field(False, description="Count all matches.")
     show: Names | None = Field(None, description="Attributes of results; by default all.")
     text: bool = Field(False, description="Return the text of each result.")
     highlight: bool = Field(
         False, description="Return an excerpt of each result, with the places of the words."
+    )
+    excerpt_length: int = Field(
+        200, ge=20, le=100_000, description="Largest number of characters of an excerpt."
     )
     explain: bool = Field(False, description="Return the score of each result as a sum over terms.")
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from termwise.attributes.json_values import json_attributes
+from termwise.engine.given_weights import GivenWeights
 from termwise.errors import ParameterError
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
 from termwise.records import Query, Ranking, Run
-from termwise.search import Example, Hit, Snippet
+from termwise.search import Example, Hit, Searcher, Snippet
 from termwise.search.by_example import AnySearcher
 from termwise.search.conditions import Conditions
 from termwise.serve.answers import (
@@ -26,17 +27,29 @@ from termwise.serve.answers import (
     SearchAnswer,
     SuggestAnswer,
 )
-from termwise.serve.indexes import ServedIndex, ServedIndexes, generation
+from termwise.serve.documents import texts_by_field
+from termwise.serve.indexes import ServedIndexes, generation
 from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
 from termwise.serve.settings import ServiceSettings
 
 
-def search(served: ServedIndex, request: SearchRequest, settings: ServiceSettings) -> SearchAnswer:
+class Searched(Protocol):
+    """What can be searched: a `ServedIndex`, or a part of a served mixture."""
+
+    @property
+    def name(self) -> str:
+        """Name in answers."""
+
+    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
+        """Return a searcher for the newest generation; see `ServedIndex.searcher`."""
+
+
+def search(served: Searched, request: SearchRequest, settings: ServiceSettings) -> SearchAnswer:
     """Search one index.
 
     Parameters
     ----------
-    served : ServedIndex
+    served : Searched
     request : SearchRequest
     settings : ServiceSettings
         Limits of requests.
@@ -65,13 +78,25 @@ def search(served: ServedIndex, request: SearchRequest, settings: ServiceSetting
     }
     if request.total:
         answer["total"] = asked.count()
-    if request.facets:
+    if request.facets or request.ranges:
         answer["facets"] = asked.facets()
     suggested = searcher.did_you_mean(asked.text) if asked.example is None else []
     if suggested:
         answer["did_you_mean"] = [asdict(each) for each in suggested]
     answer["milliseconds"] = round(1000 * (time.perf_counter() - begin), 3)
     return answer
+
+
+def count(served: Searched, request: SearchRequest, settings: ServiceSettings) -> int:
+    """Return the number of documents that a search matches.
+
+    Raises
+    ------
+    TermwiseError
+        See `search`.
+    """
+    _check_limits(request, settings)
+    return _Search(served.searcher(fuzzy=request.fuzzy, prefix=request.prefix), request).count()
 
 
 def fused_search(
@@ -139,7 +164,7 @@ def _fused_hits(
     return records
 
 
-def explain(served: ServedIndex, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
+def explain(served: Searched, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
     """Explain the score of one document; see `termwise.explain.Explanation.to_dict`.
 
     Raises
@@ -162,7 +187,7 @@ def explain(served: ServedIndex, request: ExplainRequest, settings: ServiceSetti
     return {"index": served.name, "generation": generation(searcher), "explanation": explanation.to_dict()}
 
 
-def facets(served: ServedIndex, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
+def facets(served: Searched, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
     """Count the values of attributes over the matches of a query, or over all documents.
 
     Raises
@@ -184,7 +209,7 @@ def facets(served: ServedIndex, request: FacetsRequest, settings: ServiceSetting
     }
 
 
-def suggest(served: ServedIndex, text: str, settings: ServiceSettings) -> SuggestAnswer:
+def suggest(served: Searched, text: str, settings: ServiceSettings) -> SuggestAnswer:
     """Complete the last word of a text, and suggest words for those that no document has."""
     _check_length("text", text, settings.max_query)
     searcher = served.searcher()
@@ -199,18 +224,19 @@ class _Search:
 
     def __init__(self, searcher: AnySearcher, request: SearchRequest) -> None:
         given = [name for name in ("query", "like", "like_text") if getattr(request, name) is not None]
-        if len(given) != 1:
+        if len(given) > 1:
             raise ParameterError(
-                "a search is for one of query, like and like_text",
-                facts=[("given", ", ".join(given) or "none of them")],
+                "a search is for one of query, like and like_text", facts=[("given", ", ".join(given))]
             )
-        self.searcher = searcher
+        self.searcher = searcher if request.weights is None else _with_weights(searcher, request)
         self.request = request
         self.text = request.query or ""
         conditions = Conditions.of(request.filter, request.must, request.must_not, request.phrases)
         if request.syntax and request.query is not None:
             self.text, conditions = conditions.with_syntax(request.query, searcher.schema)
         self.conditions = conditions.arguments
+        self.query = None if request.query is None and request.weights is None else self.text
+        """Query of rankings and counts; None for all documents."""
         self.example: Example | None = None
         if request.like is not None:
             self.example = Example.of(searcher, request.like)
@@ -224,7 +250,7 @@ class _Search:
             ranking, _ = self.example.rank(self.searcher, k=depth, **order, **self.conditions)
             return ranking
         return self.searcher.rank(
-            self.text,
+            self.query,
             k=depth,
             candidates=self.request.candidates,
             exclude=self.request.exclude,
@@ -241,9 +267,13 @@ class _Search:
                 self.searcher.hits(ranking, show=request.show, texts=request.text), offset + 1
             )
         ]
+        if request.text:
+            for record, texts in zip(records, texts_by_field(self.searcher, ranking.doc_ids), strict=True):
+                record["texts"] = texts
         query = self.text if self.example is None else self.example.text
         if request.highlight:
-            for record, excerpt in zip(records, self.searcher.snippets(query, ranking.doc_ids), strict=True):
+            excerpts = self.searcher.snippets(query, ranking.doc_ids, length=request.excerpt_length)
+            for record, excerpt in zip(records, excerpts, strict=True):
                 record["excerpt"] = _excerpt(excerpt)
         if request.explain:
             explanations = (
@@ -261,15 +291,26 @@ class _Search:
             return len(self.rank(max(1, len(self.request.candidates))))
         if self.example is not None:
             return self.example.count(self.searcher, **self.conditions)
-        return self.searcher.count(self.text, exclude=self.request.exclude, **self.conditions)
+        return self.searcher.count(self.query, exclude=self.request.exclude, **self.conditions)
 
     def facets(self) -> dict[str, list[FacetValue]]:
-        """Return the counts of the values of attributes over all matches."""
+        """Return the counts of values and ranges of attributes over all matches."""
         names, n = self.request.facets, self.request.facet_values
+        ranges = {
+            field: {name: (low, high) for name, (low, high) in of_field.items()}
+            for field, of_field in self.request.ranges.items()
+        }
         counts = (
-            self.searcher.facets(names, query=self.text, exclude=self.request.exclude, n=n, **self.conditions)
+            self.searcher.facets(
+                names,
+                ranges=ranges,
+                query=self.query,
+                exclude=self.request.exclude,
+                n=n,
+                **self.conditions,
+            )
             if self.example is None
-            else self.example.facets(self.searcher, names, n=n, **self.conditions)
+            else self.example.facets(self.searcher, names, ranges=ranges, n=n, **self.conditions)
         )
         return _facet_records(counts)
 
@@ -279,6 +320,18 @@ def _facet_records(counts: Mapping[str, Sequence[ValueCount]]) -> dict[str, list
         name: [{"value": each.value, "documents": each.documents} for each in values]
         for name, values in counts.items()
     }
+
+
+def _with_weights(searcher: AnySearcher, request: SearchRequest) -> Searcher:
+    """Return a searcher that weighs the terms of a query as the request says."""
+    given = {name for name in ("like", "like_text") if getattr(request, name) is not None}
+    given |= {name for name in ("syntax", "fuzzy", "prefix") if getattr(request, name)}
+    if given or not isinstance(searcher, Searcher):
+        raise ParameterError(
+            "weights of terms need an index with one model, and are for a query as it is",
+            facts=[("given", ", ".join(sorted(given)) or "a mixture")],
+        )
+    return Searcher(searcher.index, GivenWeights.of(searcher.index, request.weights or {}))
 
 
 def _hit_record(rank: int, hit: Hit, *, text: bool = False) -> HitAnswer:
@@ -309,7 +362,8 @@ def _check_limits(request: SearchRequest, settings: ServiceSettings) -> None:
 
 
 def _check_facets(request: SearchRequest | FacetsRequest, settings: ServiceSettings) -> None:
-    _check_most("number of facets", len(request.facets), settings.max_facets)
+    ranges = request.ranges if isinstance(request, SearchRequest) else {}
+    _check_most("number of facets", len(request.facets) + len(ranges), settings.max_facets)
     _check_most("facet_values", request.facet_values, settings.max_results)
 
 

@@ -146,7 +146,7 @@ def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Pat
         ({"query": "tea", "k": 5000}, 400, "larger"),
         ({"query": "x" * 5000}, 400, "longer"),
         ({"query": "tea", "limit": 3}, 400, "limit"),
-        ({}, 400, "one of query"),
+        ({"query": "tea", "like": "sencha"}, 400, "one of query"),
         ({"query": "tea", "filter": "price <"}, 400, "filter"),
         ({"query": "tea", "filter": "colour = 3"}, 400, "colour"),
         ({"query": "tea", "facets": ["x"] * 30}, 400, "facets"),
@@ -231,3 +231,41 @@ def test_metrics_and_answers_have_safe_headers(client: TestClient) -> None:
     assert metrics.headers["x-content-type-options"] == "nosniff"
     assert "default-src 'none'" in metrics.headers["content-security-policy"]
     assert "access-control-allow-origin" not in metrics.headers
+
+
+def test_without_a_query_all_documents_are_results(client: TestClient) -> None:
+    answer = _search(client, sort="-price", filter="price < 20", total=True, facets=["kind"], k=2)
+    assert [hit["doc_id"] for hit in answer["hits"]] == ["sencha", "genmaicha"]
+    assert answer["total"] == 4
+    assert answer["facets"]["kind"][0] == {"value": "green", "documents": 2}
+
+
+def test_a_client_may_weigh_the_terms_of_a_query(client: TestClient) -> None:
+    answer = _search(
+        client, query="green tea", weights={"clay": 2.0, "tea": 0.5}, highlight=True, explain=True
+    )
+    assert answer["hits"][0]["doc_id"] == "pot"
+    assert answer["hits"][0]["excerpt"]["marks"] == [[10, 13]]
+    parts = {part["term"]: part["query_weight"] for part in answer["hits"][0]["explanation"]["contributions"]}
+    assert parts == pytest.approx({"clay": 2.0, "tea": 0.5})
+    refused = client.post(f"{SHOP}/search", json={"weights": {"tea": 1}, "fuzzy": True})
+    assert (refused.status_code, "fuzzy" in refused.text) == (400, True)
+    assert (
+        len(
+            _search(client, query="green tea", highlight=True, excerpt_length=20)["hits"][0]["excerpt"][
+                "text"
+            ]
+        )
+        < 25
+    )
+
+
+def test_ranges_are_counted_by_name(client: TestClient) -> None:
+    ranges = {"price": {"cheap": [None, 9], "fair": [9, 13]}}
+    answer = _search(client, query="tea", ranges=ranges)
+    assert answer["facets"]["price"] == [
+        {"value": "cheap", "documents": 1},
+        {"value": "fair", "documents": 2},
+    ]
+    like = _search(client, like="sencha", ranges=ranges)
+    assert like["facets"]["price"][1] == {"value": "fair", "documents": 1}

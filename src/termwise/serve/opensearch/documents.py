@@ -1,0 +1,163 @@
+"""Changes of documents in the form of OpenSearch: single ones, and the lines of a bulk request."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.collection.fields import ID_FIELDS
+from termwise.errors import TermwiseError
+from termwise.serve.bodies import parsed_json
+from termwise.serve.changes import Change, Delete, Outcome, Put
+from termwise.serve.documents import read_document
+from termwise.serve.errors import ServiceError, TooLargeError, status_of
+from termwise.serve.indexes import ServedIndex, ServedIndexes
+from termwise.serve.opensearch.errors import ConflictError, UnsupportedError, cause_of
+from termwise.serve.opensearch.parts import known_keys, record, single, text
+
+ACTIONS = ("index", "create", "delete")
+
+_RESULTS: Mapping[Outcome, tuple[str, int]] = {
+    "created": ("created", 201),
+    "replaced": ("updated", 200),
+    "deleted": ("deleted", 200),
+    "missing": ("not_found", 404),
+}
+
+_SHARDS = {"total": 1, "successful": 1, "failed": 0}
+
+
+def new_id() -> str:
+    """Return an identifier for a document without one."""
+    return secrets.token_urlsafe(15)
+
+
+def put(served: ServedIndex, doc_id: str, source: object, *, only_new: bool = False) -> Put:
+    """Return the change that stores a document.
+
+    Fields with the value null are as if they were absent.
+
+    Raises
+    ------
+    TermwiseError
+        If it is not a document of the index; see `read_document`.
+    """
+    given = {name: value for name, value in record(source, "a document").items() if value is not None}
+    for name in ID_FIELDS:
+        if name in given and name not in served.searcher().schema and given.pop(name) != doc_id:
+            raise ServiceError("the identifier in the document is another one", facts=[("field", name)])
+    return Put(read_document(served.searcher(), given, doc_id), only_new)
+
+
+def outcome_answer(index: str, doc_id: str, outcome: Outcome) -> tuple[dict[str, Any], int]:
+    """Return the answer to a change, and its status.
+
+    Raises
+    ------
+    ConflictError
+        If a document that must be new exists.
+    """
+    if outcome == "exists":
+        raise ConflictError("the document exists already", facts=[("doc_id", doc_id)])
+    result, status = _RESULTS[outcome]
+    return {"_index": index, "_id": doc_id, "result": result, "_shards": _SHARDS}, status
+
+
+@dataclass
+class BulkItem:
+    """An action of a bulk request.
+
+    Attributes
+    ----------
+    action, index, doc_id : str
+    change : Change or TermwiseError
+        The error if the action is refused.
+    outcome : Outcome or None
+        Set when the change is made.
+    """
+
+    action: str
+    index: str
+    doc_id: str
+    change: Change | TermwiseError
+    outcome: Outcome | None = None
+
+    def answer(self) -> dict[str, Any]:
+        """Return the answer to the action."""
+        try:
+            if isinstance(self.change, TermwiseError):
+                raise self.change
+            assert self.outcome is not None, "the change is made"
+            record, status = outcome_answer(self.index, self.doc_id, self.outcome)
+            return {self.action: {**record, "status": status}}
+        except TermwiseError as error:
+            refused = {"_index": self.index, "_id": self.doc_id, "status": status_of(error)}
+            return {self.action: {**refused, "error": cause_of(error)}}
+
+    @property
+    def failed(self) -> bool:
+        """Whether the action is refused."""
+        return isinstance(self.change, TermwiseError) or self.outcome == "exists"
+
+
+def read_bulk(body: bytes, indexes: ServedIndexes, index: str | None, most: int) -> list[BulkItem]:
+    """Read the lines of a bulk request.
+
+    Parameters
+    ----------
+    body : bytes
+    indexes : ServedIndexes
+    index : str or None
+        Index of the address.
+    most : int
+        Largest number of actions.
+
+    Returns
+    -------
+    list of BulkItem
+        In the order of the lines.
+
+    Raises
+    ------
+    ServiceError
+        If a line of an action is not as expected, or there are too many.
+    """
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    items: list[BulkItem] = []
+    remaining = enumerate(lines, 1)
+    for number, line in remaining:
+        if len(items) == most:
+            raise TooLargeError("the request has too many actions", facts=[("most", most)])
+        action, given = single(parsed_json(line), f"the action in line {number}")
+        if action not in (*ACTIONS, "update"):
+            raise UnsupportedError.of(f"in line {number}, the action", action, ACTIONS)
+        meta = record(given, f"the action in line {number}")
+        name = text(meta.get("_index", index or ""), "_index")
+        doc_id = new_id() if meta.get("_id") is None and action != "delete" else text(meta.get("_id"), "_id")
+        source = None if action == "delete" else next(remaining, (0, None))[1]
+        if action != "delete" and source is None:
+            raise ServiceError("the last action lacks its document", facts=[("line", number)])
+        try:
+            known_keys(meta, "an action", ("_index", "_id"))
+            change = _change(action, indexes[name], doc_id, source)
+            items.append(BulkItem(action, name, doc_id, change))
+        except TermwiseError as error:
+            items.append(BulkItem(action, name, doc_id, error))
+    return items
+
+
+def _change(action: str, served: ServedIndex, doc_id: str, source: bytes | None) -> Change:
+    if source is None:
+        return Delete(doc_id)
+    if action == "update":
+        raise UnsupportedError.of("the action", "update", ACTIONS, "send the whole document with index")
+    return put(served, doc_id, parsed_json(source), only_new=action == "create")
+
+
+def by_index(items: Sequence[BulkItem]) -> Iterator[tuple[str, list[BulkItem]]]:
+    """Yield the accepted actions of each index, in their order."""
+    accepted = [item for item in items if not isinstance(item.change, TermwiseError)]
+    for name in dict.fromkeys(item.index for item in accepted):
+        yield name, [item for item in accepted if item.index == name]

@@ -1,0 +1,186 @@
+"""Fields of the documents of an index, as OpenSearch describes and returns them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.attributes import Schema
+from termwise.collection.fields import BODY_FIELDS
+from termwise.errors import UnknownNameError
+from termwise.search.by_example import AnySearcher
+from termwise.serve.documents import field_weights
+from termwise.serve.opensearch.parts import known_keys, texts
+
+_KEYWORD = {"type": "keyword"}
+_TYPES: dict[str, dict[str, Any]] = {
+    "keyword": {**_KEYWORD, "fields": {"keyword": _KEYWORD}},
+    "keywords": {**_KEYWORD, "fields": {"keyword": _KEYWORD}},
+    "boolean": {"type": "boolean"},
+    "integer": {"type": "long"},
+    "float": {"type": "double"},
+    "date": {"type": "date"},
+}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Fields of an index.
+
+    Attributes
+    ----------
+    schema : Schema
+        Types of the attributes.
+    weights : mapping of str to int
+        Weights of the fields of the texts; empty if documents have one text.
+    """
+
+    schema: Schema
+    weights: Mapping[str, int]
+
+    @classmethod
+    def of(cls, searcher: AnySearcher) -> Fields:
+        """Return the fields of an index."""
+        return cls(searcher.schema, field_weights(searcher))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Names of texts in answers."""
+        return tuple(self.weights) or (BODY_FIELDS[0],)
+
+    @property
+    def _text_names(self) -> tuple[str, ...]:
+        return tuple(self.weights) or ("title", *BODY_FIELDS)
+
+    def is_text(self, name: str) -> bool:
+        """Whether a field is a text.
+
+        Raises
+        ------
+        UnknownNameError
+            If it is no attribute either.
+        """
+        if name in self._text_names and name not in self.schema:
+            return True
+        self.attribute(name)
+        return False
+
+    def attribute(self, name: str) -> str:
+        """Return the attribute of a name, which may end with ``.keyword``.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such attribute.
+        """
+        if name in self.schema:
+            return name
+        base = name.removesuffix(".keyword")
+        if self.schema.get(base) in ("keyword", "keywords"):
+            return base
+        raise UnknownNameError.of(
+            "field of the documents of this index", name, [*self._text_names, *self.schema]
+        )
+
+    def mapping(self) -> dict[str, Any]:
+        """Return the types of the fields in the form of OpenSearch."""
+        properties: dict[str, Any] = {name: {"type": "text"} for name in self.texts}
+        for name, kind in self.schema.items():
+            _place(properties, name, _TYPES[kind], inside="properties")
+        return {"properties": properties}
+
+    def source(
+        self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], *, with_id: bool = True
+    ) -> dict[str, Any]:
+        """Return a document as ``_source``: its identifier, texts, and attributes."""
+        found: dict[str, Any] = {**({"id": doc_id} if with_id else {}), **texts}
+        for name, value in attributes.items():
+            _place(found, name, value)
+        return found
+
+
+def _place(found: dict[str, Any], name: str, value: object, inside: str = "") -> None:
+    """Store the value of ``a.b`` as ``{"a": {"b": value}}``; unchanged if `a` is a value itself."""
+    first, dot, rest = name.partition(".")
+    if not (dot and first and rest):
+        found[name] = value
+        return
+    place = found.setdefault(first, {inside: {}} if inside else {})
+    if isinstance(place, dict) and (not inside or inside in place):
+        _place(place[inside] if inside else place, rest, value, inside)
+    else:
+        found[name] = value
+
+
+@dataclass(frozen=True)
+class SourceFilter:
+    """Which fields of a document an answer has.
+
+    Attributes
+    ----------
+    wanted : bool
+        Whether there is a ``_source``.
+    includes, excludes : tuple of str
+        Names, with ``*`` for any characters. A name stands for the fields inside it. Without `includes`, all fields
+        are included.
+    """
+
+    wanted: bool = True
+    includes: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, value: object) -> SourceFilter:
+        """Return the filter that the key ``_source`` of a body describes."""
+        if value is None or isinstance(value, bool):
+            return cls(value is not False)
+        if isinstance(value, dict):
+            given = known_keys(value, "_source", ("includes", "excludes", "include", "exclude"))
+            named = {
+                name: tuple(texts(given.get(name, given.get(name[:-1], [])), f"{name} of _source"))
+                for name in ("includes", "excludes")
+            }
+            return cls(True, named["includes"], named["excludes"])
+        return cls(True, tuple(texts(value, "_source")))
+
+    @classmethod
+    def of_parameters(cls, parameters: Mapping[str, str]) -> SourceFilter | None:
+        """Return the filter that the parameters of an address describe; None without any."""
+        given = {name: parameters[name] for name in parameters if name in SOURCE_PARAMETERS}
+        if not given:
+            return None
+        source = given.get("_source", "true")
+        named = {name: _names(given.get(f"_source_{name}", "")) for name in ("includes", "excludes")}
+        if source not in ("true", "false", ""):
+            named["includes"] = _names(source)
+        return cls(source != "false", **named)
+
+    def wants(self, name: str) -> bool:
+        """Whether an answer has a field.
+
+        Examples
+        --------
+        >>> of_meta = SourceFilter(includes=("meta", "ti*"), excludes=("*.secret",))
+        >>> [of_meta.wants(name) for name in ("title", "text", "meta.lang", "meta.secret")]
+        [True, False, True, False]
+        """
+        included = not self.includes or any(_fits(each, name) for each in self.includes)
+        return self.wanted and included and not any(_fits(each, name) for each in self.excludes)
+
+    def applied(self, names: Iterable[str]) -> list[str]:
+        """Return those of the fields that an answer has."""
+        return [name for name in names if self.wants(name)]
+
+
+SOURCE_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
+
+
+def _names(given: str) -> tuple[str, ...]:
+    return tuple(name for name in given.split(",") if name)
+
+
+def _fits(pattern: str, name: str) -> bool:
+    parts = [re.escape(part) for part in re.split(r"\*+", pattern)]
+    return re.fullmatch(f"{'.*'.join(parts)}(\\..*)?", name, re.DOTALL) is not None

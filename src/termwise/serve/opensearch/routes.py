@@ -1,0 +1,427 @@
+"""Addresses of OpenSearch's API."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from termwise._version import __version__
+from termwise.display.safe_text import legible
+from termwise.errors import TermwiseError
+from termwise.serve.access import Access
+from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json
+from termwise.serve.changes import Change, Delete
+from termwise.serve.documents import document_record
+from termwise.serve.errors import ServiceError, TooLargeError, UnknownIndexError, status_of
+from termwise.serve.indexes import ServedIndex
+from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk
+from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, opensearch_error
+from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
+from termwise.serve.opensearch.parts import flag, known_keys, record, several, texts
+from termwise.serve.opensearch.search import SHARDS, count, explain, search
+from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
+from termwise.serve.operations import Handler, Role
+from termwise.serve.service import Service
+
+API_VERSION = "2.19.0"
+"""Version of OpenSearch whose API the service has a part of."""
+
+MOST_SEARCHES = 100
+"""Searches of a request."""
+
+COSMETIC = frozenset(
+    (
+        "pretty",
+        "human",
+        "error_trace",
+        "preference",
+        "request_cache",
+        "allow_partial_search_results",
+        "batched_reduce_size",
+        "ccs_minimize_roundtrips",
+        "max_concurrent_searches",
+        "max_concurrent_shard_requests",
+        "pre_filter_shard_size",
+    )
+)
+"""Parameters that change no result of one index on one machine; they are ignored."""
+
+
+def info_route(service: Service, access: Access) -> Route:
+    """Return the route of ``/`` for clients that do not ask for HTML."""
+    return _ForPrograms(
+        "/", _endpoint(service, access, "search", _info), methods=["GET"], name="opensearch_info"
+    )
+
+
+def opensearch_routes(service: Service, access: Access) -> list[Route]:
+    """Return the routes of all other addresses; they come after those of the service's own API."""
+    names = frozenset(served.name for served in service.indexes)
+    routes: list[Route] = []
+    for name, methods, paths, role, handler in _TABLE:
+        endpoint = _endpoint(service, access, role, handler)
+        for path in paths.split():
+            given: dict[str, Any] = {"methods": methods.split(), "name": f"opensearch_{name}"}
+            routes.append(
+                _OfIndex(path, endpoint, **given, indexes=names)
+                if path == "/{index}"
+                else Route(path, endpoint, **given)
+            )
+    return routes
+
+
+class _OfIndex(Route):
+    """Route of the address of an index, so that other addresses stay unknown."""
+
+    def __init__(self, *args: Any, indexes: Collection[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._indexes = indexes
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match the names of indexes of the service, and every name of an index to be created."""
+        match, found = super().matches(scope)
+        if match is Match.FULL and (
+            scope["method"] == "PUT" or found["path_params"]["index"] in self._indexes
+        ):
+            return match, found
+        return Match.NONE, {}
+
+
+class _ForPrograms(Route):
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match requests that do not accept HTML."""
+        accepted = dict(scope.get("headers", ())).get(b"accept", b"")
+        return (Match.NONE, {}) if b"text/html" in accepted else super().matches(scope)
+
+
+def _endpoint(
+    service: Service, access: Access, role: Role, handler: Handler
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            access.check(request, role)
+            return await handler(service, request)
+        except TermwiseError as error:
+            status = status_of(error)
+            headers = {401: {"www-authenticate": 'Basic realm="termwise"'}, 503: {"retry-after": "1"}}
+            return JsonAnswer(opensearch_error(error), status_code=status, headers=headers.get(status))
+
+    return endpoint
+
+
+def _check_parameters(request: Request, *known: str) -> None:
+    """Refuse parameters that are not supported, by name."""
+    for name in request.query_params:
+        if name not in known and name not in COSMETIC:
+            raise UnsupportedError.of("the parameter", name, known)
+
+
+def _served(service: Service, request: Request) -> ServedIndex:
+    return _named(service, request.path_params.get("index"))
+
+
+def _named(service: Service, name: str | None) -> ServedIndex:
+    """Return an index by name; the only one without a name, or for ``_all`` and ``*``."""
+    if name in (None, "_all", "*"):
+        served = list(service.indexes)
+        if len(served) != 1:
+            raise UnsupportedError.of(
+                "a request to several indexes", name or "without an index", [each.name for each in served]
+            )
+        return served[0]
+    assert name is not None
+    if "," in name or "*" in name:
+        raise UnsupportedError.of(
+            "a request to several indexes", name, [each.name for each in service.indexes]
+        )
+    return service.indexes[name]
+
+
+async def _body(service: Service, request: Request) -> dict[str, Any]:
+    """Return the JSON object of a body; empty without a body."""
+    if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
+        return {}
+    return record(parsed_json(await body_of(request, service.settings.max_body)), "the body")
+
+
+def _wants_refresh(request: Request) -> bool:
+    given = request.query_params.get("refresh", "false")
+    return given == "wait_for" or flag(given, "refresh")
+
+
+async def _info(service: Service, request: Request) -> Response:
+    version = {"distribution": "termwise", "number": API_VERSION, "termwise": __version__}
+    return JsonAnswer(
+        {
+            "name": "termwise",
+            "cluster_name": "termwise",
+            "version": version,
+            "tagline": "A part of the API of OpenSearch",
+        }
+    )
+
+
+async def _search(service: Service, request: Request) -> Response:
+    _check_parameters(request, *SEARCH_PARAMETERS)
+    served, body = _served(service, request), await _body(service, request)
+    parameters = dict(request.query_params)
+    return await service.pool.run(lambda: JsonAnswer(search(served, body, parameters, service.settings)))
+
+
+async def _several_searches(service: Service, request: Request) -> Response:
+    _check_parameters(request)
+    begin = time.perf_counter()
+    data = await body_of(request, service.settings.max_body, (NDJSON, JSON))
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    if len(lines) % 2:
+        raise ServiceError("a request of several searches has a header and a body for each")
+    if len(lines) > 2 * MOST_SEARCHES:
+        raise TooLargeError("the request has too many searches", facts=[("most", MOST_SEARCHES)])
+    default = request.path_params.get("index")
+    answers: list[dict[str, Any]] = []
+    for header, body in zip(lines[::2], lines[1::2], strict=True):
+        try:
+            given = known_keys(parsed_json(header), "the header of a search", ("index",))
+            names = several(given.get("index", default))
+            served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
+            asked = partial(search, served, parsed_json(body), {}, service.settings)
+            answers.append({**await service.pool.run(asked), "status": 200})
+        except TermwiseError as error:
+            answers.append(opensearch_error(error))
+    return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
+
+
+async def _count(service: Service, request: Request) -> Response:
+    _check_parameters(request)
+    served, body = _served(service, request), await _body(service, request)
+    return await service.pool.run(lambda: JsonAnswer(count(served, body, service.settings)))
+
+
+async def _explain(service: Service, request: Request) -> Response:
+    _check_parameters(request, *SOURCE_PARAMETERS)
+    served, body = _served(service, request), await _body(service, request)
+    source = SourceFilter.of_parameters(request.query_params)
+    doc_id = request.path_params["doc_id"]
+    return await service.pool.run(lambda: JsonAnswer(explain(served, doc_id, body, source, service.settings)))
+
+
+async def _get(service: Service, request: Request) -> Response:
+    _check_parameters(request, "realtime", "refresh", *SOURCE_PARAMETERS)
+    served, doc_id = _served(service, request), request.path_params["doc_id"]
+    source = SourceFilter.of_parameters(request.query_params) or SourceFilter()
+
+    def answer() -> Response:
+        searcher = served.searcher()
+        found: dict[str, Any] = {"_index": served.name, "_id": doc_id, "found": False}
+        if searcher.index.find(doc_id) is None:
+            return JsonAnswer(found, status_code=404)
+        known = document_record(searcher, doc_id)
+        found["found"] = True
+        if source.wanted:
+            found["_source"] = Fields.of(searcher).source(
+                doc_id,
+                {name: known["attributes"][name] for name in source.applied(known["attributes"])},
+                {name: known["texts"][name] for name in source.applied(known["texts"])},
+                with_id=source.wants("id"),
+            )
+        return JsonAnswer(found)
+
+    return await service.pool.run(answer)
+
+
+async def _put(service: Service, request: Request) -> Response:
+    _check_parameters(request, "refresh", "op_type")
+    kind = request.query_params.get("op_type", "index")
+    if kind not in ("index", "create"):
+        raise UnsupportedError.of("op_type", kind, ["index", "create"])
+    return await _stored(service, request, only_new=kind == "create")
+
+
+async def _create(service: Service, request: Request) -> Response:
+    _check_parameters(request, "refresh")
+    return await _stored(service, request, only_new=True)
+
+
+async def _stored(service: Service, request: Request, *, only_new: bool) -> Response:
+    served, source = _served(service, request), await _body(service, request)
+    doc_id = request.path_params.get("doc_id") or new_id()
+    return await _changed(service, request, served, put(served, doc_id, source, only_new=only_new))
+
+
+async def _delete(service: Service, request: Request) -> Response:
+    _check_parameters(request, "refresh")
+    return await _changed(service, request, _served(service, request), Delete(request.path_params["doc_id"]))
+
+
+async def _changed(service: Service, request: Request, served: ServedIndex, change: Change) -> Response:
+    (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
+    answer, status = outcome_answer(served.name, change.doc_id, outcome)
+    return JsonAnswer(answer, status_code=status)
+
+
+async def _bulk(service: Service, request: Request) -> Response:
+    _check_parameters(request, "refresh")
+    begin = time.perf_counter()
+    data = await body_of(request, service.settings.max_body, (NDJSON, JSON))
+    default = request.path_params.get("index")
+    name = None if default is None else _named(service, default).name
+    items = read_bulk(data, service.indexes, name, service.settings.max_operations)
+    for index, its in by_index(items):
+        changes = [item.change for item in its if not isinstance(item.change, TermwiseError)]
+        outcomes = await service.change(service.indexes[index], changes, refresh=_wants_refresh(request))
+        for item, outcome in zip(its, outcomes, strict=True):
+            item.outcome = outcome
+    return JsonAnswer(
+        {
+            "took": round(1000 * (time.perf_counter() - begin)),
+            "errors": any(item.failed for item in items),
+            "items": [item.answer() for item in items],
+        }
+    )
+
+
+async def _refresh(service: Service, request: Request) -> Response:
+    """Answer when every later search sees all changes that were answered before; see `ServiceSettings`."""
+    _check_parameters(request)
+    await asyncio.sleep(service.settings.refresh_interval)
+    return JsonAnswer({"_shards": SHARDS})
+
+
+async def _mapping(service: Service, request: Request) -> Response:
+    _check_parameters(request)
+    served = _selected(service, request)
+    return JsonAnswer({each.name: {"mappings": Fields.of(each.searcher()).mapping()} for each in served})
+
+
+async def _describe(service: Service, request: Request) -> Response:
+    _check_parameters(request)
+    return JsonAnswer(
+        {
+            each.name: {"aliases": {}, "mappings": Fields.of(each.searcher()).mapping(), "settings": {}}
+            for each in _selected(service, request)
+        }
+    )
+
+
+def _selected(service: Service, request: Request) -> list[ServedIndex]:
+    """Return the index that an address names, or all."""
+    name = request.path_params.get("index", "*")
+    return list(service.indexes) if name in ("*", "_all") else [_named(service, name)]
+
+
+async def _create_index(service: Service, request: Request) -> Response:
+    name = request.path_params["index"]
+    try:
+        service.indexes[name]
+    except UnknownIndexError:
+        fix = "build it with termwise index, and serve it"
+        raise UnsupportedError.of("the creation of the index", name, fix=fix) from None
+    raise IndexExistsError("the index exists already", facts=[("index", name)])
+
+
+COLUMNS: tuple[str, ...] = (
+    "health",
+    "status",
+    "index",
+    "pri",
+    "rep",
+    "docs.count",
+    "docs.deleted",
+    "store.size",
+)
+
+
+async def _cat_indices(service: Service, request: Request) -> Response:
+    _check_parameters(request, "format", "v", "h")
+    columns = _columns(request.query_params.get("h"))
+    kind = request.query_params.get("format", "text")
+    if kind not in ("text", "json"):
+        raise UnsupportedError.of("format", kind, ["text", "json"])
+    rows = [_row(served, columns) for served in _selected(service, request)]
+    if kind == "json":
+        return JsonAnswer([dict(zip(columns, row, strict=True)) for row in rows])
+    if flag(request.query_params.get("v", False), "v"):
+        rows = [columns, *rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (" ".join(map(str.ljust, row, widths)).rstrip() + "\n" for row in rows)
+    return PlainTextResponse("".join(lines))
+
+
+def _columns(given: str | None) -> list[str]:
+    columns = list(COLUMNS) if given is None else given.split(",")
+    for name in columns:
+        if name not in COLUMNS:
+            raise UnsupportedError.of("the column", name, COLUMNS)
+    return columns
+
+
+def _row(served: ServedIndex, columns: Collection[str]) -> list[str]:
+    index = served.searcher().index
+    values = {
+        "health": "red" if served.failed else "green",
+        "status": "open",
+        "index": served.name,
+        "pri": "1",
+        "rep": "0",
+        "docs.count": str(index.documents),
+        "docs.deleted": str(sum(segment.deletions for segment in index.manifest.segments)),
+        "store.size": _size(sum(path.stat().st_size for path in served.path.rglob("*") if path.is_file())),
+    }
+    return [values[name] for name in columns]
+
+
+def _size(size: float) -> str:
+    """Return a number of bytes as OpenSearch writes it.
+
+    Examples
+    --------
+    >>> _size(700), _size(20_000), _size(3 << 30)
+    ('700b', '19.5kb', '3gb')
+    """
+    for unit in ("b", "kb", "mb", "gb"):
+        if size < 1024:
+            return f"{round(size, 1):g}{unit}"
+        size /= 1024
+    return f"{round(size, 1):g}tb"
+
+
+async def _unsupported(service: Service, request: Request) -> Response:
+    known = [path.replace(":path", "") for _, _, paths, _, _ in _TABLE[:-2] for path in paths.split()]
+    raise UnsupportedError.of(
+        "the address", f"{request.method} {legible(request.url.path)}", dict.fromkeys(known)
+    )
+
+
+_TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
+    ("search", "GET POST", "/_search /{index}/_search", "search", _search),
+    ("msearch", "GET POST", "/_msearch /{index}/_msearch", "search", _several_searches),
+    ("count", "GET POST", "/_count /{index}/_count", "search", _count),
+    ("explain", "GET POST", "/{index}/_explain/{doc_id:path}", "search", _explain),
+    ("bulk", "POST PUT", "/_bulk /{index}/_bulk", "write", _bulk),
+    ("get", "GET", "/{index}/_doc/{doc_id:path}", "search", _get),
+    ("put", "PUT POST", "/{index}/_doc/{doc_id:path}", "write", _put),
+    ("delete", "DELETE", "/{index}/_doc/{doc_id:path}", "write", _delete),
+    ("add", "POST", "/{index}/_doc", "write", _put),
+    ("create", "PUT POST", "/{index}/_create/{doc_id:path}", "write", _create),
+    ("refresh", "GET POST", "/_refresh /{index}/_refresh", "write", _refresh),
+    ("mapping", "GET", "/_mapping /_mappings /{index}/_mapping /{index}/_mappings", "search", _mapping),
+    ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
+    ("describe", "GET", "/{index}", "search", _describe),
+    ("create_index", "PUT", "/{index}", "admin", _create_index),
+    (
+        "unsupported",
+        "GET POST PUT DELETE",
+        "/{index} /_{rest:path} /{index}/_{rest:path}",
+        "none",
+        _unsupported,
+    ),
+)
+"""Name, methods, addresses, role and function of each operation, in the order in which addresses are compared."""

@@ -1,0 +1,261 @@
+"""Answers to searches, counts and explanations in the form of OpenSearch."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from termwise.attributes.dates import parse_date
+from termwise.errors import UnknownIdError
+from termwise.search.by_example import AnySearcher
+from termwise.serve import search as own
+from termwise.serve.answers import Excerpt, FacetValue, HitAnswer
+from termwise.serve.errors import invalid_request
+from termwise.serve.opensearch.aggregations import Aggregation, Edge, ranges_answer, terms_answer
+from termwise.serve.opensearch.fields import Fields, SourceFilter
+from termwise.serve.opensearch.parts import known_keys
+from termwise.serve.opensearch.query import TranslatedQuery, translate
+from termwise.serve.opensearch.search_body import Highlight, SearchBody, read_search
+from termwise.serve.requests import SearchRequest
+from termwise.serve.settings import ServiceSettings
+
+SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
+
+
+class OneGeneration:
+    """An index as one request sees it: all parts of an answer are of one generation, if it needs one searcher."""
+
+    def __init__(self, served: own.Searched) -> None:
+        self._served = served
+        self._opened: dict[tuple[bool, bool], AnySearcher] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the index."""
+        return self._served.name
+
+    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
+        """Return the searcher that the request began with."""
+        searcher = self._opened.get((fuzzy, prefix))
+        if searcher is None:
+            searcher = self._opened[fuzzy, prefix] = self._served.searcher(fuzzy=fuzzy, prefix=prefix)
+        return searcher
+
+
+def search(
+    served: own.Searched, body: object, parameters: Mapping[str, str], settings: ServiceSettings
+) -> dict[str, Any]:
+    """Answer a search.
+
+    Parameters
+    ----------
+    served : Searched
+    body : object
+        JSON value.
+    parameters : mapping of str to str
+        Of the address.
+    settings : ServiceSettings
+        Limits.
+
+    Raises
+    ------
+    TermwiseError
+        If a part of the request is not supported, not as expected, or over a limit.
+    """
+    seen = OneGeneration(served)
+    asked = read_search(body, parameters, seen.searcher())
+    fields = Fields.of(seen.searcher())
+    values = [each.field for each in asked.aggregations if not each.ranges]
+    request = _request(
+        asked.query,
+        k=max(1, asked.size),
+        offset=asked.first,
+        sort=asked.sort,
+        collapse=asked.collapse,
+        facets=list(dict.fromkeys(values)),
+        facet_values=settings.max_results,
+        ranges=_ranges(asked.aggregations),
+        total=asked.total,
+        text=any(asked.source.wants(name) for name in fields.texts),
+        highlight=asked.highlight is not None,
+        excerpt_length=20 if asked.highlight is None else asked.highlight.length,
+        explain=asked.explain,
+    )
+    found = own.search(seen, request, settings)
+    hits = found["hits"][: asked.size]
+    answer: dict[str, Any] = {
+        "took": round(found["milliseconds"]),
+        "timed_out": False,
+        "_shards": SHARDS,
+        "hits": {
+            **({"total": {"value": found["total"], "relation": "eq"}} if asked.total else {}),
+            "max_score": _max_score(asked, hits),
+            "hits": [_hit(served.name, asked, fields, hit) for hit in hits],
+        },
+    }
+    if asked.aggregations:
+        facets = found["facets"]
+        answer["aggregations"] = {
+            each.name: _counts(each, facets[each.field], settings) for each in asked.aggregations
+        }
+    return answer
+
+
+def count(served: own.Searched, body: object, settings: ServiceSettings) -> dict[str, Any]:
+    """Answer with the number of matches of a query."""
+    seen = OneGeneration(served)
+    given = known_keys(body, "a count", ("query",))
+    query = translate(given.get("query", {"match_all": {}}), seen.searcher())
+    return {"count": own.count(seen, _request(query), settings), "_shards": SHARDS}
+
+
+def explain(
+    served: own.Searched, doc_id: str, body: object, source: SourceFilter | None, settings: ServiceSettings
+) -> dict[str, Any]:
+    """Answer with the score of a document as a sum; its value is 0 if the document does not match.
+
+    Raises
+    ------
+    UnknownIdError
+        If the index has no such document.
+    """
+    seen = OneGeneration(served)
+    searcher = seen.searcher()
+    if searcher.index.find(doc_id) is None:
+        raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
+    query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher)
+    alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
+    request = _request(
+        TranslatedQuery({**query.request, "candidates": alone}), k=1, explain=True, text=source is not None
+    )
+    hits = own.search(seen, request, settings)["hits"]
+    matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))
+    answer: dict[str, Any] = {
+        "_index": served.name,
+        "_id": doc_id,
+        "matched": matched,
+        "explanation": _explanation(query, hits[0])
+        if matched
+        else {"value": 0.0, "description": "the document does not match the query", "details": []},
+    }
+    if source is not None and hits:
+        answer["get"] = {"found": True, "_source": _source(source, Fields.of(searcher), hits[0])}
+    return answer
+
+
+def _shares_a_term(explanation: Mapping[str, Any]) -> bool:
+    return any(part["origin"] not in ("absent", "background") for part in explanation["contributions"])
+
+
+def _request(query: TranslatedQuery, **fields: Any) -> SearchRequest:
+    try:
+        return SearchRequest(**query.request, **fields)
+    except ValidationError as error:
+        raise invalid_request(error) from None
+
+
+def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:
+    """Return the largest score if it is that of the first result."""
+    if not hits or asked.first or asked.sort is not None:
+        return None
+    return asked.query.score(hits[0]["score"])
+
+
+def _hit(index: str, asked: SearchBody, fields: Fields, hit: HitAnswer) -> dict[str, Any]:
+    """Return a result."""
+    score = asked.query.score(hit["score"])
+    record: dict[str, Any] = {
+        "_index": index,
+        "_id": hit["doc_id"],
+        "_score": score if asked.sort is None or asked.scores else None,
+    }
+    if asked.source.wanted:
+        record["_source"] = _source(asked.source, fields, hit)
+    if asked.highlight is not None and hit["excerpt"]["marks"]:
+        record["highlight"] = {asked.highlight.field: [_marked(hit["excerpt"], asked.highlight)]}
+    if asked.sort is not None:
+        name = asked.sort.removeprefix("-") if asked.sort not in fields.schema else asked.sort
+        record["sort"] = [_sort_value(hit.get("attributes", {}).get(name), fields.schema[name])]
+    if asked.explain:
+        record["_explanation"] = _explanation(asked.query, hit)
+    return record
+
+
+def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, Any]:
+    attributes, texts = hit.get("attributes", {}), hit.get("texts", {})
+    return fields.source(
+        hit["doc_id"],
+        {name: attributes[name] for name in source.applied(attributes)},
+        {name: texts[name] for name in source.applied(texts)},
+        with_id=source.wants("id"),
+    )
+
+
+def _sort_value(value: Any, kind: str) -> Any:
+    """Return a value that results are sorted by; a date in milliseconds."""
+    moments = parse_date(value) if kind == "date" and value is not None else None
+    return value if moments is None else moments[0] // 1000
+
+
+def _marked(excerpt: Excerpt, highlight: Highlight) -> str:
+    """Return an excerpt with tags around its words.
+
+    Examples
+    --------
+    >>> _marked({"text": "green tea & rice", "marks": [[6, 9]]}, Highlight("text", html=True))
+    'green <em>tea</em> &amp; rice'
+    """
+    text, parts, end = excerpt["text"], [], 0
+    written = html.escape if highlight.html else str
+    for start, stop in excerpt["marks"]:
+        parts += [written(text[end:start]), highlight.before, written(text[start:stop]), highlight.after]
+        end = stop
+    return "".join([*parts, written(text[end:])])
+
+
+def _explanation(query: TranslatedQuery, hit: HitAnswer) -> dict[str, Any]:
+    """Return the explanation of a score, whose details add up to it."""
+    found = hit["explanation"]
+    details = [
+        _detail(
+            query.factor * part["score"],
+            f"{part['term']} ({part['origin']}): {part['query_weight']:g} in the query, "
+            f"{part['weight']:g} in the document",
+        )
+        for part in found["contributions"]
+    ]
+    if found["constant"]:
+        details.append(_detail(query.factor * found["constant"], "constant of all documents"))
+    if query.constant:
+        details.append(_detail(query.constant, "match_all or constant_score"))
+    times = "" if query.factor == 1 else f", times the boost {query.factor:g}"
+    return {
+        **_detail(query.score(hit["score"]), f"sum of the weights of terms{times}"),
+        "details": details,
+    }
+
+
+def _detail(value: float, description: str) -> dict[str, Any]:
+    return {"value": value, "description": description, "details": []}
+
+
+def _ranges(aggregations: Sequence[Aggregation]) -> dict[str, dict[str, list[Edge]]]:
+    """Return the ranges to count by attribute, with names that are unique for it."""
+    found: dict[str, dict[str, list[Edge]]] = {}
+    for each in aggregations:
+        for number, bounds in enumerate(each.ranges):
+            found.setdefault(each.field, {})[f"{each.name} {number}"] = [bounds.low, bounds.high]
+    return found
+
+
+def _counts(
+    aggregation: Aggregation, values: Sequence[FacetValue], settings: ServiceSettings
+) -> dict[str, Any]:
+    if not aggregation.ranges:
+        return terms_answer(aggregation, values, 0 if len(values) < settings.max_results else None)
+    documents = {each["value"]: each["documents"] for each in values}
+    names = [f"{aggregation.name} {number}" for number in range(len(aggregation.ranges))]
+    return ranges_answer(aggregation, [documents[name] for name in names])

@@ -1,0 +1,242 @@
+"""Bodies of searches: what of the results an answer shows, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.search.by_example import AnySearcher
+from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
+from termwise.serve.opensearch.errors import UnsupportedError
+from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
+from termwise.serve.opensearch.parts import (
+    flag,
+    known_keys,
+    only_default,
+    record,
+    several,
+    single,
+    text,
+    texts,
+    whole,
+)
+from termwise.serve.opensearch.query import TranslatedQuery, translate
+
+BODY_KEYS = (
+    "query",
+    "size",
+    "from",
+    "sort",
+    "collapse",
+    "_source",
+    "highlight",
+    "aggs",
+    "aggregations",
+    "explain",
+    "track_total_hits",
+    "track_scores",
+)
+"""Supported keys of the body of a search."""
+
+SEARCH_PARAMETERS = (
+    "size",
+    "from",
+    "sort",
+    "explain",
+    "track_total_hits",
+    "track_scores",
+    *SOURCE_PARAMETERS,
+)
+"""Supported parameters of the address of a search."""
+
+FRAGMENT = 100
+"""Default number of characters of a highlight."""
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """How excerpts are shown.
+
+    Attributes
+    ----------
+    field : str
+        Text under whose name the excerpt stands.
+    before, after : str
+        Tags around words.
+    length : int
+        Characters of the excerpt.
+    html : bool
+        Whether signs of HTML in the text are written as entities.
+    """
+
+    field: str
+    before: str = "<em>"
+    after: str = "</em>"
+    length: int = FRAGMENT
+    html: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchBody:
+    """Body and parameters of a search.
+
+    Attributes
+    ----------
+    query : TranslatedQuery
+    size, first : int
+        Number of results, and results to skip.
+    sort : str or None
+        Attribute, after ``-`` for descending order.
+    collapse : str or None
+    source : SourceFilter
+    highlight : Highlight or None
+    aggregations : tuple of Aggregation
+    explain, total, scores : bool
+        Whether the answer has explanations, the number of matches, and, although sorted, scores.
+    """
+
+    query: TranslatedQuery
+    size: int
+    first: int
+    sort: str | None
+    collapse: str | None
+    source: SourceFilter
+    highlight: Highlight | None
+    aggregations: tuple[Aggregation, ...]
+    explain: bool
+    total: bool
+    scores: bool
+
+
+def read_search(body: object, parameters: Mapping[str, str], searcher: AnySearcher) -> SearchBody:
+    """Read a search.
+
+    Parameters
+    ----------
+    body : object
+        JSON value.
+    parameters : mapping of str to str
+        Parameters of the address, which override the body.
+    searcher : Searcher or MixtureSearcher
+        Of the index.
+
+    Raises
+    ------
+    UnsupportedError
+        If a part of the body is not supported.
+    ServiceError
+        If a part is not as expected.
+    UnknownNameError
+        If the index has no such field.
+    """
+    given = dict(known_keys(body, "a search", BODY_KEYS))
+    given |= {name: parameters[name] for name in SEARCH_PARAMETERS if name in parameters}
+    fields = Fields.of(searcher)
+    query = translate(given.get("query", {"match_all": {}}), searcher)
+    sort, scores = _sort(given.get("sort"), query, fields)
+    if "aggs" in given and "aggregations" in given:
+        raise UnsupportedError.of("beside aggs, the key", "aggregations")
+    aggregations = read_aggregations(given.get("aggs", given.get("aggregations", {})), fields)
+    if aggregations and "candidates" in query.request:
+        raise UnsupportedError.of("beside ids, the key", "aggs")
+    return SearchBody(
+        query=query,
+        size=whole(given.get("size", 10), "size"),
+        first=whole(given.get("from", 0), "from"),
+        sort=sort,
+        collapse=_collapse(given.get("collapse"), fields),
+        source=SourceFilter.of_parameters(parameters) or SourceFilter.of(given.get("_source")),
+        highlight=_highlight(given.get("highlight"), query, fields),
+        aggregations=aggregations,
+        explain=flag(given.get("explain", False), "explain"),
+        total=_total(given.get("track_total_hits", True)),
+        scores=scores or flag(given.get("track_scores", False), "track_scores"),
+    )
+
+
+def _total(value: object) -> bool:
+    """Return whether matches are counted; they are counted exactly, whatever number is enough."""
+    if value in (True, False, "true", "false"):
+        return value in (True, "true")
+    return whole(value, "track_total_hits", -1) >= 0
+
+
+def _collapse(value: object, fields: Fields) -> str | None:
+    if value is None:
+        return None
+    given = known_keys(value, "collapse", ("field",))
+    return fields.attribute(text(given.get("field"), "field of collapse"))
+
+
+def _sort(value: object, query: TranslatedQuery, fields: Fields) -> tuple[str | None, bool]:
+    """Return the attribute to sort by, and whether the order names the score."""
+    entries = [_sort_entry(each) for each in ([] if value is None else _sort_list(value))]
+    attributes = [(name, descending) for name, descending in entries if name not in ("_score", "_doc")]
+    names = [name for name, _ in entries]
+    if len(attributes) > 1:
+        raise UnsupportedError.of("sort by several attributes", ", ".join(name for name, _ in attributes))
+    if attributes and names[0] != attributes[0][0]:
+        raise UnsupportedError.of(f"sort by {names[0]} before", attributes[0][0])
+    if "_doc" in names and query.ranks:
+        raise UnsupportedError.of("for a query, sort by", "_doc", ["_score", "an attribute"])
+    if not attributes:
+        return None, True
+    name, descending = attributes[0]
+    return f"{'-' * descending}{fields.attribute(name)}", "_score" in names
+
+
+def _sort_list(value: object) -> list[Any]:
+    if isinstance(value, str):
+        return value.split(",")
+    return list(several(value))
+
+
+def _sort_entry(entry: object) -> tuple[str, bool]:
+    """Return the name of a field, and whether its largest value is first."""
+    if isinstance(entry, str):
+        name, _, order = entry.partition(":")
+        given: dict[str, Any] = {"order": order} if order else {}
+    else:
+        name, value = single(entry, "an entry of sort")
+        given = {"order": value} if isinstance(value, str) else record(value, f"sort by {name}")
+    known_keys(given, f"sort by {name}", ("order",) if name == "_score" else ("order", "missing"))
+    only_default(given, f"sort by {name}", missing="_last")
+    order = given.get("order", "desc" if name == "_score" else "asc")
+    if order not in ("asc", "desc") or (name, order) in (("_score", "asc"), ("_doc", "desc")):
+        raise UnsupportedError.of(f"for {name}, the order", order)
+    return name, order == "desc"
+
+
+_HIGHLIGHT_KEYS = ("fragment_size", "number_of_fragments", "pre_tags", "post_tags", "type", "order")
+
+
+def _highlight(value: object, query: TranslatedQuery, fields: Fields) -> Highlight | None:
+    if value is None:
+        return None
+    given = known_keys(value, "highlight", ("fields", "encoder", "require_field_match", *_HIGHLIGHT_KEYS))
+    chosen: list[tuple[str, Any]] = []
+    for each in several(given.get("fields", {})):
+        chosen += record(each, "fields of highlight").items()
+    if not chosen:
+        return None
+    if "query" not in query.request:
+        raise UnsupportedError.of("without the words of a query, the key", "highlight")
+    settings = {name: given[name] for name in _HIGHLIGHT_KEYS if name in given}
+    settings |= known_keys(chosen[0][1], "a field of highlight", _HIGHLIGHT_KEYS)
+    for name, of_field in chosen:
+        known_keys(of_field, "a field of highlight", _HIGHLIGHT_KEYS)
+        if "*" not in name and not fields.is_text(name):
+            raise UnsupportedError.of("highlight of the attribute", name, fields.texts)
+    if given.get("encoder", "default") not in ("default", "html"):
+        raise UnsupportedError.of("encoder of highlight", given["encoder"], ["default", "html"])
+    whole_text = whole(settings.get("number_of_fragments", 5), "number_of_fragments") == 0
+    size = whole(settings.get("fragment_size", FRAGMENT), "fragment_size")
+    name = chosen[0][0]
+    return Highlight(
+        fields.texts[0] if "*" in name else name,
+        (texts(settings.get("pre_tags", "<em>"), "pre_tags") or [""])[0],
+        (texts(settings.get("post_tags", "</em>"), "post_tags") or [""])[0],
+        100_000 if whole_text else min(100_000, max(20, size)),
+        given.get("encoder") == "html",
+    )

@@ -1,0 +1,146 @@
+"""Documents, indexes and errors in the form of OpenSearch, in one process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.unit.serve.conftest import served
+
+from termwise.serve import KeyFile, ServiceSettings
+from termwise.serve.opensearch.fields import Fields, SourceFilter
+
+MATE = {"text": "mate tea from Brazil", "price": 6, "kind": "herb"}
+
+
+def bulk(client: TestClient, *lines: object, path: str = "/_bulk") -> dict[str, Any]:
+    body = "".join(f"{json.dumps(line)}\n" for line in lines)
+    answer = client.post(path, content=body, headers={"content-type": "application/x-ndjson"})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_document_is_stored_changed_and_deleted(client: TestClient) -> None:
+    created = client.put("/shop/_doc/mate", json=MATE)
+    assert (created.status_code, created.json()["result"]) == (201, "created")
+    assert client.get("/shop/_doc/mate").json() == {
+        "_index": "shop", "_id": "mate", "found": True, "_source": {"id": "mate", **MATE},
+    }  # fmt: skip
+    assert client.head("/shop/_doc/mate").status_code == 200
+    assert client.get("/shop/_doc/mate", params={"_source": "price"}).json()["_source"] == {"price": 6}
+    updated = client.post("/shop/_doc/mate?refresh=wait_for", json={**MATE, "price": 8, "tags": None})
+    assert (updated.status_code, updated.json()["result"]) == (200, "updated")
+    conflict = client.put("/shop/_create/mate", json=MATE)
+    assert (conflict.status_code, conflict.json()["error"]["type"]) == (
+        409,
+        "version_conflict_engine_exception",
+    )
+    assert client.put("/shop/_doc/mate?op_type=create", json=MATE).status_code == 409
+    assert client.get("/shop/_doc/mate").json()["_source"]["price"] == 8
+    assert client.delete("/shop/_doc/mate").json()["result"] == "deleted"
+    missing = client.delete("/shop/_doc/mate")
+    assert (missing.status_code, missing.json()["result"]) == (404, "not_found")
+    assert client.get("/shop/_doc/mate").status_code == 404
+    without_name = client.post("/shop/_doc", json=MATE).json()
+    assert client.get(f"/shop/_doc/{without_name['_id']}").json()["found"]
+
+
+def test_the_actions_of_a_bulk_request_are_answered_in_their_order(client: TestClient) -> None:
+    answer = bulk(
+        client,
+        {"index": {"_index": "shop", "_id": "mate"}}, MATE,
+        {"create": {"_index": "shop", "_id": "mate"}}, MATE,
+        {"create": {"_index": "shop", "_id": "sencha"}}, MATE,
+        {"delete": {"_index": "shop", "_id": "pot"}},
+        {"delete": {"_index": "shop", "_id": "none"}},
+        {"index": {"_index": "shop", "_id": "wrong"}}, {"text": "x", "colour": "red"},
+        {"update": {"_index": "shop", "_id": "assam"}}, {"doc": {"price": 1}},
+        {"index": {"_index": "other", "_id": "x"}}, MATE,
+        {"index": {"_index": "shop", "routing": "1"}}, MATE,
+    )  # fmt: skip
+    assert answer["errors"] is True
+    found = [next(iter(item.values())) for item in answer["items"]]
+    assert [item.get("result") for item in found] == [
+        "created",
+        None,
+        None,
+        "deleted",
+        "not_found",
+        *[None] * 4,
+    ]
+    assert [item["status"] for item in found] == [201, 409, 409, 200, 404, 400, 400, 404, 400]
+    assert found[6]["error"]["reason"].startswith("the action [update] is not supported")
+    assert "routing" in found[8]["error"]["reason"]
+    assert client.get("/shop/_count").json()["count"] == 5
+    assert client.get("/shop/_doc/sencha").json()["_source"]["price"] == 12
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([{"upsert": {"_id": "a"}}, MATE], "[upsert]"),
+        ([{"index": {"_id": "a"}}], "lacks its document"),
+        ([{"delete": {}}], "_id"),
+    ],
+)
+def test_wrong_lines_of_actions_refuse_the_request(
+    client: TestClient, lines: list[object], words: str
+) -> None:
+    body = "".join(f"{json.dumps(line)}\n" for line in lines)
+    answer = client.post("/shop/_bulk", content=body, headers={"content-type": "application/x-ndjson"})
+    assert (answer.status_code, words in answer.json()["error"]["reason"]) == (400, True), answer.text
+
+
+def test_an_index_is_described(client: TestClient) -> None:
+    properties = client.get("/shop/_mapping").json()["shop"]["mappings"]["properties"]
+    assert {name: each["type"] for name, each in properties.items()} == {
+        "text": "text", "price": "long", "kind": "keyword", "tags": "keyword",
+    }  # fmt: skip
+    assert client.get("/shop").json()["shop"]["mappings"]["properties"] == properties
+    assert (client.head("/shop").status_code, client.head("/none").status_code) == (200, 404)
+    (row,) = client.get("/_cat/indices?format=json").json()
+    assert (row["index"], row["docs.count"], row["health"]) == ("shop", "5", "green")
+    lines = client.get("/_cat/indices/shop?v&h=index,docs.count").text.splitlines()
+    assert [line.split() for line in lines] == [["index", "docs.count"], ["shop", "5"]]
+    assert client.post("/shop/_refresh").json()["_shards"]["failed"] == 0
+    exists, absent = client.put("/shop", json={}), client.put("/other", json={})
+    assert exists.json()["error"]["type"] == "resource_already_exists_exception"
+    assert "termwise index" in absent.json()["error"]["reason"]
+    assert client.delete("/shop").status_code == 400
+
+
+def test_clients_that_ask_for_html_get_no_json_at_the_root(client: TestClient) -> None:
+    assert client.get("/").json()["version"]["distribution"] == "termwise"
+    assert client.head("/").status_code == 200
+    page = client.get("/", headers={"accept": "text/html,*/*"})
+    assert "json" not in page.headers["content-type"] or page.status_code == 404
+
+
+def test_keys_and_their_roles_are_required(shop: Path, tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys.json")
+    reader, writer = keys.create("search", "reader"), keys.create("write", "writer")
+    with served([str(shop)], ServiceSettings(keys=tmp_path / "keys.json")) as client:
+        unknown = client.get("/shop/_search")
+        assert (unknown.status_code, unknown.json()["error"]["type"]) == (401, "security_exception")
+        assert client.get("/shop/_search", auth=("user", reader)).status_code == 200
+        assert client.put("/shop/_doc/mate", json=MATE, auth=("user", reader)).status_code == 403
+        assert client.put("/shop/_doc/mate", json=MATE, auth=("user", writer)).status_code == 201
+
+
+def test_a_name_includes_the_fields_inside_it() -> None:
+    assert SourceFilter(includes=("meta",)).applied(["meta.lang", "metadata", "meta"]) == [
+        "meta.lang",
+        "meta",
+    ]
+    assert SourceFilter(excludes=("*.x",)).applied(["a.x", "a.y"]) == ["a.y"]
+
+
+def test_nested_names_become_objects_unless_they_clash() -> None:
+    fields = Fields({}, {})
+    assert fields.source("1", {"a.b": 1, "a.c.d": 2, "a.b.e": 3}, {}) == {
+        "id": "1", "a": {"b": 1, "c": {"d": 2}, "b.e": 3},
+    }  # fmt: skip

@@ -1,0 +1,319 @@
+"""Searches in the form of OpenSearch, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.unit.serve.conftest import TEAS, served
+
+import termwise
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shop") / "shop.tw"
+    termwise.build_index(TEAS, folder, store_text=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path) -> Iterator[TestClient]:
+    with served([str(folder)]) as client:
+        yield client
+
+
+def search(client: TestClient, query: object = None, **body: object) -> dict[str, Any]:
+    request = body if query is None else {"query": query, **body}
+    answer = client.post("/shop/_search", json=request)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+
+def refused(client: TestClient, body: object, words: str, path: str = "/shop/_search") -> None:
+    answer = client.post(path, json=body)
+    assert answer.status_code == 400, answer.text
+    error = answer.json()
+    assert error["status"] == 400
+    assert words in error["error"]["reason"]
+    assert error["error"]["root_cause"][0]["type"] == error["error"]["type"]
+
+
+def test_a_match_has_the_results_and_scores_of_the_searcher(client: TestClient, folder: Path) -> None:
+    ranking = termwise.open(folder).rank("green tea", k=3)
+    answer = search(client, {"match": {"text": "green tea"}}, size=3)
+    assert [(hit["_id"], hit["_score"]) for hit in answer["hits"]["hits"]] == [
+        (each.doc_id, each.score) for each in ranking
+    ]
+    assert answer["hits"]["max_score"] == ranking.scores[0]
+    assert answer["hits"]["total"] == {"value": 4, "relation": "eq"}
+    assert answer["timed_out"] is False
+    assert answer["hits"]["hits"][0]["_source"]["kind"] == "green"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"match": {"text": {"query": "green rice", "operator": "and"}}}, {"genmaicha"}),
+        ({"match": {"title": {"query": "green rice", "minimum_should_match": "100%"}}}, {"genmaicha"}),
+        ({"multi_match": {"query": "clay rice", "fields": ["title", "text"]}}, {"pot", "genmaicha"}),
+        ({"multi_match": {"query": "roasted rice", "type": "phrase"}}, {"genmaicha"}),
+        ({"match_phrase": {"text": "tea green"}}, set()),
+        ({"match_bool_prefix": {"text": "gree"}}, {"sencha", "genmaicha"}),
+        ({"match": {"text": {"query": "pepermint", "fuzziness": "AUTO"}}}, {"mint/fresh"}),
+        ({"match": {"kind": "green"}}, {"sencha", "genmaicha"}),
+        ({"term": {"kind.keyword": {"value": "green"}}}, {"sencha", "genmaicha"}),
+        ({"terms": {"kind": ["herb", "ware"]}}, {"pot", "mint/fresh"}),
+        ({"term": {"tags": "loose"}}, {"sencha"}),
+        ({"range": {"price": {"gte": 7, "lt": 12}}}, {"assam", "genmaicha"}),
+        ({"exists": {"field": "tags"}}, {"sencha"}),
+        ({"ids": {"values": ["pot", "unknown", "assam"]}}, {"pot", "assam"}),
+        ({"constant_score": {"filter": {"term": {"kind": "black"}}, "boost": 3}}, {"assam"}),
+        (
+            {"bool": {"must": {"match": {"text": "tea"}}, "filter": {"range": {"price": {"lt": 10}}}}},
+            {"assam", "genmaicha"},
+        ),
+        (
+            {"bool": {"must": [{"match": {"text": "green"}}, {"match": {"text": "rice"}}]}},
+            {"genmaicha"},
+        ),
+        ({"bool": {"should": [{"match": {"text": "clay"}}, {"match": {"text": "rice"}}]}}, {"pot", "genmaicha"}),
+        (
+            {"bool": {"must": [{"match": {"text": "green"}}], "should": [{"match": {"text": "clay rice"}}]}},
+            {"sencha", "genmaicha"},
+        ),
+        (
+            {"bool": {"must": [{"match": {"text": "tea"}}], "must_not": [{"match": {"text": "rice clay"}}]}},
+            {"sencha", "assam"},
+        ),
+        ({"bool": {"must_not": [{"exists": {"field": "tags"}}, {"ids": {"values": ["pot"]}}]}},
+         {"assam", "genmaicha", "mint/fresh"}),
+        (
+            {"bool": {"filter": {"bool": {"should": [{"term": {"kind": "ware"}}, {"term": {"price": 5}}]}}}},
+            {"pot", "mint/fresh"},
+        ),
+        ({"bool": {"must_not": {"bool": {"must": [{"term": {"kind": "green"}}, {"term": {"price": 9}}]}}}},
+         {"sencha", "assam", "pot", "mint/fresh"}),
+        ({"bool": {"filter": [{"match_phrase": {"text": "green tea"}}, {"match": {"text": "rice"}}]}}, {"genmaicha"}),
+        ({"neural_sparse": {"text": {"query_text": "clay", "model_id": "bm25"}}}, {"pot"}),
+        ({"neural_sparse": {"text": {"query_tokens": {"clay": 2.0, "unseen": 1.0}}}}, {"pot"}),
+        ({"match_all": {}}, {"sencha", "assam", "genmaicha", "pot", "mint/fresh"}),
+        ({"bool": {}}, {"sencha", "assam", "genmaicha", "pot", "mint/fresh"}),
+    ],
+)  # fmt: skip
+def test_queries_have_the_results_of_opensearch(client: TestClient, query: object, found: set[str]) -> None:
+    answer = search(client, query)
+    assert set(ids(answer)) == found
+    assert answer["hits"]["total"]["value"] == len(found)
+    assert client.post("/shop/_count", json={"query": query}).json()["count"] == len(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "score"),
+    [
+        ({"match_all": {"boost": 2}}, 2.0),
+        ({"bool": {}}, 1.0),
+        ({"bool": {"filter": {"match_all": {}}}}, 0.0),
+        ({"constant_score": {"filter": {"exists": {"field": "price"}}, "boost": 3}}, 3.0),
+        ({"term": {"kind": "green"}}, 0.0),
+    ],
+)
+def test_conditions_add_nothing_to_scores(client: TestClient, query: object, score: float) -> None:
+    assert {hit["_score"] for hit in search(client, query)["hits"]["hits"]} == {score}
+
+
+def test_scores_of_several_clauses_are_added_up(client: TestClient) -> None:
+    def scores(query: object) -> dict[str, float]:
+        return {hit["_id"]: hit["_score"] for hit in search(client, query)["hits"]["hits"]}
+
+    one, other = scores({"match": {"text": "green"}}), scores({"match": {"text": "tea"}})
+    both = scores({"bool": {"should": [{"match": {"text": "green"}}, {"match": {"text": "tea"}}]}})
+    assert both == pytest.approx({name: one.get(name, 0) + other.get(name, 0) for name in both})
+    boosted = scores(
+        {
+            "bool": {
+                "should": [
+                    {"match": {"text": {"query": "green", "boost": 0.5}}},
+                    {"match": {"text": {"query": "tea", "boost": 2}}},
+                ]
+            }
+        }
+    )
+    assert boosted == pytest.approx(
+        {name: one.get(name, 0) / 2 + 2 * other[name] for name in boosted}, rel=1e-3
+    )
+    twice = scores({"match": {"text": {"query": "green", "boost": 2}}})
+    assert twice == pytest.approx({name: 2 * score for name, score in one.items()})
+    constant = scores({"bool": {"must": [{"match": {"text": "green"}}, {"match_all": {}}]}})
+    assert constant == pytest.approx({name: score + 1 for name, score in one.items()})
+    tokens = scores({"neural_sparse": {"text": {"query_tokens": {"green": 1}}}})
+    assert tokens == pytest.approx(one)
+
+
+def test_results_are_sorted_by_an_attribute(client: TestClient) -> None:
+    answer = search(client, {"match": {"text": "tea"}}, sort=[{"price": {"order": "desc"}}, "_score"])
+    assert ids(answer) == ["pot", "sencha", "genmaicha", "assam"]
+    assert [hit["sort"] for hit in answer["hits"]["hits"]] == [[40], [12], [9], [7]]
+    assert answer["hits"]["hits"][0]["_score"] > 0
+    by_address = client.get("/shop/_search", params={"sort": "price:asc", "size": 2, "from": 1}).json()
+    assert ids(by_address) == ["assam", "genmaicha"]
+    assert by_address["hits"]["hits"][0]["_score"] is None
+    assert ids(search(client, {"match": {"text": "tea"}}, collapse={"field": "kind"}, sort="price")) == [
+        "assam", "genmaicha", "pot",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        (True, {"id", "text", "price", "kind", "tags"}),
+        (["price", "t*"], {"text", "price", "tags"}),
+        ("kind", {"kind"}),
+        ({"excludes": ["t*", "id"]}, {"price", "kind"}),
+        ({"includes": ["price", "kind"], "excludes": ["kind"]}, {"price"}),
+    ],
+)
+def test_a_result_has_the_chosen_fields(client: TestClient, source: object, names: set[str]) -> None:
+    (hit,) = search(client, {"ids": {"values": ["sencha"]}}, _source=source)["hits"]["hits"]
+    assert set(hit["_source"]) == names
+
+
+def test_a_result_has_no_source_if_none_is_wanted(client: TestClient) -> None:
+    (hit,) = search(client, {"ids": {"values": ["sencha"]}}, _source=False)["hits"]["hits"]
+    assert "_source" not in hit
+
+
+def test_highlights_have_tags_and_entities(client: TestClient) -> None:
+    body = {"fields": {"text": {}}, "pre_tags": ["<b>"], "post_tags": ["</b>"], "encoder": "html"}
+    (hit,) = search(client, {"match": {"text": "peppermint"}}, highlight=body)["hits"]["hits"]
+    assert hit["highlight"] == {"text": ["<b>peppermint</b> leaves &amp; &lt;b&gt;nothing&lt;/b&gt; else"]}
+
+
+def test_aggregations_count_all_matches(client: TestClient) -> None:
+    answer = search(
+        client,
+        {"match": {"text": "tea"}},
+        size=0,
+        aggs={
+            "kinds": {"terms": {"field": "kind", "size": 1}},
+            "prices": {
+                "range": {"field": "price", "ranges": [{"to": 10}, {"from": 9, "to": 40}, {"from": 40}]}
+            },
+            "named": {"range": {"field": "price", "keyed": True, "ranges": [{"key": "dear", "from": 12}]}},
+        },
+    )
+    assert answer["hits"]["hits"] == []
+    found = answer["aggregations"]
+    assert found["kinds"] == {
+        "doc_count_error_upper_bound": 0,
+        "sum_other_doc_count": 2,
+        "buckets": [{"key": "green", "doc_count": 2}],
+    }
+    assert found["prices"]["buckets"] == [
+        {"key": "*-10.0", "to": 10, "doc_count": 2},
+        {"key": "9.0-40.0", "from": 9, "to": 40, "doc_count": 2},
+        {"key": "40.0-*", "from": 40, "doc_count": 1},
+    ]
+    assert found["named"]["buckets"] == {"dear": {"from": 12, "doc_count": 2}}
+
+
+def test_an_explanation_adds_up_to_the_score(client: TestClient) -> None:
+    query = {"match": {"text": {"query": "green tea", "boost": 2}}}
+    hit = search(client, query, explain=True, size=1)["hits"]["hits"][0]
+    parts = hit["_explanation"]
+    assert sum(part["value"] for part in parts["details"]) == pytest.approx(hit["_score"])
+    alone = client.post(f"/shop/_explain/{hit['_id']}", json={"query": query}).json()
+    assert alone["matched"] is True
+    assert alone["explanation"]["value"] == pytest.approx(hit["_score"])
+    other = client.post("/shop/_explain/mint/fresh", json={"query": query}).json()
+    assert (other["matched"], other["explanation"]["value"]) == (False, 0.0)
+    assert client.post("/shop/_explain/none", json={"query": query}).status_code == 404
+
+
+def test_several_searches_have_an_answer_each(client: TestClient) -> None:
+    lines = (
+        '{}\n{"query": {"match": {"text": "rice"}}}\n{"index": "none"}\n{}\n{}\n{"query": {"wildcard": {}}}\n'
+    )
+    answer = client.post("/shop/_msearch", content=lines, headers={"content-type": "application/x-ndjson"})
+    found, unknown, wrong = answer.json()["responses"]
+    assert (ids(found), found["status"]) == (["genmaicha"], 200)
+    assert (unknown["error"]["type"], unknown["status"]) == ("index_not_found_exception", 404)
+    assert (wrong["error"]["type"], wrong["status"]) == ("unsupported_operation_exception", 400)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"query": {"wildcard": {"text": "te*"}}}, "[wildcard]"),
+        ({"query": {"match": {"text": {"query": "tea", "slop": 2}}}}, "[slop]"),
+        ({"query": {"match": {"text": {"query": "tea", "operator": "xor"}}}}, "[xor]"),
+        ({"query": {"match": {"colour": "red"}}}, "colour"),
+        ({"query": {"term": {"text": "tea"}}}, "use match"),
+        ({"query": {"range": {"price": {"gte": 1, "format": "yyyy"}}}}, "[format]"),
+        ({"query": {"multi_match": {"query": "tea", "fields": ["title^3", "text"]}}}, "title^3"),
+        ({"query": {"multi_match": {"query": "tea", "tie_breaker": 0.3}}}, "[tie_breaker]"),
+        ({"query": {"neural_sparse": {"text": {"query_text": "tea", "model_id": "x1"}}}}, "[x1]"),
+        ({"query": {"bool": {"must": [{"match": {"text": "a b tea"}}, {"match": {"text": "green pot"}}]}}},
+         "operator"),
+        ({"query": {"bool": {"filter": {"match": {"text": "green tea"}}}}}, "operator and"),
+        ({"query": {"bool": {"filter": {"term": {"kind": "green"}}, "should": {"match": {"text": "tea"}}}}},
+         "minimum_should_match"),
+        ({"query": {"bool": {"must": {"match": {"text": "tea"}}, "should": {"term": {"kind": "green"}}}}},
+         "use filter"),
+        ({"query": {"bool": {"must_not": {"match": {"text": {"query": "a tea pot", "operator": "and"}}}}}},
+         "must_not"),
+        ({"query": {"match_all": {}}, "highlight": {"fields": {"text": {}}}}, "highlight"),
+        ({"query": {"match": {"text": "tea"}}, "knn": {}}, "[knn]"),
+        ({"post_filter": {"term": {"kind": "green"}}}, "[post_filter]"),
+        ({"sort": ["price", "kind"]}, "several attributes"),
+        ({"sort": {"_score": "asc"}}, "[asc]"),
+        ({"aggs": {"a": {"avg": {"field": "price"}}}}, "[avg]"),
+        ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}}}}, "[aggs]"),
+        ({"aggs": {"a": {"terms": {"field": "text"}}}}, "[text]"),
+        ({"size": 100_000}, "larger"),
+        ({"size": "many"}, "size"),
+    ],
+)  # fmt: skip
+def test_what_is_not_supported_is_refused_by_name(client: TestClient, body: object, words: str) -> None:
+    refused(client, body, words)
+
+
+def test_parameters_and_addresses_are_refused_by_name(client: TestClient) -> None:
+    refused(client, {}, "[scroll]", "/shop/_search?scroll=1m")
+    refused(client, {}, "_update/x", "/shop/_update/x")
+    refused(client, {}, "_search/scroll", "/_search/scroll")
+    assert client.post("/shop/_search?pretty=true&preference=a", json={}).status_code == 200
+    assert client.get("/_search").status_code == 200
+    unknown = client.post("/none/_search", json={})
+    assert (unknown.status_code, unknown.json()["error"]["type"]) == (404, "index_not_found_exception")
+
+
+def test_fields_with_weights_are_apart_in_a_result(tmp_path: Path) -> None:
+    folder = tmp_path / "books.tw"
+    books = tmp_path / "books.jsonl"
+    books.write_text(
+        '{"_id": "a", "title": "Tea", "content": "leaves", "meta.lang": "en"}\n'
+        '{"_id": "b", "title": "Clay", "content": "pots for tea", "meta.lang": "de"}\n'
+    )
+    termwise.build_index(
+        books, folder, store_text=True, fields={"title": 3, "content": 1}, attributes=["meta.lang"]
+    )
+    with served([str(folder)]) as client:
+        answer = client.post(
+            "/books/_search",
+            json={"query": {"multi_match": {"query": "tea", "fields": ["title^3", "content"]}}},
+        ).json()
+        assert answer["hits"]["hits"][0]["_source"] == {
+            "id": "a", "title": "Tea", "content": "leaves", "meta": {"lang": "en"},
+        }  # fmt: skip
+        properties = client.get("/books/_mapping").json()["books"]["mappings"]["properties"]
+        assert properties["title"] == properties["content"] == {"type": "text"}
+        assert properties["meta"]["properties"]["lang"]["type"] == "keyword"
