@@ -415,7 +415,7 @@ _TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
     ("mapping", "GET", "/_mapping /_mappings /{index}/_mapping /{index}/_mappings", "search", _mapping),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
     ("describe", "GET", "/{index}", "search", _describe),
-    ("create_index", "PUT", "/{index}", "admin", _create_index),
+    ("create_index", "PUT", "/{index}", "search", _create_index),
     (
         "unsupported",
         "GET POST PUT DELETE",

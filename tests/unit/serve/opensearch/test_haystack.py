@@ -1,0 +1,71 @@
+"""Haystack's document store for OpenSearch against a running service; skipped without the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.serve.opensearch.conftest import running
+
+import termwise
+
+REASON = "opensearch-haystack is not installed: pip install opensearch-haystack"
+stores = pytest.importorskip("haystack_integrations.document_stores.opensearch", reason=REASON)
+retrievers = pytest.importorskip("haystack_integrations.components.retrievers.opensearch", reason=REASON)
+haystack = pytest.importorskip("haystack", reason=REASON)
+types = pytest.importorskip("haystack.document_stores.types", reason=REASON)
+errors = pytest.importorskip("haystack.document_stores.errors", reason=REASON)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Any]:
+    first = [
+        termwise.Document.of_fields(
+            "sencha", {"content": "green tea from Uji"}, {"lang": "en", "year": 2024}
+        ),
+        termwise.Document.of_fields(
+            "mate", {"content": "Mate-Tee aus Brasilien"}, {"lang": "de", "year": 2019}
+        ),
+    ]
+    termwise.build_index(first, tmp_path / "default.tw", fields={"content": 1}, store_text=True)
+    with running(tmp_path / "default.tw", "--max-results", "10000") as port:
+        yield stores.OpenSearchDocumentStore(hosts=f"http://localhost:{port}")
+
+
+def test_documents_are_written_found_and_deleted(store: Any) -> None:
+    documents = [
+        haystack.Document(
+            id=f"d{n}", content=f"chapter {n} of the book of tea", meta={"lang": "en", "year": 2000 + n}
+        )
+        for n in range(20)
+    ]
+    assert store.write_documents(documents) == 20
+    with pytest.raises(errors.DuplicateDocumentError):
+        store.write_documents(documents[:1], policy=types.DuplicatePolicy.FAIL)
+    assert store.write_documents(documents[:1], policy=types.DuplicatePolicy.OVERWRITE) == 1
+    assert store.count_documents() == 22
+    by_filter = store.filter_documents(
+        {
+            "operator": "AND",
+            "conditions": [
+                {"field": "meta.lang", "operator": "==", "value": "en"},
+                {"operator": "OR", "conditions": [
+                    {"field": "meta.year", "operator": "<", "value": 2002},
+                    {"field": "meta.year", "operator": ">=", "value": 2019},
+                ]},
+            ],
+        }
+    )  # fmt: skip
+    assert {document.id for document in by_filter} == {"d0", "d1", "d19", "sencha"}
+    retriever = retrievers.OpenSearchBM25Retriever(document_store=store, top_k=2, fuzziness="AUTO")
+    found = retriever.run(
+        query="chaptr 7", filters={"field": "meta.year", "operator": "in", "value": [2007, 2008]}
+    )["documents"]
+    assert [(found[0].id, found[0].content, found[0].meta["year"])] == [
+        ("d7", "chapter 7 of the book of tea", 2007)
+    ]
+    assert found[0].score > found[1].score
+    store.delete_documents([f"d{n}" for n in range(20)])
+    assert store.count_documents() == 2

@@ -1,0 +1,155 @@
+"""The client of OpenSearch against a running service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.serve.conftest import TEAS
+from tests.unit.serve.opensearch.conftest import running
+
+import termwise
+from termwise.serve import KeyFile
+
+opensearchpy = pytest.importorskip("opensearchpy", reason="opensearch-py is not installed")
+helpers = pytest.importorskip("opensearchpy.helpers", reason="opensearch-py is not installed")
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    path = tmp_path_factory.mktemp("keys") / "keys.json"
+    file = KeyFile(path)
+    return path, file.create("search"), file.create("write")
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory, keys: tuple[Path, str, str]) -> Iterator[int]:
+    folder = tmp_path_factory.mktemp("service") / "shop.tw"
+    termwise.build_index(TEAS, folder, store_text=True)
+    with running(folder, "--keys", keys[0]) as port:
+        yield port
+
+
+def _client(port: int, key: str) -> Any:
+    return opensearchpy.OpenSearch(
+        hosts=[{"host": "localhost", "port": port}], http_auth=("any", key), max_retries=0
+    )
+
+
+@pytest.fixture
+def client(port: int, keys: tuple[Path, str, str]) -> Any:
+    return _client(port, keys[2])
+
+
+def _ids(answer: Any) -> list[str]:
+    return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+
+def test_a_shop_is_searched_and_described(client: Any) -> None:
+    assert client.ping()
+    assert client.info()["version"]["distribution"] == "termwise"
+    assert (client.indices.exists(index="shop"), client.indices.exists(index="none")) == (True, False)
+    answer = client.search(
+        index="shop",
+        body={
+            "query": {
+                "bool": {
+                    "must": [{"multi_match": {"query": "green tea", "fields": ["title", "text"]}}],
+                    "filter": [{"terms": {"kind": ["green"]}}, {"range": {"price": {"lte": 12}}}],
+                }
+            },
+            "highlight": {"fields": {"text": {}}},
+            "aggs": {"kinds": {"terms": {"field": "kind"}}},
+            "_source": ["price"],
+            "explain": True,
+        },
+        size=1,
+        track_total_hits=True,
+    )
+    assert answer["hits"]["total"]["value"] == 2
+    (hit,) = answer["hits"]["hits"]
+    assert hit["_source"] == {"price": hit["_source"]["price"]}
+    assert hit["highlight"]["text"][0].startswith("<em>green</em> <em>tea</em>")
+    assert sum(part["value"] for part in hit["_explanation"]["details"]) == pytest.approx(hit["_score"])
+    assert answer["aggregations"]["kinds"]["buckets"] == [{"key": "green", "doc_count": 2}]
+    assert client.indices.get_mapping(index="shop")["shop"]["mappings"]["properties"]["price"] == {
+        "type": "long"
+    }
+    assert client.cat.indices(format="json")[0]["index"] == "shop"
+    assert "shop" in client.cat.indices(index="shop", v=True)
+    explained = client.explain(
+        index="shop", id="mint/fresh", body={"query": {"match": {"text": "mint peppermint"}}}
+    )
+    assert explained["matched"]
+    several = client.msearch(body=[{"index": "shop"}, {"query": {"match_all": {}}}, {"index": "none"}, {}])
+    assert [each["status"] for each in several["responses"]] == [200, 404]
+
+
+def test_documents_are_changed_one_by_one(client: Any) -> None:
+    body = {"text": "mate tea", "price": 6}
+    assert client.index(index="shop", id="a/ö ?", body=body, refresh=True)["result"] == "created"
+    assert client.get(index="shop", id="a/ö ?")["_source"]["price"] == 6
+    assert client.exists(index="shop", id="a/ö ?")
+    with pytest.raises(opensearchpy.ConflictError):
+        client.create(index="shop", id="a/ö ?", body=body)
+    assert client.delete(index="shop", id="a/ö ?", refresh="wait_for")["result"] == "deleted"
+    with pytest.raises(opensearchpy.NotFoundError):
+        client.get(index="shop", id="a/ö ?")
+    name = client.index(index="shop", body=body)["_id"]
+    assert client.count(index="shop", body={"query": {"ids": {"values": [name]}}})["count"] == 1
+    client.delete(index="shop", id=name)
+    assert client.indices.refresh(index="shop")["_shards"]["failed"] == 0
+
+
+def test_bulk_helpers_index_and_delete(client: Any) -> None:
+    actions = [{"_index": "shop", "_id": f"n{n}", "text": f"number {n}", "price": n} for n in range(1200)]
+    assert helpers.bulk(client, actions, refresh=True) == (1200, [])
+    answer = client.search(index="shop", body={"query": {"match": {"text": "number 77"}}}, size=1)
+    assert _ids(answer) == ["n77"]
+    sorted_by_price = client.search(
+        index="shop",
+        body={"query": {"match": {"text": "number"}}, "sort": [{"price": "desc"}], "from": 1, "size": 2},
+    )
+    assert _ids(sorted_by_price) == ["n1198", "n1197"]
+    done, errors = helpers.bulk(
+        client,
+        [{"_op_type": "create", "_index": "shop", "_id": "n1", "text": "again"}],
+        raise_on_error=False,
+    )
+    assert (done, errors[0]["create"]["error"]["type"]) == (0, "version_conflict_engine_exception")
+    deletions = ({"_op_type": "delete", "_index": "shop", "_id": f"n{n}"} for n in range(1200))
+    results = list(helpers.parallel_bulk(client, deletions, thread_count=2, chunk_size=400))
+    assert [ok for ok, _ in results] == [True] * 1200
+    assert client.count(index="shop")["count"] == len(TEAS)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda client: list(helpers.scan(client, index="shop")), "[scroll]"),
+        (
+            lambda client: client.search(index="shop", body={"query": {"wildcard": {"text": "t*"}}}),
+            "[wildcard]",
+        ),
+        (lambda client: client.update(index="shop", id="pot", body={"doc": {"price": 1}}), "_update/pot"),
+        (lambda client: client.delete_by_query(index="shop", body={"query": {}}), "_delete_by_query"),
+        (lambda client: client.indices.create(index="more"), "[more]"),
+        (lambda client: client.mget(index="shop", body={"ids": ["pot"]}), "_mget"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(client: Any, call: Any, words: str) -> None:
+    with pytest.raises(opensearchpy.RequestError) as raised:
+        call(client)
+    assert raised.value.status_code == 400
+    assert words in raised.value.info["error"]["reason"]
+
+
+def test_a_key_for_searches_allows_no_changes(port: int, keys: tuple[Path, str, str]) -> None:
+    reader = _client(port, keys[1])
+    assert reader.count(index="shop")["count"] >= 1
+    with pytest.raises(opensearchpy.AuthorizationException):
+        reader.delete(index="shop", id="pot")
+    with pytest.raises(opensearchpy.AuthenticationException):
+        _client(port, "tw_none").count(index="shop")
