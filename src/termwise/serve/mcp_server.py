@@ -33,7 +33,7 @@ from termwise.serve import answers
 from termwise.serve.access import Access
 from termwise.serve.bodies import body_of, parsed_json
 from termwise.serve.documents import document_record
-from termwise.serve.errors import ForbiddenError, error_record, invalid_request, status_of
+from termwise.serve.errors import ForbiddenError, ServiceError, error_record, invalid_request, status_of
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.requests import ExplainRequest, FacetsRequest, Names, SearchRequest, Words
 from termwise.serve.search import explain, facets, search
@@ -122,6 +122,8 @@ def _search(served: ServedIndex, asked: _SearchArguments, settings: ServiceSetti
 
 def _similar(served: ServedIndex, asked: _SimilarArguments, settings: ServiceSettings) -> Any:
     fields = asked.fields()
+    if asked.doc_id is None and asked.text is None:
+        raise ServiceError("an example is one of doc_id and text")
     request = SearchRequest.model_validate(
         {"like": fields.pop("doc_id"), "like_text": fields.pop("text"), **fields}
     )

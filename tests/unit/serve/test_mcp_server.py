@@ -110,7 +110,7 @@ def test_a_document_is_read_explained_and_compared(shop: Path) -> None:
         ("search", {}, ["query"]),
         ("search", {"query": "tea", "index": "none"}, ["no such index", "known: shop"]),
         ("get", {"doc_id": "none"}, ["no such document"]),
-        ("similar", {}, ["one of query"]),
+        ("similar", {}, ["one of doc_id"]),
         ("facets", {"facets": []}, ["facets"]),
         ("facets", {"facets": ["colour"]}, ["colour"]),
     ],
