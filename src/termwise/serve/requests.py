@@ -43,7 +43,10 @@ class SearchRequest(_Request):
     sort: str | None = Field(
         None, description="Attribute to sort all matches by, `-price` for the largest first."
     )
-    collapse: str | None = Field(None, description="Attribute of which each value has at most one result.")
+    collapse: str | None = Field(
+        None, description="Attribute of which each value has at most `collapse_size` results."
+    )
+    collapse_size: int = Field(1, ge=1, description="Results of each value of `collapse`.")
     candidates: Annotated[list[str], Field(max_length=10_000)] | None = Field(
         None, description="Documents to score and order, instead of searching."
     )

@@ -245,7 +245,12 @@ class _Search:
 
     def rank(self, depth: int) -> Ranking:
         """Return the first results."""
-        order: dict[str, Any] = {"sort": self.request.sort, "collapse": self.request.collapse}
+        request = self.request
+        order: dict[str, Any] = {
+            "sort": request.sort,
+            "collapse": request.collapse,
+            "collapse_size": request.collapse_size,
+        }
         if self.example is not None:
             ranking, _ = self.example.rank(self.searcher, k=depth, **order, **self.conditions)
             return ranking

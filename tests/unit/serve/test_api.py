@@ -49,6 +49,13 @@ def test_conditions_limit_results_facets_and_total(client: TestClient) -> None:
     ]
 
 
+def test_results_are_sorted_and_collapsed(client: TestClient) -> None:
+    request = {"query": "tea", "sort": "-price", "collapse": "kind"}
+    assert [hit["doc_id"] for hit in _search(client, **request)["hits"]] == ["pot", "sencha", "assam"]
+    hits = _search(client, **request, collapse_size=2)["hits"]
+    assert [hit["doc_id"] for hit in hits] == ["pot", "sencha", "genmaicha", "assam"]
+
+
 def test_excerpts_mark_the_words_of_the_query(client: TestClient) -> None:
     (hit,) = _search(client, query="peppermint", highlight=True)["hits"]
     excerpt = hit["excerpt"]
