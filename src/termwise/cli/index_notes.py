@@ -14,13 +14,12 @@ from termwise.cli.terminal import (
     counted,
     counted_documents,
     document_count,
-    human_bytes,
     note,
     note_line,
     print_json,
     print_text,
 )
-from termwise.display.safe_text import shown
+from termwise.display.safe_text import human_bytes, shown
 from termwise.storage.safe_read import is_file, is_folder, path_exists
 
 if TYPE_CHECKING:

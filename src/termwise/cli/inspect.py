@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from termwise.cli.options import IndexFolder, JsonFlag
-from termwise.cli.terminal import counted, human_bytes, print_json, stdout
-from termwise.display.safe_text import legible_line
+from termwise.cli.terminal import counted, print_json, stdout
+from termwise.display.safe_text import human_bytes, legible_line
 from termwise.storage.safe_read import regular_size
 
 if TYPE_CHECKING:

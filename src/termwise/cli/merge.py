@@ -21,11 +21,11 @@ from termwise.cli.terminal import (
     counted,
     counted_documents,
     document_count,
-    human_bytes,
     print_json,
     print_text,
     progress_bar,
 )
+from termwise.display.safe_text import human_bytes
 
 if TYPE_CHECKING:
     from termwise.index import Manifest

@@ -303,22 +303,6 @@ def document_count(index: Index) -> dict[str, int]:
     return {"documents": index.documents, **({"chunks": len(index)} if index.manifest.chunk else {})}
 
 
-def human_bytes(size: int) -> str:
-    """Format a number of bytes with a decimal unit.
-
-    Examples
-    --------
-    >>> human_bytes(82_285_390), human_bytes(512), human_bytes(999_999)
-    ('82.3 MB', '512 B', '1.0 MB')
-    """
-    value = float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if round(value, 1) < 1000:
-            return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
-        value /= 1000
-    return f"{value:.1f} TB"
-
-
 def human_time(seconds: float) -> str:
     """Format a duration in seconds, minutes or hours, rounded up.
 

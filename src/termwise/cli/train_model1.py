@@ -7,8 +7,9 @@ from shlex import quote
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, model_settings
-from termwise.cli.terminal import counted, human_bytes, note
+from termwise.cli.terminal import counted, note
 from termwise.cli.train_options import Data, Resume, TableOut, print_trained, run_training, training_settings
+from termwise.display.safe_text import human_bytes
 
 
 def command(

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Annotated
 
 from termwise.cli.options import JsonFlag, Threads, model_settings
-from termwise.cli.terminal import counted, human_bytes
+from termwise.cli.terminal import counted
 from termwise.cli.train_options import (
     Data,
     Resume,
@@ -17,6 +17,7 @@ from termwise.cli.train_options import (
     run_training,
     training_settings,
 )
+from termwise.display.safe_text import human_bytes
 
 
 def command(

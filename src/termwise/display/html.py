@@ -1,11 +1,16 @@
-"""Self-contained HTML pages, rendered from the templates of a package, and results in notebooks."""
+"""HTML pages, rendered from the templates of a package, and results in notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
+from typing import TYPE_CHECKING
 
 from termwise.display.safe_text import legible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def render_page(package: str, template: str, **values: object) -> str:
@@ -28,9 +33,15 @@ def render_page(package: str, template: str, **values: object) -> str:
     str
         The document, to be written as UTF-8. Equal values give equal text.
     """
+    return _environment(package).get_template(template).render(**values)
+
+
+@cache
+def _environment(package: str) -> Environment:
+    """Return the environment of a package, which keeps its compiled templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader(package),
         autoescape=True,
         finalize=_printable,
@@ -38,8 +49,8 @@ def render_page(package: str, template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,
     )
-    return environment.get_template(template).render(**values)
 
 
 def notebook_frame(page: str, title: str) -> str:

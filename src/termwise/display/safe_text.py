@@ -91,6 +91,22 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
+def human_bytes(size: int) -> str:
+    """Format a number of bytes with a decimal unit.
+
+    Examples
+    --------
+    >>> human_bytes(82_285_390), human_bytes(512), human_bytes(999_999)
+    ('82.3 MB', '512 B', '1.0 MB')
+    """
+    value = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if round(value, 1) < 1000:
+            return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
 def settings_text(settings: Mapping[str, object]) -> str:
     """Write settings in one line, as names and values.
 

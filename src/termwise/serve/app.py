@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,6 +24,7 @@ from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch import info_route, opensearch_routes
 from termwise.serve.operations import Operation
+from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
 
@@ -89,6 +91,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             Route("/openapi.json", openapi, name="openapi"),
             Route("/metrics", metrics_page, name="metrics"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
+            *page_routes(service, access, document),
             *opensearch_routes(service, access),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found, Exception: _failed},
@@ -119,19 +122,24 @@ async def _refused(request: Request, error: Exception) -> Response:
         headers["connection"] = "close"
     elif status == 500:
         logger.error("%s", error)
-    return JsonAnswer({"error": error_record(error)}, status_code=status, headers=headers)
+    return _error(request, error_record(error), status, headers)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     record = {"type": "not-found" if error.status_code == 404 else "refused", "message": error.detail}
-    return JsonAnswer({"error": record}, status_code=error.status_code, headers=error.headers)
+    return _error(request, record, error.status_code, dict(error.headers or {}))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return JsonAnswer(
-        {"error": {"type": "bug", "message": "the service failed; see its log"}}, status_code=500
-    )
+    return _error(request, {"type": "bug", "message": "the service failed; see its log"}, 500, {})
+
+
+def _error(request: Request, record: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> Response:
+    """Return an error as JSON, or as a page for a browser that asked for one."""
+    if is_for_page(request):
+        return error_page(request.app.state.service, record, status, headers)
+    return JsonAnswer({"error": record}, status_code=status, headers=dict(headers))
 
 
 class Surroundings:

@@ -114,11 +114,7 @@ async def model_of(request: Request, model: type[Model], most: int) -> Model:
     ServiceError
         If it is not as the model describes; see also `body_of`.
     """
-    value = parsed_json(await body_of(request, most))
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        raise invalid_request(error) from None
+    return checked_model(parsed_json(await body_of(request, most)), model)
 
 
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
@@ -135,7 +131,18 @@ def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
         field = model.model_fields.get(name)
         is_list = field is not None and "list" in str(field.annotation)
         values[name] = given if is_list else given[-1]
+    return checked_model(values, model, strict=False)
+
+
+def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:
+    """Return a value as a model; unless `strict`, strings stand for numbers and truth values.
+
+    Raises
+    ------
+    ServiceError
+        If it is not as the model describes.
+    """
     try:
-        return model.model_validate(values, strict=False)
+        return model.model_validate(value, strict=strict)
     except ValidationError as error:
         raise invalid_request(error) from None

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from termwise.attributes.json_values import json_attributes
 from termwise.engine.given_weights import GivenWeights
 from termwise.errors import ParameterError
+from termwise.explain import Explanation
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
 from termwise.records import Query, Ranking, Run
@@ -64,16 +65,33 @@ def search(served: Searched, request: SearchRequest, settings: ServiceSettings) 
     TermwiseError
         If the request is over a limit, or the index cannot answer it.
     """
+    answer, explanations = search_and_explain(served, request, settings)
+    for record, explanation in zip(answer["hits"], explanations, strict=bool(explanations)):
+        record["explanation"] = explanation.to_dict()
+    return answer
+
+
+def search_and_explain(
+    served: Searched, request: SearchRequest, settings: ServiceSettings
+) -> tuple[SearchAnswer, list[Explanation]]:
+    """Search one index, and return the explanations of the results apart; none if the request asks for none.
+
+    Raises
+    ------
+    TermwiseError
+        See `search`.
+    """
     begin = time.perf_counter()
     _check_limits(request, settings)
     searcher = served.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
     asked = _Search(searcher, request)
     ranking = asked.rank(request.k + request.offset)
+    ranking = ranking.after(request.offset) if request.offset else ranking
     answer: SearchAnswer = {
         "index": served.name,
         "generation": generation(searcher),
         "documents": searcher.index.documents,
-        "hits": asked.hits(ranking.after(request.offset) if request.offset else ranking, request.offset),
+        "hits": asked.hits(ranking, request.offset),
         "milliseconds": 0.0,
     }
     if request.total:
@@ -83,8 +101,9 @@ def search(served: Searched, request: SearchRequest, settings: ServiceSettings) 
     suggested = searcher.did_you_mean(asked.text) if asked.example is None else []
     if suggested:
         answer["did_you_mean"] = [asdict(each) for each in suggested]
+    explanations = asked.explanations(ranking) if request.explain else []
     answer["milliseconds"] = round(1000 * (time.perf_counter() - begin), 3)
-    return answer
+    return answer, explanations
 
 
 def count(served: Searched, request: SearchRequest, settings: ServiceSettings) -> int:
@@ -172,6 +191,20 @@ def explain(served: Searched, request: ExplainRequest, settings: ServiceSettings
     TermwiseError
         See `search`.
     """
+    explanation, number = explanation_of(served, request, settings)
+    return {"index": served.name, "generation": number, "explanation": explanation.to_dict()}
+
+
+def explanation_of(
+    served: Searched, request: ExplainRequest, settings: ServiceSettings
+) -> tuple[Explanation, int]:
+    """Return the explanation of the score of one document, and the generation of the index.
+
+    Raises
+    ------
+    TermwiseError
+        See `search`.
+    """
     searcher = served.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
     if (request.query is None) == (request.like is None):
         raise ParameterError("an explanation is for one of query and like")
@@ -184,7 +217,7 @@ def explain(served: Searched, request: ExplainRequest, settings: ServiceSettings
         explanation = searcher.explain(
             request.query or "", request.doc_id, competitors=request.competitors, filter=request.filter
         )
-    return {"index": served.name, "generation": generation(searcher), "explanation": explanation.to_dict()}
+    return explanation, generation(searcher)
 
 
 def facets(served: Searched, request: FacetsRequest, settings: ServiceSettings) -> FacetsAnswer:
@@ -280,15 +313,13 @@ class _Search:
             excerpts = self.searcher.snippets(query, ranking.doc_ids, length=request.excerpt_length)
             for record, excerpt in zip(records, excerpts, strict=True):
                 record["excerpt"] = _excerpt(excerpt)
-        if request.explain:
-            explanations = (
-                self.searcher.explain_many(self.text, ranking.doc_ids, **self.conditions)
-                if self.example is None
-                else self.example.explain(self.searcher, ranking.doc_ids, **self.conditions)
-            )
-            for record, explanation in zip(records, explanations, strict=True):
-                record["explanation"] = explanation.to_dict()
         return records
+
+    def explanations(self, ranking: Ranking) -> list[Explanation]:
+        """Return the explanations of the scores of results."""
+        if self.example is not None:
+            return self.example.explain(self.searcher, ranking.doc_ids, **self.conditions)
+        return self.searcher.explain_many(self.text, ranking.doc_ids, **self.conditions)
 
     def count(self) -> int:
         """Return the number of matches, or of the given candidates."""

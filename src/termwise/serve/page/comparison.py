@@ -1,0 +1,165 @@
+"""Two rankers side by side: indexes of the service, or parts of its mixtures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.search import MixtureSearcher
+from termwise.search.by_example import AnySearcher
+from termwise.serve.answers import SearchAnswer
+from termwise.serve.bodies import checked_model
+from termwise.serve.errors import UnknownIndexError
+from termwise.serve.indexes import ServedIndex, ServedIndexes
+from termwise.serve.page.results import document_url
+from termwise.serve.page.titles import titles_of
+from termwise.serve.requests import SearchRequest
+from termwise.serve.search import search
+from termwise.serve.settings import ServiceSettings
+
+RESULTS = 20
+"""Results of each ranker."""
+
+ROW = 48
+"""Height of a result in pixels, as in the style sheet."""
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """An index of the service, or one part of a mixture.
+
+    Attributes
+    ----------
+    served : ServedIndex
+    part : str
+        Name of a part of a mixture, or empty.
+    """
+
+    served: ServedIndex
+    part: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the index, and of the part after a slash."""
+        return f"{self.served.name}/{self.part}" if self.part else self.served.name
+
+    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
+        """Return the searcher; parts of mixtures add no similar words."""
+        searcher = self.served.searcher(fuzzy=fuzzy, prefix=prefix)
+        if not self.part or not isinstance(searcher, MixtureSearcher):
+            return searcher
+        return next(part.searcher for part in searcher.parts if part.name == self.part)
+
+
+def rankers_of(indexes: ServedIndexes) -> list[Ranker]:
+    """Return all rankers of a service."""
+    rankers = []
+    for served in indexes:
+        searcher = served.searcher()
+        parts = searcher.parts if isinstance(searcher, MixtureSearcher) else ()
+        rankers += [Ranker(served), *(Ranker(served, part.name) for part in parts)]
+    return rankers
+
+
+def comparison_view(
+    indexes: ServedIndexes, query: str, names: tuple[str, str], settings: ServiceSettings
+) -> dict[str, Any]:
+    """Return the values of the template for two rankers; an empty name is that of the first or second ranker.
+
+    Raises
+    ------
+    UnknownIndexError
+        If the service has no such ranker.
+    TermwiseError
+        See `termwise.serve.search.search`.
+    """
+    rankers = rankers_of(indexes)
+    both = [
+        _named(rankers, name) if name else rankers[min(place, len(rankers) - 1)]
+        for place, name in enumerate(names)
+    ]
+    values: dict[str, Any] = {
+        "query": query,
+        "names": [ranker.name for ranker in rankers],
+        "chosen": [ranker.name for ranker in both],
+        "columns": [],
+    }
+    if not query or len(rankers) < 2:
+        return values
+    asked = {
+        "query": query,
+        "k": min(RESULTS, settings.max_results),
+        "syntax": True,
+        "total": True,
+        "show": [],
+    }
+    request = checked_model(asked, SearchRequest)
+    answers = [search(ranker, request, settings) for ranker in both]
+    ranks = [{hit["doc_id"]: hit["rank"] for hit in answer["hits"]} for answer in answers]
+    common = [doc_id for doc_id in ranks[0] if doc_id in ranks[1]]
+    return {
+        **values,
+        "columns": [
+            _column(ranker, answer, ranks[1 - side], side, query)
+            for side, (ranker, answer) in enumerate(zip(both, answers, strict=True))
+        ],
+        "height": ROW * max(map(len, ranks)),
+        "lines": [_line(ranks[0][doc_id], ranks[1][doc_id]) for doc_id in common],
+        "common": len(common),
+    }
+
+
+def _named(rankers: list[Ranker], name: str) -> Ranker:
+    for ranker in rankers:
+        if ranker.name == name:
+            return ranker
+    known = ", ".join(ranker.name for ranker in rankers)
+    raise UnknownIndexError("the service has no such ranker", facts=[("ranker", name), ("known", known)])
+
+
+def _column(
+    ranker: Ranker, answer: SearchAnswer, others: dict[str, int], side: int, query: str
+) -> dict[str, Any]:
+    """Return the results of a ranker; those of the second one, with the change of their rank."""
+    hits = answer["hits"]
+    titles = titles_of(ranker.served.searcher(), [hit["doc_id"] for hit in hits])
+    return {
+        "name": ranker.name,
+        "total": answer["total"],
+        "results": [
+            {
+                "rank": hit["rank"],
+                "title": title,
+                "url": document_url(ranker.served.name, hit["doc_id"], query),
+                "kind": kind_of(hit["rank"], others.get(hit["doc_id"])),
+                "change": _change(hit["rank"], others.get(hit["doc_id"]), side),
+            }
+            for hit, title in zip(hits, titles, strict=True)
+        ],
+    }
+
+
+def kind_of(rank: int, other: int | None) -> str:
+    """Return how a rank differs from that of the same document in the other ranking, if that has it.
+
+    Examples
+    --------
+    >>> kind_of(2, 5), kind_of(5, 2), kind_of(2, 2), kind_of(2, None)
+    ('up', 'down', 'same', 'only')
+    """
+    if other is None:
+        return "only"
+    return "same" if rank == other else "up" if rank < other else "down"
+
+
+def _change(rank: int, other: int | None, side: int) -> str:
+    """Return the change from the first ranking to the second in words; none in the first for a common document."""
+    kind = kind_of(rank, other)
+    if other is None:
+        return "only here"
+    return "" if side == 0 or kind == "same" else f"{kind} {abs(other - rank)}"
+
+
+def _line(first: int, second: int) -> tuple[int, int, str]:
+    """Return the heights at which the line of a document begins and ends, and the kind of its change."""
+    return ROW * (first - 1) + ROW // 2, ROW * (second - 1) + ROW // 2, kind_of(second, first)

@@ -1,0 +1,302 @@
+"""The search of the page: results with excerpts and explanations, facets, order and further pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from termwise.attributes import Schema
+from termwise.serve.answers import Excerpt, FacetValue, SearchAnswer
+from termwise.serve.bodies import checked_model
+from termwise.serve.indexes import ServedIndex
+from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress, address_of
+from termwise.serve.page.titles import TITLE, titles_of
+from termwise.serve.page.values import attribute_rows, value_text
+from termwise.serve.page.why import why_of
+from termwise.serve.requests import SearchRequest
+from termwise.serve.search import search, search_and_explain
+from termwise.serve.settings import ServiceSettings
+
+RESULTS = 10
+"""Results of a page."""
+
+VALUES = 8
+"""Values of a facet that are shown."""
+
+COUNTED = ("keyword", "keywords", "boolean")
+RANGES = ("integer", "float", "date")
+"""Types of the attributes that are filtered by value, and by range."""
+
+COUNTED_ALONE = 4
+"""Chosen attributes whose other values are counted, too; each takes a search."""
+
+_AROUND = 2
+
+Piece = tuple[str, bool]
+"""Part of a text, and whether it is marked."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Value of a facet; `documents` is None if no match has it."""
+
+    value: str
+    text: str
+    documents: int | None
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Facet:
+    """Values of an attribute to choose from; `parameter` is the name in the address."""
+
+    name: str
+    parameter: str
+    choices: list[Choice]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of an attribute, with the names of their parameters and the type of the inputs."""
+
+    name: str
+    input: str
+    parameters: tuple[str, str]
+    bounds: tuple[str, str]
+
+
+def results_view(
+    served: ServedIndex, address: SearchAddress, settings: ServiceSettings, choices: Sequence[str]
+) -> dict[str, Any]:
+    """Return the values of the template for a search; without a query, for a page to begin with.
+
+    Parameters
+    ----------
+    served : ServedIndex
+    address : SearchAddress
+    settings : ServiceSettings
+    choices : sequence of str
+        Names of all indexes.
+
+    Raises
+    ------
+    TermwiseError
+        See `termwise.serve.search.search`.
+    """
+    searcher = served.searcher()
+    schema = searcher.schema
+    address, left_out = address.for_schema(schema)
+    values: dict[str, Any] = {
+        "address": address,
+        "choices": choices,
+        "documents": searcher.index.documents,
+        "stores_text": searcher.index.stores_text,
+        "left_out": left_out,
+        "answer": None,
+    }
+    if not address.query and not address.like:
+        return values
+    request = _request(address, schema, settings, searcher.index.stores_text)
+    answer, explanations = search_and_explain(served, request, settings)
+    total = answer["total"]
+    doc_ids = [hit["doc_id"] for hit in answer["hits"]]
+    titles = titles_of(searcher, doc_ids)
+    return {
+        **values,
+        "answer": answer,
+        "results": [
+            {
+                "rank": hit["rank"],
+                "doc_id": hit["doc_id"],
+                "title": title,
+                "url": document_url(served.name, hit["doc_id"], address.query),
+                "pieces": marked_title(title, hit.get("excerpt")),
+                "attributes": attribute_rows(hit.get("attributes", {})),
+                "why": why_of(explanation),
+                "similar": SearchAddress(index=served.name, like=hit["doc_id"]).url(),
+            }
+            for hit, title, explanation in zip(answer["hits"], titles, explanations, strict=True)
+        ],
+        "like_title": titles_of(searcher, [address.like])[0] if address.like else "",
+        "like_url": document_url(served.name, address.like),
+        "facets": _facets(served, address, schema, request, answer, settings),
+        "ranges": _ranges(address, schema),
+        "removable": _removable(address, schema),
+        "orders": _orders(schema),
+        "corrected": _corrected(address, answer),
+        "pages": _pages(address, min(total, settings.max_results)),
+        "first": answer["hits"][0]["rank"] if answer["hits"] else 0,
+        "last": answer["hits"][-1]["rank"] if answer["hits"] else 0,
+    }
+
+
+def document_url(index: str, doc_id: str, query: str = "") -> str:
+    """Return the address of a document on the page, with the query that found it."""
+    return address_of(f"/indexes/{index}/document", [("id", doc_id), *([("q", query)] if query else [])])
+
+
+def marked_title(title: str, excerpt: Excerpt | None) -> tuple[list[Piece], list[Piece]]:
+    """Return the pieces of a title and of an excerpt; an excerpt that begins with the title is divided.
+
+    Examples
+    --------
+    >>> marked_title("Green tea", {"text": "Green tea A tea from Uji", "marks": [[6, 9], [12, 15]]})
+    ([('Green ', False), ('tea', True)], [(' A ', False), ('tea', True), (' from Uji', False)])
+    """
+    if excerpt is None:
+        return [(title, False)], []
+    text, marks = excerpt["text"], excerpt["marks"]
+    if not text.startswith(title):
+        return [(title, False)], pieces_of(text, marks)
+    end = len(title)
+    return pieces_of(title, marks), pieces_of(
+        text[end:], [[start - end, stop - end] for start, stop in marks]
+    )
+
+
+def pieces_of(text: str, marks: Sequence[Sequence[int]]) -> list[Piece]:
+    """Return a text in pieces, each with whether it is marked; parts of marks outside of the text are left out."""
+    place, pieces = 0, list[Piece]()
+    for start, end in marks:
+        start, end = max(start, 0), min(end, len(text))
+        if start < end:
+            pieces += [(text[place:start], False), (text[start:end], True)]
+            place = end
+    return [piece for piece in [*pieces, (text[place:], False)] if piece[0]]
+
+
+def _request(
+    address: SearchAddress, schema: Schema, settings: ServiceSettings, stores_text: bool
+) -> SearchRequest:
+    counted = [name for name, kind in schema.items() if kind in COUNTED and name != TITLE]
+    asked = {
+        "query": None if address.like else address.query,
+        "like": address.like or None,
+        "syntax": not address.like,
+        "k": min(RESULTS, settings.max_results),
+        "offset": (address.page - 1) * RESULTS,
+        "filter": address.filter(schema),
+        "sort": address.sort or None,
+        "fuzzy": address.fuzzy,
+        "facets": counted[: settings.max_facets],
+        "facet_values": min(VALUES, settings.max_results),
+        "total": True,
+        "highlight": stores_text,
+        "explain": True,
+    }
+    return checked_model(asked, SearchRequest)
+
+
+def _facets(
+    served: ServedIndex,
+    address: SearchAddress,
+    schema: Schema,
+    request: SearchRequest,
+    answer: SearchAnswer,
+    settings: ServiceSettings,
+) -> list[Facet]:
+    """Return the facets that help to choose; one with a chosen value counts the matches without this choice."""
+    counts: dict[str, list[FacetValue]] = dict(answer.get("facets", {}))
+    for name in list(address.chosen)[:COUNTED_ALONE]:
+        changes = {"filter": address.filter(schema, without=name), "facets": [name], "k": 1, "offset": 0}
+        changes |= dict.fromkeys(("total", "highlight", "explain"), False)
+        counts[name] = search(served, request.model_copy(update=changes), settings)["facets"][name]
+    facets = []
+    for name in dict.fromkeys([*counts, *address.chosen]):
+        found = counts.get(name, [])
+        chosen = address.chosen.get(name, ())
+        if chosen or _helps(found, answer["total"]):
+            facets.append(Facet(name, CHOSEN + name, _choices(found, chosen)))
+    return facets
+
+
+def _helps(found: Sequence[FacetValue], total: int) -> bool:
+    """Return whether an attribute has few values, and some value has several documents."""
+    documents = [each["documents"] for each in found]
+    return max(documents, default=0) > 1 and (len(found) < VALUES or 2 * sum(documents) >= total)
+
+
+def _choices(found: Sequence[FacetValue], chosen: Sequence[str]) -> list[Choice]:
+    choices = [
+        Choice(_parameter(each["value"]), value_text(each["value"]), each["documents"], False)
+        for each in found
+    ]
+    known = {choice.value for choice in choices}
+    return [
+        *(replace(choice, chosen=choice.value in chosen) for choice in choices),
+        *(Choice(value, value, None, True) for value in chosen if value not in known),
+    ]
+
+
+def _parameter(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _ranges(address: SearchAddress, schema: Schema) -> list[Range]:
+    return [
+        Range(
+            name,
+            "date" if kind == "date" else "number",
+            (LOWEST + name, HIGHEST + name),
+            address.bounds.get(name, ("", "")),
+        )
+        for name, kind in schema.items()
+        if kind in RANGES
+    ]
+
+
+def _removable(address: SearchAddress, schema: Schema) -> list[tuple[str, str]]:
+    """Return each condition as words, with the address of the search without it."""
+    removable = [
+        (f"{name}: {_chosen_text(schema[name], value)}", address.without_value(name, value).url())
+        for name, values in address.chosen.items()
+        for value in values
+    ]
+    for name, (low, high) in address.bounds.items():
+        words = f"{name} {low} to {high}" if low and high else f"{name} from {low}" if low else ""
+        removable.append((words or f"{name} to {high}", address.without_bounds(name).url()))
+    return removable
+
+
+def _chosen_text(kind: str, value: str) -> str:
+    return {"true": "yes", "false": "no"}.get(value, value) if kind == "boolean" else value
+
+
+def _orders(schema: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the parameters that sort results, with their names."""
+    words = {
+        "date": ("oldest first", "newest first"),
+        "integer": ("low to high", "high to low"),
+        "float": ("low to high", "high to low"),
+        "keyword": ("A to Z", ""),
+    }
+    orders = [("", "Relevance")]
+    for name, kind in schema.items():
+        for sign, order in zip(("", "-"), words.get(kind, ()), strict=False):
+            if order and name != TITLE:
+                orders.append((sign + name, f"{name}, {order}"))
+    return orders
+
+
+def _corrected(address: SearchAddress, answer: SearchAnswer) -> tuple[str, str] | None:
+    """Return the query with the suggested words, and the address of its search."""
+    query = address.query
+    for each in answer.get("did_you_mean", []):
+        if each["words"]:
+            query = query.replace(each["word"], each["words"][0]["word"], 1)
+    if query == address.query:
+        return None
+    return query, replace(address, query=query).url()
+
+
+def _pages(address: SearchAddress, total: int) -> list[tuple[int, str]]:
+    """Return the numbers of pages around this one, the first and the last, with their addresses; 0 for a gap."""
+    last = -(-total // RESULTS)
+    near = range(max(1, address.page - _AROUND), min(last, address.page + _AROUND) + 1)
+    pages: list[tuple[int, str]] = []
+    for number in sorted({1, *near, last} if last > 1 else ()):
+        if pages and number > pages[-1][0] + 1:
+            pages.append((0, ""))
+        pages.append((number, address.url(page=number)))
+    return pages

@@ -1,0 +1,149 @@
+"""Routes of the page, and its answers: views, errors and static files in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from termwise._version import __version__
+from termwise.display.html import render_page
+from termwise.serve.access import Access
+from termwise.serve.errors import ServiceError
+from termwise.serve.page.address import SearchAddress
+from termwise.serve.page.api_description import described
+from termwise.serve.page.comparison import comparison_view
+from termwise.serve.page.results import results_view
+from termwise.serve.page.static_files import StaticFile, static_files
+from termwise.serve.page.views import document_view, index_view
+from termwise.serve.service import Service
+
+FOR_EVER = "public, max-age=31536000, immutable"
+
+ROUTE = "page-"
+"""Start of the names of the routes whose errors are pages, too."""
+
+View = Callable[[Request], Awaitable[Response]]
+
+
+def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -> list[Route]:
+    """Return the routes of the page.
+
+    Parameters
+    ----------
+    service : Service
+    access : Access
+        Checks the key of each request; the description of the API and static files need none.
+    document : mapping
+        The OpenAPI document.
+    """
+
+    async def search(request: Request) -> Response:
+        access.check(request, "search")
+        names = [served.name for served in service.indexes]
+        address = SearchAddress.of(request.query_params, names[0])
+        served = service.indexes[address.index]
+        return await service.pool.run(
+            lambda: html_page(
+                service, "search", index=served.name, **results_view(served, address, service.settings, names)
+            )
+        )
+
+    async def compare(request: Request) -> Response:
+        access.check(request, "search")
+        given = request.query_params
+        names = (given.get("a", ""), given.get("b", ""))
+        query = given.get("q", "").strip()
+        return await service.pool.run(
+            lambda: html_page(
+                service, "compare", **comparison_view(service.indexes, query, names, service.settings)
+            )
+        )
+
+    async def document_page(request: Request) -> Response:
+        access.check(request, "search")
+        served = service.indexes[request.path_params["index"]]
+        doc_id, query = request.query_params.get("id"), request.query_params.get("q", "").strip()
+        if doc_id is None:
+            raise ServiceError("the parameter id is missing")
+        return await service.pool.run(
+            lambda: html_page(service, "document", **document_view(served, doc_id, query, service.settings))
+        )
+
+    async def index(request: Request) -> Response:
+        access.check(request, "search")
+        served = service.indexes[request.path_params["index"]]
+        names = [each.name for each in service.indexes]
+        return await service.pool.run(lambda: html_page(service, "index", **index_view(served, names)))
+
+    async def docs(request: Request) -> Response:
+        name = next(iter(service.indexes)).name
+        operations = described(document, str(request.base_url), name)
+        return html_page(service, "docs", operations=operations, keys=service.settings.keys is not None)
+
+    views = [
+        ("/", search, "search"),
+        ("/compare", compare, "compare"),
+        ("/indexes/{index}", index, "index"),
+        ("/indexes/{index}/document", document_page, "document"),
+        ("/docs", docs, "docs"),
+    ]
+    return [
+        *(_ForBrowsers(path, view, methods=["GET"], name=f"{ROUTE}{name}") for path, view, name in views),
+        *(Route(f"/static/{name}", _sent(file), name="static") for name, file in static_files().items()),
+    ]
+
+
+class _ForBrowsers(Route):
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match requests that accept HTML: for others, the address can be that of an index in OpenSearch's API."""
+        return super().matches(scope) if accepts_html(scope) else (Match.NONE, {})
+
+
+def _sent(file: StaticFile) -> View:
+    async def endpoint(request: Request) -> Response:
+        return Response(file.content, media_type=file.media_type, headers={"cache-control": FOR_EVER})
+
+    return endpoint
+
+
+def accepts_html(scope: Scope) -> bool:
+    """Return whether the client names HTML among the media types that it accepts, as browsers do."""
+    return "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def is_for_page(request: Request) -> bool:
+    """Return whether an error is answered by a page: to a browser, outside of the APIs."""
+    route = request.scope.get("route")
+    name = route.name if isinstance(route, Route) else ROUTE
+    return accepts_html(request.scope) and name.startswith(ROUTE)
+
+
+def error_page(
+    service: Service, record: Mapping[str, Any], status: int, headers: Mapping[str, str]
+) -> Response:
+    """Return an error, as `termwise.serve.errors.error_record` describes it, as a page."""
+    return html_page(service, "error", status=status, headers=headers, error=record)
+
+
+def html_page(
+    service: Service, view: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
+) -> Response:
+    """Return a view as an answer."""
+    text = render_page(
+        "termwise.serve.page",
+        f"{view}.html.j2",
+        view=view,
+        status=status,
+        first_index=next(iter(service.indexes)).name,
+        version=__version__,
+        longest=service.settings.max_query,
+        files={name: each.url for name, each in static_files().items()},
+        **values,
+    )
+    return HTMLResponse(text, status_code=status, headers=dict(headers or {}))

@@ -1,0 +1,45 @@
+"""Titles of documents: the attribute or field `title`, else the first words of the text, else the identifier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from termwise.search.by_example import AnySearcher
+from termwise.serve.documents import texts_by_field
+
+TITLE = "title"
+
+LONGEST = 90
+"""Characters of a title that is the beginning of a text."""
+
+_SENTENCE = re.compile(r".{12,}?[.!?](?=\s|$)")
+
+
+def titles_of(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[str]:
+    """Return the titles of documents; the identifier for documents that the index lacks or that have no text."""
+    known = [doc_id for doc_id in doc_ids if searcher.index.find(doc_id) is not None]
+    attributes = searcher.attributes(known) if TITLE in searcher.schema else [{} for _ in known]
+    titles = {}
+    for doc_id, values, texts in zip(known, attributes, texts_by_field(searcher, known), strict=True):
+        named = values.get(TITLE)
+        named = named if isinstance(named, str) else texts.get(TITLE, "")
+        titles[doc_id] = " ".join(named.split()) or first_words(" ".join(texts.values())) or doc_id
+    return [titles.get(doc_id, doc_id) for doc_id in doc_ids]
+
+
+def first_words(text: str) -> str:
+    """Return the beginning of a text: its first sentence if it is short, else some words.
+
+    Examples
+    --------
+    >>> first_words("A pot for tea. Made of clay."), first_words("one two " * 20)[-8:]
+    ('A pot for tea.', 'one two…')
+    """
+    beginning = " ".join(text[: 4 * LONGEST].split())
+    sentence = _SENTENCE.match(beginning)
+    if sentence and len(sentence[0]) <= LONGEST:
+        return sentence[0]
+    if len(beginning) <= LONGEST:
+        return beginning
+    return f"{beginning[:LONGEST].rpartition(' ')[0] or beginning[:LONGEST]}…"

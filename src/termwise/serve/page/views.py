@@ -1,0 +1,121 @@
+"""Views of one document and of one index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from termwise.display.html import css_number
+from termwise.display.safe_text import human_bytes
+from termwise.index import Index
+from termwise.search import MixtureSearcher
+from termwise.search.by_example import AnySearcher
+from termwise.search.query_syntax import parse_query
+from termwise.serve.bodies import checked_model
+from termwise.serve.documents import document_record
+from termwise.serve.index_facts import index_facts
+from termwise.serve.indexes import ServedIndex
+from termwise.serve.page.address import SearchAddress
+from termwise.serve.page.titles import titles_of
+from termwise.serve.page.values import attribute_rows
+from termwise.serve.page.why import LONGEST_TEXT, marked_text, why_of
+from termwise.serve.requests import ExplainRequest
+from termwise.serve.search import explanation_of
+from termwise.serve.settings import ServiceSettings
+
+HEAVIEST = 20
+"""Terms of a document that are shown."""
+
+
+class Term(NamedTuple):
+    """Term of a document: its weight, the width of its bar from 0 to 100, and the number of documents with it."""
+
+    term: str
+    weight: str
+    width: str
+    documents: int
+
+
+def document_view(served: ServedIndex, doc_id: str, query: str, settings: ServiceSettings) -> dict[str, Any]:
+    """Return the values of the template for a document; with a query, also why the document is a result.
+
+    Raises
+    ------
+    UnknownIdError
+        If the index has no such document.
+    TermwiseError
+        If the query is over a limit, or cannot be parsed.
+    """
+    searcher = served.searcher()
+    record = document_record(searcher, doc_id)
+    text = record["text"]
+    values: dict[str, Any] = {
+        "index": served.name,
+        "doc_id": doc_id,
+        "title": titles_of(searcher, [doc_id])[0],
+        "query": query,
+        "search_url": SearchAddress(index=served.name, query=query).url(),
+        "similar": SearchAddress(index=served.name, like=doc_id).url(),
+        "stores_text": text is not None,
+        "text": [((text or "")[:LONGEST_TEXT], "")],
+        "cut": len(text or "") > LONGEST_TEXT,
+        "attributes": attribute_rows(record["attributes"]),
+        "parts_of_terms": _heaviest_of_parts(searcher, doc_id),
+        "why": None,
+    }
+    if query:
+        asked = {"query": parse_query(query).query, "doc_id": doc_id, "competitors": 0}
+        explanation, _ = explanation_of(served, checked_model(asked, ExplainRequest), settings)
+        values["why"], values["rank"] = why_of(explanation), explanation.rank
+        if text is not None:
+            values["text"] = marked_text(explanation)
+    return values
+
+
+def _heaviest_of_parts(searcher: AnySearcher, doc_id: str) -> list[tuple[str, list[Term]]]:
+    """Return the heaviest terms of a document, in each part of a mixture."""
+    if not isinstance(searcher, MixtureSearcher):
+        return [("", heaviest_terms(searcher.index, doc_id))]
+    return [(part.name, heaviest_terms(part.searcher.index, doc_id)) for part in searcher.parts]
+
+
+def heaviest_terms(index: Index, doc_id: str, most: int = HEAVIEST) -> list[Term]:
+    """Return the terms with the largest weights in a document, with the largest weight in any of its chunks.
+
+    Empty for a document that the index lacks, and in an index of vectors.
+    """
+    document = index.find(doc_id)
+    if document is None:
+        return []
+    weights = index.weights(np.array(index.chunks(document), dtype=np.int64))
+    largest: dict[int, float] = {}
+    for terms, row in weights:
+        for term, weight in zip(terms.tolist(), row.tolist(), strict=True):
+            if term < index.manifest.terms:
+                largest[term] = max(weight, largest.get(term, 0.0))
+    chosen = sorted(largest, key=lambda term: (-largest[term], term))[:most]
+    numbers = np.array(chosen, dtype=np.int32)
+    frequencies = index.frequencies_of(numbers).tolist()
+    names = index.vocabulary.tokens(numbers.astype(np.int64))
+    heaviest = max((largest[term] for term in chosen), default=1.0) or 1.0
+    return [
+        Term(name, f"{largest[term]:.3f}", css_number(100 * largest[term] / heaviest), documents)
+        for term, name, documents in zip(chosen, names, frequencies, strict=True)
+    ]
+
+
+def index_view(served: ServedIndex, choices: Sequence[str]) -> dict[str, Any]:
+    """Return the values of the template for an index; `choices` are the names of all indexes."""
+    searcher = served.searcher()
+    parts = searcher.parts if isinstance(searcher, MixtureSearcher) else ()
+    indexes = [part.searcher.index for part in parts] or [searcher.index]
+    size = sum(file.length for index in indexes for file in index.manifest.files())
+    return {
+        "index": served.name,
+        "facts": index_facts(served),
+        "failed": served.failed,
+        "size": human_bytes(size),
+        "choices": choices,
+    }
