@@ -60,7 +60,7 @@ class SearchRequest(_Request):
     )
     facet_values: int = Field(10, ge=1, description="Values of each facet.")
     ranges: dict[str, Annotated[dict[str, Range], Field(max_length=100)]] = Field(
-        {},
+        default_factory=dict,
         description="Ranges of attributes to count, by attribute and name: from the first value to below the second.",
         examples=[{"price": {"cheap": [None, 10], "dear": [10, None]}}],
     )

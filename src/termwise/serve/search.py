@@ -13,7 +13,7 @@ from termwise.errors import ParameterError
 from termwise.explain import Explanation
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
-from termwise.records import Query, Ranking, Run
+from termwise.records import Query, Ranking, Run, join_texts
 from termwise.search import Example, Hit, Searcher, Snippet
 from termwise.search.by_example import AnySearcher
 from termwise.search.conditions import Conditions
@@ -299,14 +299,11 @@ class _Search:
     def hits(self, ranking: Ranking, offset: int) -> list[HitAnswer]:
         """Return results as JSON-like data."""
         request = self.request
-        records = [
-            _hit_record(rank, hit, text=request.text)
-            for rank, hit in enumerate(
-                self.searcher.hits(ranking, show=request.show, texts=request.text), offset + 1
-            )
-        ]
+        found = self.searcher.hits(ranking, show=request.show, texts=False)
+        records = [_hit_record(rank, hit) for rank, hit in enumerate(found, offset + 1)]
         if request.text:
             for record, texts in zip(records, texts_by_field(self.searcher, ranking.doc_ids), strict=True):
+                record["text"] = join_texts(texts.values()) if texts else None
                 record["texts"] = texts
         query = self.text if self.example is None else self.example.text
         if request.highlight:
@@ -370,12 +367,10 @@ def _with_weights(searcher: AnySearcher, request: SearchRequest) -> Searcher:
     return Searcher(searcher.index, GivenWeights.of(searcher.index, request.weights or {}))
 
 
-def _hit_record(rank: int, hit: Hit, *, text: bool = False) -> HitAnswer:
+def _hit_record(rank: int, hit: Hit) -> HitAnswer:
     record: HitAnswer = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score}
     if hit.attributes:
         record["attributes"] = json_attributes(hit.attributes)
-    if text:
-        record["text"] = hit.text
     return record
 
 

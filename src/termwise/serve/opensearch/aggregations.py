@@ -48,8 +48,8 @@ class Aggregation:
     keyed: bool = False
 
 
-def read_aggregations(value: object, fields: Fields) -> tuple[Aggregation, ...]:
-    """Read the aggregations of a body.
+def read_aggregations(value: object, fields: Fields, most: int) -> tuple[Aggregation, ...]:
+    """Read the aggregations of a body, `most` at the most.
 
     Raises
     ------
@@ -58,7 +58,10 @@ def read_aggregations(value: object, fields: Fields) -> tuple[Aggregation, ...]:
     ServiceError
         If one is not as expected.
     """
-    return tuple(_read(name, each, fields) for name, each in record(value, "aggs").items())
+    given = record(value, "aggs")
+    if len(given) > most:
+        raise ServiceError("there are too many aggregations", facts=[("given", len(given)), ("most", most)])
+    return tuple(_read(name, each, fields) for name, each in given.items())
 
 
 def _read(name: str, value: object, fields: Fields) -> Aggregation:

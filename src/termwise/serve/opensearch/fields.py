@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -182,5 +181,24 @@ def _names(given: str) -> tuple[str, ...]:
 
 
 def _fits(pattern: str, name: str) -> bool:
-    parts = [re.escape(part) for part in re.split(r"\*+", pattern)]
-    return re.fullmatch(f"{'.*'.join(parts)}(\\..*)?", name, re.DOTALL) is not None
+    """Whether a name, or one that it is inside of, fits a pattern."""
+    ends = [place for place, sign in enumerate(name) if sign == "."]
+    return any(_is_like(name[:end], pattern) for end in (*ends, len(name)))
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern, in which ``*`` stands for any characters.
+
+    Examples
+    --------
+    >>> [_is_like("abcab", pattern) for pattern in ("abcab", "a*", "*c*b", "*ab*ab", "ab*ab*ab", "*c")]
+    [True, True, True, True, False, False]
+    """
+    first, *others = pattern.split("*")
+    if not others:
+        return name == pattern
+    place = len(first) if name.startswith(first) else -1
+    for part in others[:-1]:
+        found = name.find(part, place) if place >= 0 else -1
+        place = found + len(part) if found >= 0 else -1
+    return 0 <= place <= len(name) - len(others[-1]) and name.endswith(others[-1])

@@ -30,6 +30,7 @@ from termwise.serve.opensearch.parts import (
     text,
     texts,
 )
+from termwise.serve.settings import ServiceSettings
 from termwise.text import Analyzer
 
 MOST_CLAUSES = 256
@@ -68,7 +69,7 @@ class TranslatedQuery:
         return self.factor * score + self.constant
 
 
-def translate(query: object, searcher: AnySearcher) -> TranslatedQuery:
+def translate(query: object, searcher: AnySearcher, settings: ServiceSettings) -> TranslatedQuery:
     """Translate the query of a body.
 
     Parameters
@@ -77,6 +78,8 @@ def translate(query: object, searcher: AnySearcher) -> TranslatedQuery:
         JSON value.
     searcher : Searcher or MixtureSearcher
         Of the index.
+    settings : ServiceSettings
+        Limits.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def translate(query: object, searcher: AnySearcher) -> TranslatedQuery:
     UnknownNameError
         If the index has no such field.
     """
-    reading = _Reading(searcher)
+    reading = _Reading(searcher, settings.max_query)
     reading.require(query, scores=True)
     return reading.finished()
 
@@ -122,6 +125,7 @@ class _Reading:
     """
 
     searcher: AnySearcher
+    most_text: int
     clauses: int = 0
     loose: list[list[_Words]] = field(default_factory=list)
     strict: list[_Words] = field(default_factory=list)
@@ -165,7 +169,8 @@ class _Reading:
             self.constant += number(inside.get("boost", 1), "boost") if scores else 0.0
         elif kind == "ids":
             given_ids = self.identifiers(body)
-            self.ids = given_ids if self.ids is None else [each for each in self.ids if each in given_ids]
+            others = set(given_ids if self.ids is None else self.ids)
+            self.ids = [each for each in given_ids if each in others]
         elif kind in CONDITIONS or self.on_attribute(kind, body):
             self.filters.append(self.filter(kind, body))
         else:
@@ -322,7 +327,13 @@ class _Reading:
         }
         if kind not in read:
             raise UnsupportedError.of("here, the clause", kind, read)
-        return read[kind](body)
+        words = read[kind](body)
+        if len(words.text) > self.most_text:
+            raise ServiceError(
+                "a text of the query is longer than this service allows",
+                facts=[("characters", len(words.text)), ("most", self.most_text)],
+            )
+        return words
 
     def text_field(self, body: object, kind: str) -> Any:
         """Return the value of a clause with the name of a text as key."""

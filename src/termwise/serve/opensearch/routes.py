@@ -345,7 +345,8 @@ async def _cat_indices(service: Service, request: Request) -> Response:
     kind = request.query_params.get("format", "text")
     if kind not in ("text", "json"):
         raise UnsupportedError.of("format", kind, ["text", "json"])
-    rows = [_row(served, columns) for served in _selected(service, request)]
+    selected = _selected(service, request)
+    rows = await service.pool.run(lambda: [_row(served, columns) for served in selected])
     if kind == "json":
         return JsonAnswer([dict(zip(columns, row, strict=True)) for row in rows])
     if flag(request.query_params.get("v", False), "v"):

@@ -66,7 +66,7 @@ def search(
         If a part of the request is not supported, not as expected, or over a limit.
     """
     seen = OneGeneration(served)
-    asked = read_search(body, parameters, seen.searcher())
+    asked = read_search(body, parameters, seen.searcher(), settings)
     fields = Fields.of(seen.searcher())
     values = [each.field for each in asked.aggregations if not each.ranges]
     request = _request(
@@ -108,7 +108,7 @@ def count(served: own.Searched, body: object, settings: ServiceSettings) -> dict
     """Answer with the number of matches of a query."""
     seen = OneGeneration(served)
     given = known_keys(body, "a count", ("query",))
-    query = translate(given.get("query", {"match_all": {}}), seen.searcher())
+    query = translate(given.get("query", {"match_all": {}}), seen.searcher(), settings)
     return {"count": own.count(seen, _request(query), settings), "_shards": SHARDS}
 
 
@@ -126,7 +126,7 @@ def explain(
     searcher = seen.searcher()
     if searcher.index.find(doc_id) is None:
         raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
-    query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher)
+    query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher, settings)
     alone = [each for each in (doc_id,) if each in query.request.get("candidates", (doc_id,))]
     request = _request(
         TranslatedQuery({**query.request, "candidates": alone}), k=1, explain=True, text=source is not None

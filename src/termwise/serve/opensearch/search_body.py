@@ -22,6 +22,7 @@ from termwise.serve.opensearch.parts import (
     whole,
 )
 from termwise.serve.opensearch.query import TranslatedQuery, translate
+from termwise.serve.settings import ServiceSettings
 
 BODY_KEYS = (
     "query",
@@ -109,7 +110,9 @@ class SearchBody:
     scores: bool
 
 
-def read_search(body: object, parameters: Mapping[str, str], searcher: AnySearcher) -> SearchBody:
+def read_search(
+    body: object, parameters: Mapping[str, str], searcher: AnySearcher, settings: ServiceSettings
+) -> SearchBody:
     """Read a search.
 
     Parameters
@@ -120,6 +123,8 @@ def read_search(body: object, parameters: Mapping[str, str], searcher: AnySearch
         Parameters of the address, which override the body.
     searcher : Searcher or MixtureSearcher
         Of the index.
+    settings : ServiceSettings
+        Limits.
 
     Raises
     ------
@@ -133,11 +138,13 @@ def read_search(body: object, parameters: Mapping[str, str], searcher: AnySearch
     given = dict(known_keys(body, "a search", BODY_KEYS))
     given |= {name: parameters[name] for name in SEARCH_PARAMETERS if name in parameters}
     fields = Fields.of(searcher)
-    query = translate(given.get("query", {"match_all": {}}), searcher)
+    query = translate(given.get("query", {"match_all": {}}), searcher, settings)
     sort, scores = _sort(given.get("sort"), query, fields)
     if "aggs" in given and "aggregations" in given:
         raise UnsupportedError.of("beside aggs, the key", "aggregations")
-    aggregations = read_aggregations(given.get("aggs", given.get("aggregations", {})), fields)
+    aggregations = read_aggregations(
+        given.get("aggs", given.get("aggregations", {})), fields, settings.max_facets
+    )
     if aggregations and "candidates" in query.request:
         raise UnsupportedError.of("beside ids, the key", "aggs")
     return SearchBody(

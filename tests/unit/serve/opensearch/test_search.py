@@ -279,6 +279,9 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"aggs": {"a": {"terms": {"field": "kind"}, "aggs": {}}}}, "[aggs]"),
         ({"aggs": {"a": {"terms": {"field": "text"}}}}, "[text]"),
         ({"size": 100_000}, "larger"),
+        ({"query": {"match": {"text": {"query": "tea " * 2000, "operator": "and"}}}}, "longer"),
+        ({"query": {"bool": {"filter": [{"term": {"price": n}} for n in range(300)]}}}, "too many clauses"),
+        ({"aggs": {f"a{n}": {"terms": {"field": "kind"}} for n in range(30)}}, "too many aggregations"),
         ({"size": "many"}, "size"),
     ],
 )  # fmt: skip
