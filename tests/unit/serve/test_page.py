@@ -386,6 +386,17 @@ def test_an_index_without_texts(tmp_path: Path) -> None:
         assert "stores no texts" in words(page(client, "/indexes/bare/document?id=pot"))
 
 
+def test_the_first_line_of_a_text_is_its_title_and_is_not_repeated(tmp_path: Path) -> None:
+    termwise.build_index(
+        [Document("a", "Tea\n pots\n\nMade of clay.")], tmp_path / "pots.tw", store_text=True
+    )
+    with served([str(tmp_path / "pots.tw")]) as client:
+        text = page(client, "/?q=tea+pots+clay")
+        assert titles(text) == ["Tea"]
+        (excerpt,) = re.findall(r'<p class="excerpt" dir="auto">(.*?)</p>', text, re.S)
+        assert words(excerpt) == "pots Made of clay ."
+
+
 def test_titles_of_a_field_and_of_an_attribute(tmp_path: Path) -> None:
     lines = [{"_id": "a", "title": "Sencha", "text": "green tea"}, {"_id": "b", "text": "black tea. Strong."}]
     (tmp_path / "teas.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -137,7 +138,7 @@ def document_url(index: str, doc_id: str, query: str = "") -> str:
 
 
 def marked_title(title: str, excerpt: Excerpt | None) -> tuple[list[Piece], list[Piece]]:
-    """Return the pieces of a title and of an excerpt; an excerpt that begins with the title is divided.
+    """Return the pieces of a title and of an excerpt; one that begins with the title, but for white space, is divided.
 
     Examples
     --------
@@ -147,12 +148,12 @@ def marked_title(title: str, excerpt: Excerpt | None) -> tuple[list[Piece], list
     if excerpt is None:
         return [(title, False)], []
     text, marks = excerpt["text"], excerpt["marks"]
-    if not text.startswith(title):
+    beginning = re.match(r"\s+".join(map(re.escape, title.split())), text)
+    if beginning is None:
         return [(title, False)], pieces_of(text, marks)
-    end = len(title)
-    return pieces_of(title, marks), pieces_of(
-        text[end:], [[start - end, stop - end] for start, stop in marks]
-    )
+    end = beginning.end()
+    rest = [[start - end, stop - end] for start, stop in marks]
+    return pieces_of(text[:end], marks), pieces_of(text[end:], rest)
 
 
 def pieces_of(text: str, marks: Sequence[Sequence[int]]) -> list[Piece]:

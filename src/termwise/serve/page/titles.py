@@ -29,17 +29,19 @@ def titles_of(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[str]:
 
 
 def first_words(text: str) -> str:
-    """Return the beginning of a text: its first sentence if it is short, else some words.
+    r"""Return the first sentence of the first line of a text if it is short, else the line or its first words.
 
     Examples
     --------
-    >>> first_words("A pot for tea. Made of clay."), first_words("one two " * 20)[-8:]
-    ('A pot for tea.', 'one two…')
+    >>> first_words("A pot\nIt is made of clay."), first_words("A pot for tea. Made of clay.")
+    ('A pot', 'A pot for tea.')
+    >>> first_words("one two " * 20)[-8:]
+    'one two…'
     """
-    beginning = " ".join(text[: 4 * LONGEST].split())
-    sentence = _SENTENCE.match(beginning)
+    line = " ".join(text.strip()[: 4 * LONGEST].partition("\n")[0].split())
+    sentence = _SENTENCE.match(line)
     if sentence and len(sentence[0]) <= LONGEST:
         return sentence[0]
-    if len(beginning) <= LONGEST:
-        return beginning
-    return f"{beginning[:LONGEST].rpartition(' ')[0] or beginning[:LONGEST]}…"
+    if len(line) <= LONGEST:
+        return line
+    return f"{line[:LONGEST].rpartition(' ')[0] or line[:LONGEST]}…"
