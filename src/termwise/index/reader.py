@@ -484,11 +484,11 @@ class Index:
         if len(self.identifiers) == 1:
             return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
         if len(ordinals) < FEW * len(self.segments):
-            stored = []
+            stored, firsts = [], self.firsts
             for ordinal in ordinals.tolist():
-                number = bisect_right(self.firsts, ordinal) - 1
-                row, live = ordinal - self.firsts[number], self.segments[number].live
-                stored.append(self.identifiers[number].get(row if live is None else live.rows[row]))
+                number = bisect_right(firsts, ordinal) - 1
+                row, live = ordinal - firsts[number], self.segments[number].live
+                stored.append(self.identifiers[number].get(row if live is None else live.rows.item(row)))
             return stored
         doc_ids = [""] * len(ordinals)
         for number, places, rows in self._by_number(ordinals):

@@ -381,6 +381,11 @@ class Segment:
             return _ALL
         return self.live.words(self.inverted.order, self.block_bits)
 
+    @cached_property
+    def _has_gaps(self) -> bool:
+        """Whether all documents of a block are deleted."""
+        return not self.allowed.reshape(-1, (1 << self.block_bits) // 64).any(axis=1).all()
+
     def view(self, first: int, limits: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.void]:
         """Return the record of this segment for the kernels of retrieval, shape (1,), VIEW.
 
@@ -415,6 +420,7 @@ class Segment:
             "biases": len(self.inverted.bias),
             "block_biases": len(self.inverted.block_bias),
             "words": len(arrays["allowed"]),
+            "gaps": self._has_gaps,
             "masked": len(limits.get("mask", ())),
             "members": len(limits.get("members", ())),
         }

@@ -84,7 +84,7 @@ class StringTable:
         CorruptIndexError
             If an offset exceeds the data, or the bytes are not UTF-8.
         """
-        first, last = int(self._offsets[number]), int(self._offsets[number + 1])
+        first, last = self._offsets.item(number), self._offsets.item(number + 1)
         if not first <= last <= len(self._data):
             raise self._damaged(number)
         try:

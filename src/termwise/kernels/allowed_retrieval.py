@@ -14,7 +14,7 @@ import numpy as np
 
 from termwise.kernels.addresses import array_at
 from termwise.kernels.jit import Array, compiled
-from termwise.kernels.retrieval import INTACT, largest_of, offer, ordinal_of, results_of, terms_of
+from termwise.kernels.retrieval import INTACT, largest_of, numbers_of, offer, ordinal_of, results_of
 
 GROUP = 64
 """Number of sums of which the largest is compared with the k-th score."""
@@ -44,18 +44,21 @@ def ranks_of(words: Array) -> Array:
 def count_postings(views: Array, query_terms: Array) -> int:
     """Return the number of postings of the query terms in all segments; any number for damaged ones."""
     postings = 0
+    terms = numbers_of(views, query_terms)
     for i in range(len(views)):
-        view = views[i]
-        starts = array_at(view["term_postings_at"], view["terms"] + 1, np.uint32)
-        terms, _ = terms_of(view, query_terms)
-        for term in terms:
-            postings += int(starts[term + 1]) - int(starts[term])
+        starts = array_at(views[i]["term_postings_at"], views[i]["terms"] + 1, np.uint32)
+        for term in terms[i]:
+            if term >= 0:
+                postings += int(starts[term + 1]) - int(starts[term])
     return postings
 
 
 @compiled
-def _add_postings(view: Any, query_terms: Array, query_weights: Array, sums: Array) -> bool:
-    """Add the postings of the query to the sums of the allowed documents of a segment; False if it is damaged."""
+def _add_postings(view: Any, terms: Array, query_weights: Array, sums: Array) -> bool:
+    """Add the postings of the query to the sums of the allowed documents of a segment; False if it is damaged.
+
+    ``terms[i]`` is the number of query term i in the segment, or -1.
+    """
     term_entries = array_at(view["term_entries_at"], view["terms"] + 1, np.uint32)
     term_postings = array_at(view["term_postings_at"], view["terms"] + 1, np.uint32)
     entry_block = array_at(view["entry_block_at"], view["entries"], np.uint16)
@@ -67,10 +70,11 @@ def _add_postings(view: Any, query_terms: Array, query_weights: Array, sums: Arr
     documents = view["documents"]
     words = np.uint64(len(allowed))
     size = 1 << view["block_bits"]
-    terms, places = terms_of(view, query_terms)
-    for known in range(len(terms)):
-        term = terms[known]
-        weight = query_weights[places[known]] << view["shift"]
+    for i in range(len(terms)):
+        term = terms[i]
+        if term < 0:
+            continue
+        weight = query_weights[i] << view["shift"]
         first = np.int64(term_entries[term])
         last = np.int64(term_entries[term + 1])
         position = np.int64(term_postings[term])
@@ -118,6 +122,7 @@ def retrieve_allowed(
     number = type(least)
     zero = number(0)
     none = np.empty(0, dtype=np.int64)
+    terms = numbers_of(views, query_terms)
     members_in_all = 0
     for i in range(len(views)):
         members_in_all += views[i]["members"]
@@ -136,7 +141,7 @@ def retrieve_allowed(
             for bias in array_at(view["block_bias_at"], view["block_biases"], np.uint16):
                 most = max(most, background * bias)
         sums = np.zeros((len(members) + GROUP - 1) // GROUP * GROUP, dtype=query_weights.dtype)
-        if not _add_postings(view, query_terms, query_weights, sums):
+        if not _add_postings(view, terms[i], query_weights, sums):
             return none, none, i
         for group in range(0, len(sums), GROUP):
             if largest_of(sums[group : group + GROUP], zero) < max(1, least - most):

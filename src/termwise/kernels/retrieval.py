@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from termwise.kernels.addresses import array_at, prefetch
-from termwise.kernels.forward_index import find_terms
 from termwise.kernels.jit import Array, compiled
 
 ORDINAL_BITS = 24
@@ -47,7 +46,7 @@ VIEW = np.dtype(
         (name, np.int64)
         for name in (
             *("documents", "block_bits", "shift", "first", "terms", "entries", "postings"),
-            *("own_terms", "biases", "block_biases", "words", "masked", "members"),
+            *("own_terms", "biases", "block_biases", "words", "gaps", "masked", "members"),
             *("term_entries_at", "term_postings_at", "entry_block_at", "entry_count_at", "entry_max_at"),
             *("posting_offset_at", "posting_impact_at", "order_at", "bias_at", "block_bias_at"),
             *("own_terms_at", "allowed_at", "mask_at", "places_at", "ranks_at", "members_at"),
@@ -74,6 +73,7 @@ VIEW = np.dtype(
 ``allowed``                               (64-bit words of all blocks or 0,), uint64: bit *i* of word *w* tells
                                           whether the document with the internal number 64 *w* + *i* may be a
                                           result; an empty array allows all
+``gaps``                                  1 if `allowed` has blocks without an allowed document
 ``mask``                                  (documents or 0,), bool: rows that may be results, in addition to `allowed`;
                                           an empty array allows all
 ``ranks``, ``members``                    for `retrieve_allowed` only: (words + 1,), int32, number of bits of
@@ -154,33 +154,38 @@ def results_of(heap: Array, size: int, bits: int) -> tuple[Array, Array]:
 
 
 @compiled
-def terms_of(view: Any, terms: Array) -> tuple[Array, Array]:
-    """Return the numbers of the query terms that a segment has, and their positions in the query."""
-    if view["own_terms"] > 0:
-        return find_terms(array_at(view["own_terms_at"], view["own_terms"], np.uint32), terms)
-    known = np.searchsorted(terms, view["terms"])  # others were added after the segment was written
-    return terms[:known].copy(), np.arange(known, dtype=np.int32)
-
-
-@compiled
-def _find_terms(views: Array, query_terms: Array) -> Array:
+def numbers_of(views: Array, query_terms: Array) -> Array:
     """Return the number of each query term in each segment, shape (segments, q), int64; -1 if it has none.
 
-    The entries of the terms are announced to the processor, so that it waits for all segments at once.
+    The entries of the terms are announced to the processor, so that it waits for those of all segments at once. For the
+    same reason, no branch of the bisection depends on the data.
     """
     numbers = np.full((len(views), len(query_terms)), np.int64(-1))
     for i in range(len(views)):
-        terms, places = terms_of(views[i], query_terms)
-        for known in range(len(terms)):
-            numbers[i, places[known]] = terms[known]
-            prefetch(views[i]["term_entries_at"] + 4 * terms[known])
-            prefetch(views[i]["term_postings_at"] + 4 * terms[known])
+        view = views[i]
+        own_terms = array_at(view["own_terms_at"], view["own_terms"], np.uint32)
+        for j in range(len(query_terms)):
+            term = np.int64(query_terms[j])
+            number = term
+            if len(own_terms) > 0:
+                number = np.int64(0)
+                left = len(own_terms)
+                while left > 1:
+                    half = left >> 1
+                    number += half * np.int64(np.int64(own_terms[number + half - 1]) < term)
+                    left -= half
+                if np.int64(own_terms[number]) != term:
+                    continue
+            if number < view["terms"]:  # others were added after the segment was written
+                numbers[i, j] = number
+                prefetch(view["term_entries_at"] + 4 * number)
+                prefetch(view["term_postings_at"] + 4 * number)
     for i in range(len(views)):
         view = views[i]
         term_entries = array_at(view["term_entries_at"], view["terms"] + 1, np.uint32)
-        for term in numbers[i]:
-            if term >= 0:
-                entry = np.int64(term_entries[term])
+        for number in numbers[i]:
+            if number >= 0:
+                entry = np.int64(term_entries[number])
                 prefetch(view["entry_block_at"] + 2 * entry)
                 prefetch(view["entry_count_at"] + entry)
                 prefetch(view["entry_max_at"] + entry)
@@ -210,7 +215,6 @@ def _bound_blocks(
     entry_count = array_at(view["entry_count_at"], view["entries"], np.uint8)
     entry_max = array_at(view["entry_max_at"], view["entries"], np.uint8)
     block_bias = array_at(view["block_bias_at"], view["block_biases"], np.uint16)
-    allowed = array_at(view["allowed_at"], view["words"], np.uint64)
     n_postings = view["postings"]
     shift = view["shift"]
     n_blocks = len(bounds)
@@ -244,7 +248,8 @@ def _bound_blocks(
         for place in range(n_blocks):
             if bounds[place] > 0:
                 bounds[place] += (np.int64(background_weight) << shift) * block_bias[place]
-    if len(allowed) > 0:
+    if view["gaps"] > 0:
+        allowed = array_at(view["allowed_at"], view["words"], np.uint64)
         words = (1 << view["block_bits"]) >> 6
         for place in range(n_blocks):
             union = np.uint64(0)
@@ -331,7 +336,7 @@ def retrieve_segments(
     cells = np.zeros(n_blocks * n_terms, dtype=np.int64)
     largest = np.zeros(n_terms, dtype=query_weights.dtype)
     segments = np.empty(n_blocks, dtype=np.int32)
-    terms = _find_terms(views, query_terms)
+    terms = numbers_of(views, query_terms)
     for i in range(len(views)):
         begin, end = firsts[i], firsts[i + 1]
         segments[begin:end] = i
@@ -366,6 +371,8 @@ def retrieve_segments(
         view = views[segment]
         shift = view["shift"]
         size = 1 << view["block_bits"]
+        inner = block - firsts[segment]  # number of the block in its segment
+        allowed = array_at(view["allowed_at"], view["words"], np.uint64)
         posting_offset = array_at(view["posting_offset_at"], view["postings"], np.uint8)
         posting_impact = array_at(view["posting_impact_at"], view["postings"], np.uint8)
         left = bound
@@ -382,26 +389,25 @@ def retrieve_segments(
                 added += 1
                 if added % GIVE_UP == 0 and n_keys == len(heap) and largest_of(sums, zero) + left < least:
                     break
-        inner = block - firsts[segment]  # number of the block in its segment
         background = number(np.int64(background_weight) << shift)
         floor = least
         if background > 0:
             block_bias = array_at(view["block_bias_at"], view["block_biases"], np.uint16)
             floor = max(zero + 1, least - background * block_bias[inner])
-        allowed = array_at(view["allowed_at"], view["words"], np.uint64)
         for group in range(0, size, 64):
-            word = allowed[(inner * size + group) >> 6] if len(allowed) > 0 else ~np.uint64(0)
-            if word == 0:
-                continue
             if largest_of(sums[group : group + 64], zero) < floor:
                 continue
             for offset in range(group, group + 64):
                 score = np.int64(sums[offset])
-                if score < floor or (word >> np.uint64(offset & 63)) & np.uint64(1) == 0:
+                if score < floor:
                     continue
                 document = inner * size + offset
                 if document >= view["documents"]:
                     return none, none, int(segment)
+                if len(allowed) > 0:
+                    word = allowed[document >> 6]
+                    if (word >> np.uint64(document & 63)) & np.uint64(1) == 0:
+                        continue
                 row = np.int64(array_at(view["order_at"], view["documents"], np.uint32)[document])
                 if row >= view["documents"]:
                     return none, none, int(segment)

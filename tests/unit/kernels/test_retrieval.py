@@ -493,12 +493,13 @@ def test_many_segments_are_searched_like_one(seed: int) -> None:
         ]
         biases = random.integers(0, 9, count).tolist() if background else None
         view = invert(content, n_terms=len(terms), order=random.permutation(count).tolist(), bias=biases)
-        living = random.random(count) < random.choice([0.7, 1.0])
+        living = random.random(count) < random.choice([0.0, 0.7, 1.0])
         extra: dict[str, Any] = {"first": len(rows), "shift": shift, "own_terms": terms.astype(np.uint32)}
         limits = {}
         if not living.all():
             extra["places"] = np.cumsum(living, dtype=np.int32) - np.int32(1)
             limits["allowed"] = numbered(view, np.flatnonzero(living))["allowed"]
+            extra["gaps"] = int(random.integers(0, 2))
         mask = living & (random.random(count) < share)
         every.append((view, extra | limits))
         masked.append((view, extra | limits | {"mask": mask}))

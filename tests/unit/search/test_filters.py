@@ -96,6 +96,23 @@ def test_a_filter_leaves_the_other_results_with_their_scores(searcher: Any, cond
         assert set(ranked.doc_ids) == {name for name in candidates if matches(dict(by_id[name]), condition)}
 
 
+def test_a_block_of_deleted_documents_is_skipped(tmp_path: Path) -> None:
+    made = documents()
+    termwise.build_index(made[:10], tmp_path / "index")
+    with termwise.open_writer(tmp_path / "index") as writer:
+        writer.add(made[10:])
+        writer.delete(each.doc_id for each in made[10:266])
+        writer.commit()
+    searcher = termwise.open(tmp_path / "index")
+    assert searcher.index.views["gaps"].tolist() == [0, 1]
+    for query in QUERIES:
+        words = set(query.split())
+        kept = {each.doc_id for each in made[:10] + made[266:] if words & set(each.text.split())}
+        found = searcher.rank(query, k=1000)
+        assert set(found.doc_ids) == kept
+        assert searcher.rank(query, k=5).doc_ids == found.doc_ids[:5]
+
+
 def test_facets_count_the_allowed_documents(searcher: Any) -> None:
     names = searcher.index.doc_ids(np.arange(len(searcher.index)))
     by_id = {document.doc_id: document.attributes for document in documents()}
