@@ -1,7 +1,7 @@
 r"""Cost of changes of an index and of filters: adding, deleting, bulk adding, many segments, filtered searches.
 
     pip install -e . -r benchmarks/requirements.txt
-    python benchmarks/living.py --workload FOLDER --work SCRATCH          # about 15 minutes, 2 GB of disk
+    python benchmarks/living.py --workload FOLDER --work SCRATCH          # about 10 minutes, 2 GB of disk
 
 Documents are random sequences of words of the passages of the workload (see `workload`), with their frequencies and
 with the lengths of the passages. Queries are those of the workload. The contestants have the same documents:
