@@ -173,12 +173,19 @@ def test_allowed_documents_are_found_in_every_way(background, data):
         mask = random.random(len(index)) < share
         best, scores, _, _ = brute_force(index, vector, len(index))
         kept = [(row, score) for row, score in zip(best, scores, strict=True) if mask[row]]
-        for few, direct in ((10**9, 0), (0, 10**9), (0, 0)):
+        for few, direct, kept_again in (
+            (10**9, 0, False),
+            (10**9, 0, True),
+            (0, 10**9, False),
+            (0, 0, False),
+        ):
             with (
                 mock.patch.object(allowed_documents, "FEW", few),
                 mock.patch.object(retrieval, "DIRECT", direct),
             ):
                 for k in (1, 10, len(index)):
-                    allowed = AllowedDocuments(None, (AllowedRows(index.segments[0], mask),))
+                    allowed = AllowedDocuments(
+                        None, (AllowedRows(index.segments[0], mask),), is_kept=kept_again
+                    )
                     ordinals, real, _ = retrieval.first_stage_and_others(index, vector, k, allowed=allowed)
                     assert list(zip(ordinals.tolist(), real.tolist(), strict=True)) == kept[:k]

@@ -21,6 +21,7 @@ from termwise.errors import ParameterError
 from termwise.filters import Filter, Range, ValueCount, as_filter, facet_counts, range_counts, rows_allowed
 from termwise.index import Index
 from termwise.index.attribute_columns import NoColumns
+from termwise.index.deletions import packed_rows
 from termwise.index.segment import Segment, views_of
 from termwise.kernels.allowed_retrieval import ranks_of
 from termwise.kernels.forward_index import mark_documents
@@ -66,6 +67,12 @@ class AllowedRows:
         return int(np.count_nonzero(self.mask))
 
     @cached_property
+    def words(self) -> npt.NDArray[np.uint64]:
+        """Bit set of the documents by internal number."""
+        assert self.segment.inverted is not None, "a float index has no internal numbers"
+        return packed_rows(self.mask, self.segment.inverted.order, self.segment.block_bits)
+
+    @cached_property
     def numbered(self) -> dict[str, npt.NDArray[Any]]:
         """Bit set and internal numbers of the documents, for `retrieve_allowed`."""
         numbers = self.segment.internal_numbers
@@ -87,11 +94,14 @@ class AllowedDocuments:
         One for each segment.
     conditions : TextConditions or None
         Conditions that only texts decide, for some of the documents in `segments`.
+    is_kept : bool
+        Whether later searches use the documents too, so that they are numbered as the kernels read them.
     """
 
     filter: Filter | None
     segments: tuple[AllowedRows, ...]
     conditions: TextConditions | None = None
+    is_kept: bool = False
 
     @property
     def count(self) -> int:
@@ -112,9 +122,11 @@ class AllowedDocuments:
     @cached_property
     def views(self) -> npt.NDArray[np.void]:
         """Records of the segments, for `retrieve_allowed` if the documents are few, else for `retrieve_segments`."""
-        return views_of(
-            (each.segment, each.numbered if self.few else {"mask": each.mask}) for each in self.segments
-        )
+        if self.few:
+            return views_of((each.segment, each.numbered) for each in self.segments)
+        if self.is_kept:
+            return views_of((each.segment, {"allowed": each.words}) for each in self.segments)
+        return views_of((each.segment, {"mask": each.mask}) for each in self.segments)
 
     @cached_property
     def mask(self) -> npt.NDArray[np.bool_]:
@@ -161,7 +173,8 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
             kept.move_to_end(name)
             return kept[name]
     filter = as_filter(given, index.schema) if filter is None else filter
-    found = AllowedDocuments(filter, tuple(_rows(segment, filter) for segment in index.segments))
+    segments = tuple(_rows(segment, filter) for segment in index.segments)
+    found = AllowedDocuments(filter, segments, is_kept=True)
     with _lock:
         kept[name] = found
         while len(kept) > KEPT:

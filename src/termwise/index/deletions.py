@@ -54,14 +54,15 @@ class LiveRows:
         """Position of each row among those that are not deleted, shape (documents,)."""
         return np.cumsum(~self.deleted, dtype=np.int32) - np.int32(1)
 
-    def words(self, order: npt.NDArray[np.unsignedinteger], block_bits: int) -> npt.NDArray[np.uint64]:
-        """Return the rows that are not deleted as bits by internal number, for the kernel of retrieval."""
-        size = 1 << block_bits
-        bits = np.zeros(-(-len(order) // size) * size, dtype=np.bool_)
-        bits[: len(order)] = ~self.deleted[np.minimum(order, len(order) - 1)]
-        words = np.packbits(bits, bitorder="little").view(np.uint64)
-        words.setflags(write=False)
-        return words
+
+def packed_rows(
+    marked: npt.NDArray[np.bool_], order: npt.NDArray[np.unsignedinteger], block_bits: int
+) -> npt.NDArray[np.uint64]:
+    """Return marked rows as bits by internal number, for the kernel of retrieval."""
+    size = 1 << block_bits
+    bits = np.zeros(-(-len(order) // size) * size, dtype=np.bool_)
+    bits[: len(order)] = marked[np.minimum(order, len(order) - 1)]
+    return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
 def write_deletions(path: Path, deleted: npt.NDArray[np.bool_]) -> IndexFile:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.container import Container, ContainerWriter, IndexFile, corrupt
-from termwise.index.deletions import LiveRows
+from termwise.index.deletions import LiveRows, packed_rows
 from termwise.index.document_order import document_order
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import BLOCK_BITS
@@ -207,7 +207,6 @@ def _write_inverted(
 
 
 _ALL: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
-_ALL.setflags(write=False)  # kernels are compiled for read-only arrays
 
 _NONE: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
@@ -379,12 +378,7 @@ class Segment:
         """Documents that are not deleted, as bits by internal number; empty if none is deleted."""
         if self.live is None or self.inverted is None:
             return _ALL
-        return self.live.words(self.inverted.order, self.block_bits)
-
-    @cached_property
-    def _has_gaps(self) -> bool:
-        """Whether all documents of a block are deleted."""
-        return not self.allowed.reshape(-1, (1 << self.block_bits) // 64).any(axis=1).all()
+        return packed_rows(~self.live.deleted, self.inverted.order, self.block_bits)
 
     def view(self, first: int, limits: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.void]:
         """Return the record of this segment for the kernels of retrieval, shape (1,), VIEW.
@@ -420,7 +414,7 @@ class Segment:
             "biases": len(self.inverted.bias),
             "block_biases": len(self.inverted.block_bias),
             "words": len(arrays["allowed"]),
-            "gaps": self._has_gaps,
+            "gaps": not arrays["allowed"].reshape(-1, (1 << self.block_bits) // 64).any(axis=1).all(),
             "masked": len(limits.get("mask", ())),
             "members": len(limits.get("members", ())),
         }
