@@ -11,13 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic_core import to_json
 
 import termwise
+from termwise.errors import TermwiseError
 from termwise.search import MixtureSearcher, Part, Searcher
 from termwise.search.by_example import AnySearcher
 from termwise.serve import ServiceSettings
+from termwise.serve.errors import status_of
 from termwise.serve.opensearch.errors import UnsupportedError
+from termwise.serve.opensearch.query import CLAUSES
 from termwise.serve.opensearch.search import count, explain, search
+from termwise.serve.opensearch.search_body import BODY_KEYS
 
 Query = dict[str, Any]
 
@@ -155,6 +160,76 @@ def test_a_query_has_the_results_of_opensearch_or_is_refused(served: Served) -> 
 
     compare()
     assert counted["answered"] > counted["refused"] > 0
+
+
+KEYS = st.sampled_from(
+    [
+        *BODY_KEYS,
+        *CLAUSES,
+        *[
+            "must",
+            "should",
+            "must_not",
+            "filter",
+            "minimum_should_match",
+            "operator",
+            "fuzziness",
+            "text",
+            "kind",
+            "price",
+            "query_text",
+        ],
+        *[
+            "query_tokens",
+            "value",
+            "values",
+            "gte",
+            "lt",
+            "field",
+            "fields",
+            "order",
+            "missing",
+            "includes",
+            "pre_tags",
+            "ranges",
+            "to",
+            "key",
+            "keyed",
+        ],
+        *["number_of_fragments", "boost", "", "*", "a"],
+    ]
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.sampled_from([0, 1, -1, 2.5, 10**30, 1e308, 1e-320]),
+    st.sampled_from(
+        ["tea", "", "and", "AUTO", "kind", "price", "text", "_score", "asc", "*", "text^2", "\x00"]
+    ),
+)
+BODIES = st.dictionaries(
+    st.sampled_from(BODY_KEYS),
+    st.recursive(
+        SCALARS | QUERIES,
+        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEYS, inner, max_size=2)),
+        max_leaves=6,
+    ),
+    max_size=3,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(body=BODIES, kind=st.sampled_from(CLAUSES), inside=BODIES)
+def test_any_body_is_answered_or_refused_with_an_error(
+    served: Served, body: Query, kind: str, inside: Query
+) -> None:
+    for each in (body, {"query": {kind: body}}, {"query": {kind: {"text": inside}}}):
+        refusal = None
+        try:
+            to_json(search(served, each, {}, ServiceSettings()), inf_nan_mode="null")
+        except TermwiseError as error:
+            refusal = error
+        assert refusal is None or status_of(refusal) == 400
 
 
 def test_a_mixture_has_the_same_results(tmp_path: Path, served: Served) -> None:

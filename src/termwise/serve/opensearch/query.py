@@ -386,7 +386,7 @@ class _Reading:
             if name != "*" and not self.fields.is_text(name):
                 raise UnsupportedError.of("multi_match on the attribute", name, self.fields.texts)
             try:
-                boosts[name] = float(boost) if caret else 1.0
+                boosts[name] = number(float(boost), "the boost of a field") if caret else 1.0
             except ValueError:
                 raise ServiceError("the boost of a field is a number", facts=[("field", each)]) from None
         weights = {name: self.fields.weights.get(name, 1) for name in boosts}

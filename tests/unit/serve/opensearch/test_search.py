@@ -259,6 +259,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"term": {"text": "tea"}}}, "use match"),
         ({"query": {"range": {"price": {"gte": 1, "format": "yyyy"}}}}, "[format]"),
         ({"query": {"multi_match": {"query": "tea", "fields": ["title^3", "text"]}}}, "title^3"),
+        ({"query": {"multi_match": {"query": "tea", "fields": ["text^nan"]}}}, "boost"),
         ({"query": {"multi_match": {"query": "tea", "tie_breaker": 0.3}}}, "[tie_breaker]"),
         ({"query": {"neural_sparse": {"text": {"query_text": "tea", "model_id": "x1"}}}}, "[x1]"),
         ({"query": {"bool": {"must": [{"match": {"text": "a b tea"}}, {"match": {"text": "green pot"}}]}}},
