@@ -176,7 +176,7 @@ def test_allowed_documents_are_found_in_every_way(background, data):
         for few, direct, kept_again in (
             (10**9, 0, False),
             (10**9, 0, True),
-            (0, 10**9, False),
+            (0, 10**9, True),
             (0, 0, False),
         ):
             with (

@@ -121,12 +121,12 @@ class AllowedDocuments:
 
     @cached_property
     def views(self) -> npt.NDArray[np.void]:
-        """Records of the segments, for `retrieve_allowed` if the documents are few, else for `retrieve_segments`."""
+        """Records of the segments: for `retrieve_allowed` if `few` and `is_kept`, else for `retrieve_segments`."""
+        if not self.is_kept:  # for one search, the preparation would take longer than the search
+            return views_of((each.segment, {"mask": each.mask}) for each in self.segments)
         if self.few:
             return views_of((each.segment, each.numbered) for each in self.segments)
-        if self.is_kept:
-            return views_of((each.segment, {"allowed": each.words}) for each in self.segments)
-        return views_of((each.segment, {"mask": each.mask}) for each in self.segments)
+        return views_of((each.segment, {"allowed": each.words}) for each in self.segments)
 
     @cached_property
     def mask(self) -> npt.NDArray[np.bool_]:

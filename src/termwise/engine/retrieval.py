@@ -283,7 +283,8 @@ def _search_postings(
     """Return the ordinals and sums of the `k` best documents by the postings of all segments."""
     number = np.int32 if query.bound < 2**31 - 1 else np.int64
     views = index.views if allowed is None else allowed.views
-    retrieve = retrieve_allowed if allowed is not None and allowed.few else retrieve_segments
+    by_document = allowed is not None and allowed.few and allowed.is_kept
+    retrieve = retrieve_allowed if by_document else retrieve_segments
     ordinals, sums, corrupt_segment = retrieve(
         views, query.terms, query.weights.astype(number), number(query.background), k,
         ordinal_bits(len(index)), number(1),
