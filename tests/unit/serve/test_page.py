@@ -126,12 +126,21 @@ def test_words_of_similar_spelling(client: TestClient) -> None:
     fuzzy = page(client, "/?q=pepermint&fuzzy=1")
     assert 'class="origin fuzzy"' in fuzzy
     assert "similar spelling" in words(fuzzy)
+    (url,) = re.findall(r'<h3 [^>]*><a href="([^"]*)"', fuzzy)
+    document = page(client, html.unescape(url))
+    assert 'class="origin fuzzy"' in document
+    assert '<mark class="fuzzy">peppermint</mark>' in document
 
 
 def test_more_like_a_document(client: TestClient) -> None:
     text = page(client, "/?like=sencha")
     assert "green tea from Uji, grassy and fresh" not in titles(text)
     assert "Documents like green tea from Uji, grassy and fresh" in words(text)
+    assert '<input type="hidden" name="like" value="sencha">' in text
+    green = page(client, "/?q=&like=sencha&is.kind=green")
+    assert titles(green) == ["green tea with roasted rice"]
+    assert 'href="/?index=shop&amp;like=sencha"' in green, "removes the filter"
+    assert page(client, "/?q=clay&like=sencha").count("<h3") == 1, "a query replaces the document"
 
 
 def test_pages(tmp_path: Path) -> None:

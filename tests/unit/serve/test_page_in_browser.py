@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.request
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ if MISSING:
     pytest.skip(f"THE PAGE IS NOT TESTED IN A BROWSER: no {', '.join(MISSING)}", allow_module_level=True)
 
 from selenium import webdriver  # noqa: E402
+from selenium.common.exceptions import StaleElementReferenceException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
@@ -114,8 +115,11 @@ def shown_titles(browser: webdriver.Chrome) -> list[str]:
     return [each.text for each in browser.find_elements(By.CSS_SELECTOR, "h3")]
 
 
-def wait(browser: webdriver.Chrome, condition: Any) -> None:
-    WebDriverWait(browser, 20).until(condition)
+def wait(browser: webdriver.Chrome, condition: Callable[[webdriver.Chrome], object]) -> None:
+    """Wait for a condition of the whole page; it can ask for elements of the page before."""
+    waiting = WebDriverWait(browser, 60, ignored_exceptions=[StaleElementReferenceException])
+    waiting.until(condition)
+    waiting.until(lambda browser: browser.execute_script("return document.readyState") == "complete")
 
 
 def test_a_person_searches_filters_and_asks_why(browser: webdriver.Chrome, address: str) -> None:

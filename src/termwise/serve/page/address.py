@@ -27,7 +27,7 @@ class SearchAddress:
         Name of the index.
     query : str
     like : str
-        Identifier of a document whose text is the query, or empty.
+        Identifier of a document whose text is the query; empty if there is a query.
     page : int
         From 1.
     sort : str
@@ -70,13 +70,14 @@ class SearchAddress:
             name: (given.get(LOWEST + name, "").strip(), given.get(HIGHEST + name, "").strip())
             for name in bounded
         }
+        query = given.get("q", "").strip()
         return cls(
             index=given.get("index") or default,
-            query=given.get("q", "").strip(),
-            like=given.get("like", ""),
+            query=query,
+            like="" if query else given.get("like", ""),
             page=_page(given.get("page") or "1"),
             sort=given.get("sort", ""),
-            fuzzy=given.get("fuzzy", "") not in ("", "0", "false"),
+            fuzzy=is_set(given, "fuzzy"),
             chosen={
                 name[len(CHOSEN) :]: tuple(dict.fromkeys(given.getlist(name)))
                 for name in names
@@ -144,6 +145,11 @@ class SearchAddress:
     def without_bounds(self, name: str) -> SearchAddress:
         """Return the search without the bounds of an attribute."""
         return replace(self, bounds={other: each for other, each in self.bounds.items() if other != name})
+
+
+def is_set(given: QueryParams, name: str) -> bool:
+    """Return whether a parameter is given, and not as false."""
+    return given.get(name, "") not in ("", "0", "false")
 
 
 def address_of(path: str, parameters: list[tuple[str, str]]) -> str:

@@ -111,7 +111,7 @@ def results_view(
                 "rank": hit["rank"],
                 "doc_id": hit["doc_id"],
                 "title": title,
-                "url": document_url(served.name, hit["doc_id"], address.query),
+                "url": document_url(served.name, hit["doc_id"], address.query, fuzzy=address.fuzzy),
                 "pieces": marked_title(title, hit.get("excerpt")),
                 "attributes": attribute_rows(hit.get("attributes", {})),
                 "why": why_of(explanation),
@@ -132,9 +132,10 @@ def results_view(
     }
 
 
-def document_url(index: str, doc_id: str, query: str = "") -> str:
+def document_url(index: str, doc_id: str, query: str = "", *, fuzzy: bool = False) -> str:
     """Return the address of a document on the page, with the query that found it."""
-    return address_of(f"/indexes/{index}/document", [("id", doc_id), *([("q", query)] if query else [])])
+    asked = [("q", query), *([("fuzzy", "1")] if fuzzy else [])] if query else []
+    return address_of(f"/indexes/{index}/document", [("id", doc_id), *asked])
 
 
 def marked_title(title: str, excerpt: Excerpt | None) -> tuple[list[Piece], list[Piece]]:

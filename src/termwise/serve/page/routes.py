@@ -15,7 +15,7 @@ from termwise._version import __version__
 from termwise.display.html import render_page
 from termwise.serve.access import Access
 from termwise.serve.errors import ServiceError
-from termwise.serve.page.address import SearchAddress
+from termwise.serve.page.address import SearchAddress, is_set
 from termwise.serve.page.api_description import described
 from termwise.serve.page.comparison import comparison_view
 from termwise.serve.page.results import results_view
@@ -68,11 +68,14 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
     async def document_page(request: Request) -> Response:
         access.check(request, "search")
         served = service.indexes[request.path_params["index"]]
-        doc_id, query = request.query_params.get("id"), request.query_params.get("q", "").strip()
+        given = request.query_params
+        doc_id, query, fuzzy = given.get("id"), given.get("q", "").strip(), is_set(given, "fuzzy")
         if doc_id is None:
             raise ServiceError("the parameter id is missing")
         return await service.pool.run(
-            lambda: html_page(service, "document", **document_view(served, doc_id, query, service.settings))
+            lambda: html_page(
+                service, "document", **document_view(served, doc_id, query, service.settings, fuzzy=fuzzy)
+            )
         )
 
     async def index(request: Request) -> Response:

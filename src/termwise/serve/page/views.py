@@ -38,7 +38,9 @@ class Term(NamedTuple):
     documents: int
 
 
-def document_view(served: ServedIndex, doc_id: str, query: str, settings: ServiceSettings) -> dict[str, Any]:
+def document_view(
+    served: ServedIndex, doc_id: str, query: str, settings: ServiceSettings, *, fuzzy: bool = False
+) -> dict[str, Any]:
     """Return the values of the template for a document; with a query, also why the document is a result.
 
     Raises
@@ -56,7 +58,7 @@ def document_view(served: ServedIndex, doc_id: str, query: str, settings: Servic
         "doc_id": doc_id,
         "title": titles_of(searcher, [doc_id])[0],
         "query": query,
-        "search_url": SearchAddress(index=served.name, query=query).url(),
+        "search_url": SearchAddress(index=served.name, query=query, fuzzy=fuzzy).url(),
         "similar": SearchAddress(index=served.name, like=doc_id).url(),
         "stores_text": text is not None,
         "text": [((text or "")[:LONGEST_TEXT], "")],
@@ -66,7 +68,7 @@ def document_view(served: ServedIndex, doc_id: str, query: str, settings: Servic
         "why": None,
     }
     if query:
-        asked = {"query": parse_query(query).query, "doc_id": doc_id, "competitors": 0}
+        asked = {"query": parse_query(query).query, "doc_id": doc_id, "competitors": 0, "fuzzy": fuzzy}
         explanation, _ = explanation_of(served, checked_model(asked, ExplainRequest), settings)
         values["why"], values["rank"] = why_of(explanation), explanation.rank
         if text is not None:
