@@ -155,14 +155,19 @@ def command(
 
     termwise search DIR --like DOC_ID
 
+    termwise search DIR --filter 'price < 20' --sort price
+
     termwise search DIR --queries queries.jsonl --output run.trec
     """
-    if sum(given is not None for given in (query, queries, like, like_file)) != 1:
+    given = sum(each is not None for each in (query, queries, like, like_file))
+    lists = given == 0 and any((condition, must, must_not, phrase, sort))
+    if given != 1 and not lists:
         raise UsageError(
             "give exactly one of a query, a query document and a file of queries",
             fixes=[
                 f'termwise search {quote(str(folder))} "query"',
                 f"termwise search {quote(str(folder))} --like DOC_ID",
+                f"termwise search {quote(str(folder))} --filter CONDITION, for all documents that it allows",
                 f"termwise search {quote(str(folder))} --queries FILE --output RUN",
             ],
         )
@@ -185,13 +190,16 @@ def command(
             )
         if query is None:
             refuse_with_example(fuzzy=fuzzy, prefix=prefix, syntax=syntax)
+        if lists:
+            refuse_options({"--explain": explain}, "without a query")
         searcher = _opened(folder, settings, approximate)
         example = example_of(searcher, like, like_file)
         shown = field_names(show) or ()
-        words = query or ""
-        if syntax:
-            words, conditions = conditions.with_syntax(words, searcher.schema)
-        matched = words if query is not None else example
+        words = query
+        if syntax and query is not None:
+            words, conditions = conditions.with_syntax(query, searcher.schema)
+            words = words or None  # a query of conditions only lists documents
+        matched = example if words is None else words
         counts = _facets(searcher, field_names(facets) or (), matched, conditions)
         _answer(
             searcher,
@@ -249,7 +257,7 @@ def _opened(folder: Path, settings: QuerySettings, approximate: int | None) -> A
 
 def _answer(
     searcher: AnySearcher,
-    query: str,
+    words: str | None,
     example: Example | None,
     k: int,
     *,
@@ -262,7 +270,7 @@ def _answer(
     fuzzy: bool,
     as_json: bool,
 ) -> None:
-    """Rank one query, or one query document, and print the results."""
+    """Rank one query, or one query document, or list documents without a query, and print the results."""
     from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
     from termwise.search import MixtureSearcher
     from termwise.search.conditions import Conditions
@@ -276,11 +284,12 @@ def _answer(
         }
         arguments |= conditions.arguments
         return (
-            (searcher.rank(query, **arguments), ())
+            (searcher.rank(words, **arguments), ())
             if example is None
             else example.rank(searcher, **arguments)
         )
 
+    query = words or ""
     # Loads the kernels, so that the measured time is the time of one search, which reads texts for conditions.
     rank(replace(conditions, required=(), excluded=()))
     begin = time.perf_counter()
@@ -329,13 +338,14 @@ def _answer(
             note_line(suggestion)
     elif conditions and len(rank(Conditions())[0]):
         allowed = condition_line(conditions)
-        note(f"no results: the conditions allow no document that matches the query ({allowed})")
+        matching = "" if words is None and example is None else " that matches the query"
+        note(f"no results: the conditions allow no document{matching} ({allowed})")
         if suggested:
             note_line(suggestion)
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example, suggestion if suggested else "")))
     if example is None:
-        if len(ranking) and isinstance(searcher, MixtureSearcher):
+        if len(ranking) and words is not None and isinstance(searcher, MixtureSearcher):
             _note_silent_parts(searcher, query)
         if explanations and (pieces := words_in_pieces(explanations)):
             note_line(f"{IN_PIECES}: {listed(pieces)}")

@@ -114,6 +114,20 @@ def test_delete_by_a_filter(place, capsys):
     assert "did you mean stock?" in failure(capsys, ["delete", "tw", "--filter", "stok = 0"], 2)
 
 
+def test_documents_are_listed_without_a_query(place, capsys):
+    def listed(*options):
+        assert run(["search", "tw", *options, "--json"]) == 0
+        return [json.loads(line)["doc_id"] for line in capsys.readouterr().out.splitlines()]
+
+    assert listed("--filter", "price < 10") == ["a", "b"]
+    assert listed("--sort", "-price", "-k", "2") == ["c", "a"]
+    assert listed("--must", "iron") == ["c"]
+    assert run(["search", "tw", "--filter", "price > 100"]) == 0
+    assert "the conditions allow no document (filtered by" in capsys.readouterr().err
+    assert "give exactly one of" in failure(capsys, ["search", "tw"], 2)
+    assert "--explain does not apply" in failure(capsys, ["search", "tw", "--sort", "price", "--explain"], 2)
+
+
 def test_delete_takes_identifiers_or_a_filter(place, capsys):
     for arguments in ([], ["a", "--filter", "stock = 0"]):
         assert "give identifiers of documents, or --filter" in failure(
