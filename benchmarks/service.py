@@ -207,6 +207,7 @@ def rates(arguments: argparse.Namespace) -> dict[str, Any]:
             "per second": statistics.median(one["rate"] for one in found[kind]),
             "p50 ms": statistics.median(one["p50"] for one in found[kind]),
             "p99 ms": statistics.median(one["p99"] for one in found[kind]),
+            "statuses": found[kind][-1]["statuses"],
             "ours / theirs": {"median": statistics.median(each), "least": min(each), "most": max(each)},
         }
         say(f"{kind:<12}{report[kind]['per second']:8.0f}/s   ours / theirs {statistics.median(each):.2f}")

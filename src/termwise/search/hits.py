@@ -40,6 +40,8 @@ def hits_of(
         check_names("show", show)
         for name in show:
             attributes.schema.check_name(name)
+    if texts is None and not attributes.schema:
+        return [Hit(scored.doc_id, scored.score, {}, None) for scored in ranking]  # there is nothing to read
     ordinals = attributes.find_many(ranking.doc_ids)
     if (ordinals < 0).any():
         attributes.ordinal(
