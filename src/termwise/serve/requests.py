@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import to_json
 
 Words = Annotated[list[str], Field(max_length=50)]
 Range = Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
 Names = Annotated[list[str], Field(max_length=100)]
+
+
+MOST_FILTER = 1 << 16
+"""Bytes of a filter."""
+
+
+def _within_limit(filter: str | dict[str, Any]) -> str | dict[str, Any]:
+    if len(to_json(filter)) > MOST_FILTER:
+        raise ValueError(f"a filter has at most {MOST_FILTER:,} bytes")
+    return filter
+
+
+Filter = Annotated[str | dict[str, Any], AfterValidator(_within_limit)]
 
 
 class _Request(BaseModel):
@@ -31,7 +45,7 @@ class SearchRequest(_Request):
     )
     k: int = Field(10, ge=1, description="Number of results.")
     offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
-    filter: str | dict[str, Any] | None = Field(
+    filter: Filter | None = Field(
         None,
         description="Condition on attributes, as text or JSON.",
         examples=['lang = "de" and price < 20'],
@@ -94,7 +108,7 @@ class FusedSearchRequest(_Request):
     )
     depth: int = Field(100, ge=1, description="Results of each index that are fused.")
     k: int = Field(10, ge=1, description="Number of results.")
-    filter: str | dict[str, Any] | None = Field(None, description="Condition on attributes.")
+    filter: Filter | None = Field(None, description="Condition on attributes.")
     show: Names | None = Field(None, description="Attributes of results; by default all.")
 
 
@@ -107,7 +121,7 @@ class ExplainRequest(_Request):
     competitors: int | None = Field(
         None, ge=0, le=20, description="Documents with neighbouring ranks to name."
     )
-    filter: str | dict[str, Any] | None = Field(None, description="Filter of that ranking.")
+    filter: Filter | None = Field(None, description="Filter of that ranking.")
     fuzzy: bool = False
     prefix: bool = False
 
@@ -117,5 +131,5 @@ class FacetsRequest(_Request):
 
     facets: Names = Field(description="Attributes whose values are counted.")
     query: str | None = Field(None, description="Count only matches of this query.")
-    filter: str | dict[str, Any] | None = Field(None, description="Condition on attributes.")
+    filter: Filter | None = Field(None, description="Condition on attributes.")
     facet_values: int = Field(10, ge=1, description="Values of each facet.")

@@ -156,6 +156,7 @@ def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Pat
         ({"query": "tea", "like": "sencha"}, 400, "one of query"),
         ({"query": "tea", "filter": "price <"}, 400, "filter"),
         ({"query": "tea", "filter": "colour = 3"}, 400, "colour"),
+        ({"query": "tea", "filter": " or ".join(["price = 1"] * 10_000)}, 400, "at most 65,536 bytes"),
         ({"query": "tea", "facets": ["x"] * 30}, 400, "facets"),
         ({"query": "tea", "candidates": ["none"]}, 404, "none"),
     ],
