@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from typing import Literal
 
@@ -33,6 +33,9 @@ MOST_TERMS = 5
 
 LONGEST_ENDING = 4
 """Length of the longest ending of a word that a stemmer may remove."""
+
+LONGEST = 100
+"""Number of characters of the longest word with similar terms; longer ones are data, and take much time and memory."""
 
 REMEMBERED = 256
 """Number of words whose similar terms are kept."""
@@ -88,7 +91,7 @@ class AddedTerm:
 
 
 def most_edits(word: str) -> int:
-    """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from six on.
+    """Return the largest distance of a similar term: 0, or 1 from four characters on, or 2 from six to `LONGEST`.
 
     Words of three characters all resemble others by chance (experiments/results/typos.md). Lucene's spell checker omits
     them, too; its fuzzy query does not. A word with a digit has no similar terms, because another number is another
@@ -99,7 +102,7 @@ def most_edits(word: str) -> int:
     >>> most_edits("fox"), most_edits("tents"), most_edits("kettle"), most_edits("type66")
     (0, 1, 2, 0)
     """
-    if len(word) < 4 or any(map(str.isdigit, word)):
+    if not 4 <= len(word) <= LONGEST or any(map(str.isdigit, word)):
         return 0
     return 1 if len(word) < 6 else 2
 
@@ -124,7 +127,7 @@ class SimilarTerms:
         self.analyzer = analyzer
         self._is_word = is_word
         # A search looks for the same words several times: for each part of a mixture, suggestions and explanations.
-        self._remembered = lru_cache(REMEMBERED)(self._nearest)
+        self._remembered: dict[tuple[str, str], tuple[SimilarTerm, ...]] = {}
 
     @classmethod
     def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | None:
@@ -153,7 +156,13 @@ class SimilarTerms:
             At most `MOST_TERMS`, all with the same distance; empty if it would exceed `most_edits`, or the word is
             spelt correctly.
         """
-        return self._remembered(token, word)
+        found = self._remembered.get((token, word))
+        if found is None:
+            found = self._nearest(token, word)
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            self._remembered[token, word] = found
+        return found
 
     def _nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
         if self._is_word(word):

@@ -525,8 +525,14 @@ class IndexUpdater(DocumentWriter):
         return [replace(record, shift=shift) for record in records], errors
 
     def _scaled(self, weights: WeightRange) -> tuple[Quantiser, int]:
-        """Return a quantiser whose unit is the smallest multiple of the scale that fits all weights, and its shift."""
-        record = self.index.manifest.quantiser
+        """Return a quantiser whose unit is the smallest multiple of the scale that fits all weights, and its shift.
+
+        The scale of an index without a posting, whose documents are empty, is chosen for the weights.
+        """
+        if not any(part.record.postings for part in self._parts):
+            first = Quantiser(weights)
+            self._quantiser = replace(self._quantiser, scale=first.scale, bias_bits=first.bias_bits)
+        record = self._quantiser
         for shift in range(MAX_SHIFT + 1):
             quantiser = Quantiser.with_scale(record.scale * 2**shift, record.bias_bits, weights)
             if quantiser.fits:

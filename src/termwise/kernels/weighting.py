@@ -124,7 +124,8 @@ def bm25_weights(
     idf : ndarray of shape (V,), float64
         Inverse document frequency of each term.
     average_length : float64
-        Mean number of tokens per document of the collection; above 0 unless all rows are empty.
+        Mean number of tokens per document of the collection; above 0 unless all rows are empty. Infinity if lengths do
+        not count.
     k1, b : float64
         Saturation of term frequency and strength of the length normalisation.
     factor : float64

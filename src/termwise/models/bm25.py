@@ -31,6 +31,7 @@ bits. ``lengths="lucene"`` applies Lucene's one-byte document lengths; avgdl is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -131,7 +132,7 @@ class BM25(CountModel):
             counts.terms,
             counts.weights,
             np.maximum(idf, 0.0),
-            float(statistics.avgdl),
+            float(statistics.avgdl) or math.inf,  # all documents of the build were empty
             self.k1,
             self.b,
             1.0 if self.variant == "lucene" else self.k1 + 1.0,

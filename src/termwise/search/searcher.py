@@ -809,7 +809,9 @@ def checked_facets(
     """Check the fields whose values are counted, and return the ranges."""
     check_names("fields", fields)
     ranges = {} if ranges is None else ranges
-    holds = isinstance(ranges, Mapping) and all(isinstance(each, Mapping) for each in ranges.values())
+    holds = isinstance(ranges, Mapping) and all(
+        isinstance(name, str) and isinstance(each, Mapping) for name, each in ranges.items()
+    )
     check("ranges", ranges, holds, "named ranges of fields, such as {'price': {'cheap': (None, 10)}}")
     check("ranges", ranges, ranges.keys().isdisjoint(fields), "other fields than those of `fields`")
     for name in (*fields, *ranges):

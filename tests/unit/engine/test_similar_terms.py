@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -98,6 +100,7 @@ def test_the_terms_with_a_prefix_are_those_of_plain_python(terms, prefix, data):
 
 def test_the_number_of_edits_depends_on_the_length():
     assert [most_edits(word) for word in ("ten", "tent", "tents", "kettle", "kettle2")] == [0, 1, 1, 2, 0]
+    assert [most_edits("x" * length) for length in (100, 101)] == [2, 0]
 
 
 @pytest.fixture(scope="module", params=["uint8", "float32"])
@@ -232,6 +235,18 @@ def test_a_changed_index_equals_a_new_one(tmp_path, model):
         found = weights(tmp_path / "i", query, fuzzy=True, prefix=True)
         found.pop("settle", None)  # typed, and in no document
         assert found == weights(tmp_path / "new", query, fuzzy=True, prefix=True)
+
+
+def test_an_index_is_freed_with_its_searcher(folder):
+    searcher = Searcher.open(folder)
+    assert searcher.did_you_mean("bettle")
+    index = ref(searcher.index)
+    gc.disable()  # the files of an index stay open until it is freed
+    try:
+        del searcher
+        assert index() is None
+    finally:
+        gc.enable()
 
 
 def test_an_index_of_pieces_has_no_similar_terms(tmp_path):

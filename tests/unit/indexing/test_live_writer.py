@@ -112,6 +112,19 @@ def test_bm25_ranks_as_an_index_built_anew(tmp_path: Path, settings: Mapping[str
             assert ours[doc_id] == pytest.approx(score, abs=allowed)
 
 
+@pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet", "ml"])
+def test_documents_join_an_index_of_empty_ones(tmp_path: Path, model: str) -> None:
+    path = tmp_path / "index"
+    termwise.build_index([Document("empty", "")], path, model=model)
+    with termwise.open_writer(path) as writer:
+        writer.add([Document(str(number), "sorted words " * number + "list") for number in (1, 3, 4)])
+        writer.commit()
+        writer.add([Document("2", "sorted words " * 2 + "list")])
+    found = termwise.open(path).rank("words")
+    assert found.doc_ids == ("4", "3", "2", "1")
+    assert len(set(found.scores.tolist())) == 4
+
+
 def test_an_unchanged_document_stays_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "index"
     termwise.build_index(documents(TEXTS), path, store_text=True)

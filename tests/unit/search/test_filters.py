@@ -224,7 +224,13 @@ def test_an_index_without_attributes_and_unknown_fields_are_refused(tmp_path: Pa
         some.facets(["prize"])
     with pytest.raises(UnknownNameError):
         some.facets(ranges={"prize": {}})
-    for wrong in ({"price": (0, 1)}, {"price": {"x": 3}}, {"price": {"x": ("a", "b")}}, [("price", {})]):
+    for wrong in (
+        {"price": (0, 1)},
+        {"price": {"x": 3}},
+        {"price": {"x": ("a", "b")}},
+        {5: {}},
+        [("price", {})],
+    ):
         with pytest.raises(ParameterError):
             some.facets(ranges=wrong)
     with pytest.raises(ParameterError, match="other fields"):
