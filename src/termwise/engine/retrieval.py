@@ -154,10 +154,27 @@ def all_results(
 
 
 def documents_in_order(
-    index: Index, *, exclude: Collection[str] = (), allowed: AllowedDocuments | None = None
+    index: Index,
+    query: QueryVector | None = None,
+    *,
+    exclude: Collection[str] = (),
+    allowed: AllowedDocuments | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return all documents that are allowed and not excluded, in the order of the index."""
+    """Return the documents that `all_results` returns, or all without a query, in the order of the index.
+
+    Where postings tell which documents share a term with the query, no scores are computed.
+    """
+    if query is not None and query.vector is not None:
+        return np.sort(all_results(index, query, exclude=exclude, allowed=allowed)[0])
     ordinals = index.document_starts
+    if query is not None and len(ordinals):
+        mask = np.zeros(len(index), dtype=np.bool_)
+        for first, segment in zip(index.firsts, index.segments, strict=True):
+            present = np.zeros(segment.documents, dtype=np.bool_)
+            for place in segment.places_of_terms(query.terms)[0].tolist():
+                present[segment.rows_with(place)] = True
+            mask[first : first + len(segment)] = segment.live_part(present)
+        ordinals = ordinals[np.logical_or.reduceat(mask, ordinals) if index.manifest.chunk else mask]
     if exclude:
         ordinals = ordinals[~np.isin(ordinals, index.find_many(list(exclude)))]
     return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]

@@ -28,7 +28,6 @@ from termwise.engine.result_order import ResultOrder
 from termwise.engine.retrieval import (
     RankedOrdinals,
     ScoreOthers,
-    all_results,
     candidate_ordinals,
     documents_in_order,
     first_stage_and_others,
@@ -748,12 +747,9 @@ class Searcher:
         self, query: str | Query | None, exclude: str | Collection[str], allowed: AllowedDocuments | None
     ) -> npt.NDArray[np.int64]:
         """Return the documents that match a query, or all without one, among those that are allowed."""
+        vector = None if query is None else query_vector(self.index, self.encode(query_text(query)))
         excluded = excluded_documents("", exclude).for_query("")
-        if query is None:
-            return documents_in_order(self.index, exclude=excluded, allowed=allowed)
-        vector = query_vector(self.index, self.encode(query_text(query)))
-        ordinals, _ = all_results(self.index, vector, exclude=excluded, allowed=allowed)
-        return ordinals
+        return documents_in_order(self.index, vector, exclude=excluded, allowed=allowed)
 
     def first_stage(
         self, query: QueryVector, k: int, allowed: AllowedDocuments | None = None

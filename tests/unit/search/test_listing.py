@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,3 +44,29 @@ def test_they_are_sorted_and_limited(searcher: AnySearcher) -> None:
     assert set(searcher.rank(None, must="tea").doc_ids) == {"a", "b"}
     assert searcher.rank(None, candidates=["d", "b", "a"], filter="price > 0").doc_ids == ("b", "a")
     assert searcher.count(None, exclude=["a", "unknown"]) == 3
+
+
+@pytest.mark.parametrize("settings", [{}, {"model": "dirichlet"}, {"quantiser": "float32"}, {"chunk": 5}])
+def test_matches_are_those_of_a_whole_ranking(tmp_path: Path, settings: dict[str, Any]) -> None:
+    texts = [
+        "green tea. black tea",
+        "tea pot of clay and stone. a lid",
+        "mint",
+        "of",
+        "stone. clay. stone pot",
+    ]
+    documents = [termwise.Document(f"d{n}", texts[n % 5], {"price": n % 3}) for n in range(20)]
+    termwise.build_index(documents, tmp_path / "x.tw", store_text=True, **settings)
+    with termwise.open_writer(tmp_path / "x.tw") as writer:
+        writer.add([termwise.Document("new", "a new tea"), documents[3], termwise.Document("d0", "salt")])
+        writer.delete(["d1", "d10"])
+    searcher = termwise.open(tmp_path / "x.tw")
+    for query in ("tea", "stone mint", "unknown", "", "of clay tea", "salt new"):
+        for more in ({}, {"filter": "price < 2"}, {"must": "pot"}, {"exclude": ["d5", "new"]}):
+            ranking = searcher.rank(query, k=100, **more)
+            assert searcher.count(query, **more) == len(ranking), (query, more)
+            counted = searcher.facets(["price"], query=query, **more)["price"]
+            expected = Counter(
+                each["price"] for each in searcher.attributes(ranking.doc_ids) if "price" in each
+            )
+            assert {each.value: each.documents for each in counted} == expected
