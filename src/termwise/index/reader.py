@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice, pairwise
 from mmap import mmap
 from pathlib import Path
@@ -81,7 +81,7 @@ class MappedVocabulary:
         self._identity = identity
         self._firsts = [sum(map(len, self._tables[:i])) for i in range(len(self._tables))]
         self._length = sum(map(len, self._tables))
-        self._cached_number = lru_cache(CACHED_TOKENS)(self._number)
+        self._numbers: dict[str, int | None] = {}
 
     def __len__(self) -> int:
         """Return the number of tokens without the reserved background term."""
@@ -89,7 +89,15 @@ class MappedVocabulary:
 
     def number(self, token: str) -> int | None:
         """Return the number of a token, or None if it is unknown."""
-        return self._cached_number(token) if len(token) <= LONGEST_CACHED else self._number(token)
+        try:
+            return self._numbers[token]
+        except KeyError:
+            number = self._number(token)
+        if len(token) <= LONGEST_CACHED:
+            if len(self._numbers) >= CACHED_TOKENS:
+                self._numbers.clear()
+            self._numbers[token] = number
+        return number
 
     def _number(self, token: str) -> int | None:
         for first, table in zip(self._firsts, self._tables, strict=True):
