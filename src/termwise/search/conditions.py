@@ -45,6 +45,8 @@ class Conditions:
         >>> Conditions.of("price < 20", must="rock", phrases=["molten rock"])
         Conditions(filter='price < 20', required=('rock', 'molten rock'), excluded=())
         """
+        if filter is None and must == () and must_not == () and phrases == ():
+            return NO_CONDITIONS
         given = {"must": must, "phrases": phrases, "must_not": must_not}
         strings = {name: (value,) if isinstance(value, str) else value for name, value in given.items()}
         for name, value in strings.items():
@@ -52,7 +54,7 @@ class Conditions:
         return cls(filter, (*strings["must"], *strings["phrases"]), tuple(strings["must_not"]))
 
     def __bool__(self) -> bool:
-        return self != Conditions()
+        return self != NO_CONDITIONS
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -84,3 +86,7 @@ class Conditions:
     def on_texts(self, reader: TextReader) -> TextConditions | None:
         """Return the conditions on texts; None without any. See `TextConditions.of`."""
         return TextConditions.of(reader, self.required, self.excluded)
+
+
+NO_CONDITIONS = Conditions()
+"""The conditions of most searches."""

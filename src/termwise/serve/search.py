@@ -264,7 +264,9 @@ class _Search:
         self.searcher = searcher if request.weights is None else _with_weights(searcher, request)
         self.request = request
         self.text = request.query or ""
-        conditions = Conditions.of(request.filter, request.must, request.must_not, request.phrases)
+        conditions = Conditions.of(
+            request.filter, tuple(request.must), tuple(request.must_not), tuple(request.phrases)
+        )
         if request.syntax and request.query is not None:
             self.text, conditions = conditions.with_syntax(request.query, searcher.schema)
         self.conditions = conditions.arguments
