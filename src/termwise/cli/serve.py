@@ -48,7 +48,9 @@ def command(
         float, option("--refresh-interval SECONDS", "Time that a search may lag behind the newest change.")
     ] = 0.0,
     max_results: Annotated[int, option("--max-results N", "Results of a search.")] = 1_000,
-    max_body: Annotated[int, option("--max-body MB", "Size of the body of a request.")] = 16,
+    max_body: Annotated[
+        int, option("--max-body MB", "Size of the body of a request; that of a search has at most 2.")
+    ] = 16,
     without_log: Annotated[
         bool, typer.Option("--without-log", help="Write no line to standard error for each request.")
     ] = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from starlette.responses import Response
 
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError, UnknownIdError
+from termwise.search.by_example import AnySearcher
 from termwise.serve import answers, search
 from termwise.serve.bodies import (
     JSON,
@@ -54,7 +56,9 @@ async def _state(service: Service, request: Request) -> Response:
 
 
 async def _ready(service: Service, request: Request) -> Response:
-    failed = [served.name for served in service.indexes if served.failed]
+    failed = await asyncio.to_thread(
+        lambda: [served.name for served in service.indexes if not served.follow()]
+    )
     if failed:
         return JsonAnswer({"status": f"unreadable: {', '.join(failed)}"}, status_code=503)
     return JsonAnswer({"status": "ready"})
@@ -76,7 +80,7 @@ async def _verify(service: Service, request: Request) -> Response:
 
 async def _search(service: Service, request: Request) -> Response:
     served = served_index(service, request)
-    asked = await model_of(request, SearchRequest, service.settings.max_body)
+    asked = await model_of(request, SearchRequest, service.settings.search_body)
     return await _searched(service, served, asked)
 
 
@@ -91,14 +95,14 @@ async def _searched(service: Service, served: ServedIndex, asked: SearchRequest)
 
 
 async def _fused_search(service: Service, request: Request) -> Response:
-    asked = await model_of(request, FusedSearchRequest, service.settings.max_body)
+    asked = await model_of(request, FusedSearchRequest, service.settings.search_body)
     answer = await in_pool(service, search.fused_search, service.indexes, asked, service.settings)
     return JsonAnswer(answer)
 
 
 async def _explain(service: Service, request: Request) -> Response:
     served = served_index(service, request)
-    asked = await model_of(request, ExplainRequest, service.settings.max_body)
+    asked = await model_of(request, ExplainRequest, service.settings.search_body)
     return JsonAnswer(await in_pool(service, search.explain, served, asked, service.settings))
 
 
@@ -146,12 +150,7 @@ async def _change_documents(service: Service, request: Request) -> Response:
             facts=[("lines", len(lines)), ("most", service.settings.max_operations)],
         )
     searcher = served.searcher()
-    parsed: list[Change | TermwiseError] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            parsed.append(_change(searcher, _record(parsed_json(line)), number))
-        except TermwiseError as error:
-            parsed.append(error)
+    parsed = await asyncio.to_thread(lambda: [_parsed(searcher, *each) for each in enumerate(lines, 1)])
     changes = [each for each in parsed if not isinstance(each, TermwiseError)]
     outcomes = iter(await service.change(served, changes, refresh=_wants_refresh(request)) if changes else [])
     records = [
@@ -164,7 +163,15 @@ async def _change_documents(service: Service, request: Request) -> Response:
     return Response(text, media_type=NDJSON)
 
 
-def _change(searcher: Any, record: dict[str, Any], number: int) -> Change:
+def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | TermwiseError:
+    """Return the change of a line, or the error why it is refused."""
+    try:
+        return _change(searcher, _record(parsed_json(line)), number)
+    except TermwiseError as error:
+        return error
+
+
+def _change(searcher: AnySearcher, record: dict[str, Any], number: int) -> Change:
     """Return the change of a line: ``{"delete": ID}``, or a document."""
     if set(record) == {"delete"}:
         if not isinstance(record["delete"], str):
@@ -303,7 +310,7 @@ OPERATIONS = (
     ),
     Operation(
         method="GET",
-        path=f"{_INDEX}/documents/{{doc_id:path}}",
+        path=f"{_INDEX}/documents/{{doc_id:any}}",
         name="get_document",
         summary="A document with its attributes.",
         role="search",
@@ -312,7 +319,7 @@ OPERATIONS = (
     ),
     Operation(
         method="PUT",
-        path=f"{_INDEX}/documents/{{doc_id:path}}",
+        path=f"{_INDEX}/documents/{{doc_id:any}}",
         name="put_document",
         summary="Add a document, or replace the one with its identifier.",
         role="write",
@@ -323,7 +330,7 @@ OPERATIONS = (
     ),
     Operation(
         method="DELETE",
-        path=f"{_INDEX}/documents/{{doc_id:path}}",
+        path=f"{_INDEX}/documents/{{doc_id:any}}",
         name="delete_document",
         summary="Delete a document.",
         role="write",

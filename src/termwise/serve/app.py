@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from termwise.errors import TermwiseError
 from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import JsonAnswer
-from termwise.serve.errors import error_record, status_of
+from termwise.serve.errors import error_record, headers_of, log_failure, status_of
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch import info_route, opensearch_routes
@@ -27,8 +26,6 @@ from termwise.serve.operations import Operation
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
-
-logger = logging.getLogger("termwise.serve")
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -112,17 +109,9 @@ def _route(service: Service, access: Access, operation: Operation) -> Route:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TermwiseError)
+    log_failure(error)
     status = status_of(error)
-    headers = {}
-    if status == 503:
-        headers["retry-after"] = "1"
-    elif status == 401:
-        headers["www-authenticate"] = 'Basic realm="termwise", charset="UTF-8"'
-    elif status in (408, 413):
-        headers["connection"] = "close"
-    elif status == 500:
-        logger.error("%s", error)
-    return _error(request, error_record(error), status, headers)
+    return _error(request, error_record(error), status, headers_of(status))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

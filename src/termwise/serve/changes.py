@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
@@ -160,7 +159,7 @@ class ChangeQueue:
 
     def _committed(self, batches: Sequence[Sequence[Change]], deadline: float) -> list[list[Outcome]]:
         with self._opened(deadline) as writer:
-            return [list(_made(writer, batch)) for batch in batches]
+            return [_made(writer, batch) for batch in batches]
 
     def _opened(self, deadline: float) -> LiveWriter:
         while True:
@@ -172,21 +171,26 @@ class ChangeQueue:
                 time.sleep(LOCK_PAUSE)
 
 
-def _made(writer: LiveWriter, changes: Sequence[Change]) -> Iterator[Outcome]:
-    """Make changes in their order, and yield the outcome of each."""
-    for deletes, group in groupby(changes, lambda change: isinstance(change, Delete)):
-        if deletes:
-            for change in group:
-                yield "deleted" if writer.delete([change.doc_id]) else "missing"
+def _made(writer: LiveWriter, changes: Sequence[Change]) -> list[Outcome]:
+    """Make changes, and return the outcome of each as if they were made in their order.
+
+    Only the last change of an identifier is made: the writer would write a segment for each change of one document.
+    """
+    outcomes: list[Outcome] = []
+    last: dict[str, Document | None] = {}
+    for change in changes:
+        doc_id = change.doc_id
+        known = last[doc_id] is not None if doc_id in last else writer.has(doc_id)
+        document = None if isinstance(change, Delete) else change.document
+        if isinstance(change, Delete):
+            outcomes.append("deleted" if known else "missing")
+        elif known and change.only_new:
+            outcomes.append("exists")
             continue
-        documents: dict[str, Document] = {}
-        for change in group:
-            assert isinstance(change, Put)
-            known = change.doc_id in documents or writer.has(change.doc_id)
-            if known and change.only_new:
-                yield "exists"
-                continue
-            documents.pop(change.doc_id, None)  # the last one counts, and comes last
-            documents[change.doc_id] = change.document
-            yield "replaced" if known else "created"
-        writer.add(documents.values())
+        else:
+            outcomes.append("replaced" if known else "created")
+        last.pop(doc_id, None)  # so that documents come in the order of their last changes
+        last[doc_id] = document
+    writer.delete([doc_id for doc_id, document in last.items() if document is None])
+    writer.add([document for document in last.values() if document is not None])
+    return outcomes

@@ -76,8 +76,10 @@ def _refuse_unknown(record: Mapping[str, Any], known: Iterable[str]) -> None:
     names = set(known)
     objects = {name.split(".", 1)[0] for name in names}
     for name, value in record.items():
-        if name not in names and not (isinstance(value, dict) and name in objects):
-            raise UnknownNameError.of("field of the documents of this index", name, names)
+        inside = isinstance(value, dict) and name in objects
+        for each in [f"{name}.{part}" for part in value if value[part] is not None] if inside else [name]:
+            if each not in names:
+                raise UnknownNameError.of("field of the documents of this index", each, names)
 
 
 def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,8 @@ from termwise.errors import (
     UnknownIdError,
     UsageError,
 )
+
+logger = logging.getLogger("termwise.serve")
 
 
 class ServiceError(TermwiseError):
@@ -94,6 +97,21 @@ def status_of(error: TermwiseError) -> int:
     if isinstance(error, IndexFormatError | MissingFileError | StorageError):
         return 500
     return 400 if isinstance(error, UsageError | DataError) else 500
+
+
+def headers_of(status: int) -> dict[str, str]:
+    """Return the headers that an error with a status needs."""
+    if status == 503:
+        return {"retry-after": "1"}
+    if status == 401:
+        return {"www-authenticate": 'Basic realm="termwise", charset="UTF-8"'}
+    return {"connection": "close"} if status in (408, 413) else {}
+
+
+def log_failure(error: TermwiseError) -> None:
+    """Write an error to the log whose answer does not describe it."""
+    if status_of(error) == 500:
+        logger.error("%s", error)
 
 
 def error_record(error: TermwiseError) -> dict[str, Any]:

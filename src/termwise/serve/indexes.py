@@ -60,8 +60,8 @@ class ServedIndex:
         """
         settings = QuerySettings(fuzzy=fuzzy, prefix=prefix) if fuzzy or prefix else _PLAIN
         now = time.monotonic()
-        if now - self._checked >= self._interval and self._signature_now() != self._signature:
-            self._refresh()
+        if now - self._checked >= self._interval:
+            self.follow()
         opened = self._opened.get(settings)
         return self._open(settings) if opened is None else opened
 
@@ -75,11 +75,15 @@ class ServedIndex:
             if searcher.index.stores_text:
                 searcher.snippets("the first search", [doc_id])
 
-    def _refresh(self) -> None:
+    def follow(self) -> bool:
+        """Open the newest generation if the folder has changed; return whether it can be read."""
+        if self._signature_now() == self._signature and not self.failed:
+            return True
         with self._lock:
             signature = self._signature_now()
             if signature == self._signature:
-                return
+                self.failed = False  # the folder is back
+                return True
             try:
                 newest = self._opened[_PLAIN].refresh()
             except TermwiseError as error:
@@ -90,6 +94,7 @@ class ServedIndex:
                 self._opened = {_PLAIN: newest}
                 self._signature = signature
             self._checked = time.monotonic()
+            return not self.failed
 
     def _open(self, settings: QuerySettings) -> AnySearcher:
         with self._lock:

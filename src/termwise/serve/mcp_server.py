@@ -325,7 +325,7 @@ class ToolsEndpoint:
 
     def __init__(self, service: Service, access: Access) -> None:
         self._access = access
-        self._most = service.settings.max_body
+        self._most = service.settings.search_body
         self.manager = StreamableHTTPSessionManager(
             tools_server(service), json_response=True, stateless=True, max_request_body_size=self._most
         )

@@ -6,11 +6,29 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
 from termwise.serve.keys import Role as KeyRole
 from termwise.serve.service import Service
+
+
+class AnyText(Convertor[str]):
+    """Convertor ``any`` for a part of an address: any characters, also ``/`` and line ends, to the end."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        """Return the part."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the part."""
+        return value
+
+
+register_url_convertor("any", AnyText())  # that of Starlette stops at a line end, and finds another document
 
 Role = KeyRole | Literal["none"]
 """What a key must allow for a request: none for all requests."""

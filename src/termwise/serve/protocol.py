@@ -39,6 +39,15 @@ class BoundedProtocol(HttpToolsProtocol):
                 self.send_400_response("The head of the request is too long.")
                 return
         super().data_received(data)
+        if self._timer is None and self.cycle is not None and self.cycle.response_complete:
+            self._wait_for_request()
+
+    def _wait_for_request(self) -> None:
+        """Close the connection soon unless a request begins; other bytes, such as line ends, do not keep it open."""
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
 
     def on_message_begin(self) -> None:
         """Expect the head of a further request."""

@@ -261,6 +261,12 @@ class _Search:
             raise ParameterError(
                 "a search is for one of query, like and like_text", facts=[("given", ", ".join(given))]
             )
+        if request.candidates is not None and (
+            (len(given) and given != ["query"]) or request.facets or request.ranges
+        ):
+            raise ParameterError("candidates are for a query, without like, like_text, facets and ranges")
+        if request.exclude and given and given != ["query"]:
+            raise ParameterError("exclude is for a query, without like and like_text")
         self.searcher = searcher if request.weights is None else _with_weights(searcher, request)
         self.request = request
         self.text = request.query or ""

@@ -25,6 +25,9 @@ class ServiceSettings:
         Seconds that a search may lag behind the newest change; 0 for none.
     max_body : int
         Bytes of the body of a request.
+    max_search_body : int
+        Bytes of the body of a request that changes nothing, if `max_body` is not less; reading JSON holds the
+        other requests up.
     max_query : int
         Characters of a query, of an example, and of all strings of `must`, `must_not` and `phrases` together.
     max_results : int
@@ -49,6 +52,7 @@ class ServiceSettings:
     write_timeout: float = 60.0
     refresh_interval: float = 0.0
     max_body: int = 16 << 20
+    max_search_body: int = 2 << 20
     max_query: int = 4_000
     max_results: int = 1_000
     max_facets: int = 20
@@ -57,3 +61,8 @@ class ServiceSettings:
     keys: Path | None = None
     mcp: bool = False
     hosts: tuple[str, ...] = ()
+
+    @property
+    def search_body(self) -> int:
+        """Bytes of the body of a request that changes nothing."""
+        return min(self.max_body, self.max_search_body)

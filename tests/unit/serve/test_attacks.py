@@ -228,3 +228,11 @@ def test_changes_from_many_clients_are_all_made(port: int) -> None:
         thread.join()
     answer = _post(port, b'{"query": "keemun", "k": 100, "total": true}')
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["total"] == 30
+
+
+def test_line_ends_after_a_request_do_not_keep_a_connection(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert _status(connection.recv(65536)) == 200
+        connection.sendall(b"\r\n")
+        assert connection.recv(65536) == b""

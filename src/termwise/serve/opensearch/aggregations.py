@@ -11,6 +11,7 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.parts import flag, known_keys, only_default, record, single, text, whole
+from termwise.validation import is_finite_number
 
 Edge = str | int | float | None
 
@@ -104,7 +105,7 @@ def _range(value: object) -> Range:
 
 def _shown(edge: object) -> str:
     """Return an edge as OpenSearch writes it in the key of a range."""
-    return str(float(edge)) if isinstance(edge, int) else str(edge)
+    return str(float(edge)) if is_finite_number(edge) else str(edge)
 
 
 def terms_answer(

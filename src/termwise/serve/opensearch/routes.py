@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -20,7 +22,14 @@ from termwise.serve.access import Access
 from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json
 from termwise.serve.changes import Change, Delete
 from termwise.serve.documents import document_record
-from termwise.serve.errors import ServiceError, TooLargeError, UnknownIndexError, status_of
+from termwise.serve.errors import (
+    ServiceError,
+    TooLargeError,
+    UnknownIndexError,
+    headers_of,
+    log_failure,
+    status_of,
+)
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, opensearch_error
@@ -110,9 +119,9 @@ def _endpoint(
             access.check(request, role)
             return await handler(service, request)
         except TermwiseError as error:
+            log_failure(error)
             status = status_of(error)
-            headers = {401: {"www-authenticate": 'Basic realm="termwise"'}, 503: {"retry-after": "1"}}
-            return JsonAnswer(opensearch_error(error), status_code=status, headers=headers.get(status))
+            return JsonAnswer(opensearch_error(error), status_code=status, headers=headers_of(status))
 
     return endpoint
 
@@ -149,7 +158,7 @@ async def _body(service: Service, request: Request) -> dict[str, Any]:
     """Return the JSON object of a body; empty without a body."""
     if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
         return {}
-    return record(parsed_json(await body_of(request, service.settings.max_body)), "the body")
+    return record(parsed_json(await body_of(request, service.settings.search_body)), "the body")
 
 
 def _wants_refresh(request: Request) -> bool:
@@ -179,7 +188,7 @@ async def _search(service: Service, request: Request) -> Response:
 async def _several_searches(service: Service, request: Request) -> Response:
     _check_parameters(request)
     begin = time.perf_counter()
-    data = await body_of(request, service.settings.max_body, (NDJSON, JSON))
+    data = await body_of(request, service.settings.search_body, (NDJSON, JSON))
     lines = [line for line in data.split(b"\n") if line.strip()]
     if len(lines) % 2:
         raise ServiceError("a request of several searches has a header and a body for each")
@@ -251,7 +260,7 @@ async def _create(service: Service, request: Request) -> Response:
 
 
 async def _stored(service: Service, request: Request, *, only_new: bool) -> Response:
-    served, source = _served(service, request), await _body(service, request)
+    served, source = _served(service, request), parsed_json(await body_of(request, service.settings.max_body))
     doc_id = request.path_params.get("doc_id") or new_id()
     return await _changed(service, request, served, put(served, doc_id, source, only_new=only_new))
 
@@ -269,16 +278,26 @@ async def _changed(service: Service, request: Request, served: ServedIndex, chan
 
 async def _bulk(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh")
-    begin = time.perf_counter()
+    begin, refresh = time.perf_counter(), _wants_refresh(request)
     data = await body_of(request, service.settings.max_body, (NDJSON, JSON))
     default = request.path_params.get("index")
     name = None if default is None else _named(service, default).name
-    items = read_bulk(data, service.indexes, name, service.settings.max_operations)
-    for index, its in by_index(items):
+    most = service.settings.max_operations
+    items = await asyncio.to_thread(read_bulk, data, service.indexes, name, most)
+    groups = dict(by_index(items))
+    for index, its in groups.items():
         changes = [item.change for item in its if not isinstance(item.change, TermwiseError)]
-        outcomes = await service.change(service.indexes[index], changes, refresh=_wants_refresh(request))
-        for item, outcome in zip(its, outcomes, strict=True):
-            item.outcome = outcome
+        try:
+            outcomes = await service.change(service.indexes[index], changes, refresh=refresh)
+        except TermwiseError as error:
+            if len(groups) == 1:
+                raise
+            log_failure(error)
+            for item in its:  # the changes of other indexes are made
+                item.change = error
+        else:
+            for item, outcome in zip(its, outcomes, strict=True):
+                item.outcome = outcome
     return JsonAnswer(
         {
             "took": round(1000 * (time.perf_counter() - begin)),
@@ -374,9 +393,17 @@ def _row(served: ServedIndex, columns: Collection[str]) -> list[str]:
         "rep": "0",
         "docs.count": str(index.documents),
         "docs.deleted": str(sum(segment.deletions for segment in index.manifest.segments)),
-        "store.size": _size(sum(path.stat().st_size for path in served.path.rglob("*") if path.is_file())),
+        "store.size": _size(sum(map(_bytes_of, served.path.rglob("*")))),
     }
     return [values[name] for name in columns]
+
+
+def _bytes_of(path: Path) -> int:
+    """Return the size of a file; 0 for a folder, and for a file that a change has just removed."""
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:
+        return 0
 
 
 def _size(size: float) -> str:
@@ -395,7 +422,7 @@ def _size(size: float) -> str:
 
 
 async def _unsupported(service: Service, request: Request) -> Response:
-    known = [path.replace(":path", "") for _, _, paths, _, _ in _TABLE[:-2] for path in paths.split()]
+    known = [re.sub(":[a-z]+", "", path) for _, _, paths, _, _ in _TABLE[:-2] for path in paths.split()]
     raise UnsupportedError.of(
         "the address", f"{request.method} {legible(request.url.path)}", dict.fromkeys(known)
     )
@@ -405,13 +432,13 @@ _TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
     ("search", "GET POST", "/_search /{index}/_search", "search", _search),
     ("msearch", "GET POST", "/_msearch /{index}/_msearch", "search", _several_searches),
     ("count", "GET POST", "/_count /{index}/_count", "search", _count),
-    ("explain", "GET POST", "/{index}/_explain/{doc_id:path}", "search", _explain),
+    ("explain", "GET POST", "/{index}/_explain/{doc_id:any}", "search", _explain),
     ("bulk", "POST PUT", "/_bulk /{index}/_bulk", "write", _bulk),
-    ("get", "GET", "/{index}/_doc/{doc_id:path}", "search", _get),
-    ("put", "PUT POST", "/{index}/_doc/{doc_id:path}", "write", _put),
-    ("delete", "DELETE", "/{index}/_doc/{doc_id:path}", "write", _delete),
+    ("get", "GET", "/{index}/_doc/{doc_id:any}", "search", _get),
+    ("put", "PUT POST", "/{index}/_doc/{doc_id:any}", "write", _put),
+    ("delete", "DELETE", "/{index}/_doc/{doc_id:any}", "write", _delete),
     ("add", "POST", "/{index}/_doc", "write", _put),
-    ("create", "PUT POST", "/{index}/_create/{doc_id:path}", "write", _create),
+    ("create", "PUT POST", "/{index}/_create/{doc_id:any}", "write", _create),
     ("refresh", "GET POST", "/_refresh /{index}/_refresh", "write", _refresh),
     ("mapping", "GET", "/_mapping /_mappings /{index}/_mapping /{index}/_mappings", "search", _mapping),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
