@@ -340,8 +340,13 @@ def _answer(
         allowed = condition_line(conditions)
         matching = "" if words is None and example is None else " that matches the query"
         note(f"no results: the conditions allow no document{matching} ({allowed})")
-        if suggested:
-            note_line(suggestion)
+        if absent := _in_no_document(searcher, conditions.required):
+            note_line(f"required, but in no document: {listed(absent)}")
+        required = searcher.did_you_mean(f"{' '.join(conditions.required)} ")  # the last word is complete
+        hints = [suggestion] if suggested else []
+        hints += [f"did you mean: {_suggested(required)}"] if required else []
+        for hint in dict.fromkeys(hints):
+            note_line(hint)
     else:
         note("\n  ".join(_empty_result_lines(searcher, query, example, suggestion if suggested else "")))
     if example is None:
@@ -476,6 +481,25 @@ def _reasons(searcher: Searcher, query: str) -> list[str]:
         (unknown if token == without_pieces or known(token) is None else weightless)[word] = token
     reasons = [f"no document has a weight for {listed(weightless, ' or ')}"] if weightless else []
     return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
+
+
+def _in_no_document(searcher: AnySearcher, required: Sequence[str]) -> list[str]:
+    """Return the required words that no document has, as far as an index of whole words shows it."""
+    from termwise.search import MixtureSearcher
+
+    searchers = (
+        [part.searcher for part in searcher.parts] if isinstance(searcher, MixtureSearcher) else [searcher]
+    )
+    for each in searchers:
+        model, similar = each.index.manifest.encoder.get("model", {}), each.similar_terms
+        if similar is not None and model.get("exact") is True:
+            return [
+                text[start:end]
+                for text in dict.fromkeys(required)
+                for token, ((start, end), *_) in similar.analyzer.analyze(text).spans_by_token().items()
+                if not similar.documents(token)
+            ]
+    return []
 
 
 def _suggested(suggestions: Sequence[Suggestion]) -> str:

@@ -79,6 +79,13 @@ class ResultOrder:
             check("sort", sort, isinstance(sort, str), "an attribute, after - for descending order")
             descending = sort.startswith("-") and sort not in schema
             sort = sort[descending:]
+            name, _, direction = sort.replace(":", " ").partition(" ")
+            if sort not in schema and name in schema and direction.strip().lower() in ("asc", "desc"):
+                raise ParameterError(
+                    "results are sorted by an attribute, with - before it for the largest values first",
+                    facts=[("given", sort)],
+                    fixes=[f"write {'-' * (direction.strip().lower() == 'desc')}{name}"],
+                )
         for field in (sort, collapse):
             if field is None:
                 continue

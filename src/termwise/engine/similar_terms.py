@@ -12,11 +12,16 @@ The terms of an index can be stems, and a mistyped word has another stem: the an
 *solugions* or *sleepign*. Therefore words are compared as well, as far as they can be known: the terms, with the ending
 of the mistyped word, and the mistyped word, with one edit at its end. The analyzer decides: *solut* with *ions* is a
 word of the term *solut*, and *sleeping* one of *sleep*. Without stemming, this finds the same terms again.
+
+A similar stem can be that of a word that resembles the mistyped one little: *dri*, the stem of *dry*, is one edit from
+*dril*, the stem of *drils*. Where texts are stored, a term is similar only if they write it as a word within
+`most_edits` of the mistyped one, with or without its last character: *lists* for *lsit*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -25,8 +30,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from termwise.engine.query_vector import query_vector
+from termwise.engine.retrieval import first_stage
 from termwise.index import Index
-from termwise.text import Analyzer, WordAnalyzer
+from termwise.text import Analysis, Analyzer, LowerCase, StopWords, WordAnalyzer
+from termwise.weights import TermWeights
 
 MOST_TERMS = 5
 """Largest number of similar terms of a word."""
@@ -42,6 +50,12 @@ REMEMBERED = 256
 
 MOST_LETTERS = 40
 """Number of letters, the most frequent ones of the terms, that are tried at the end of a word."""
+
+TEXTS = 3
+"""Number of documents in which words with a term are looked for."""
+
+CHARACTERS = 20_000
+"""Length of the beginning of a text in which they are looked for."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +121,19 @@ def most_edits(word: str) -> int:
     return 1 if len(word) < 6 else 2
 
 
+def edits(word: str, other: str) -> int:
+    """Return the distance of two words, whatever their case.
+
+    Examples
+    --------
+    >>> edits("megring", "Merging"), edits("drils", "dry")
+    (1, 3)
+    """
+    from rapidfuzz.distance import OSA
+
+    return int(OSA.distance(word.lower(), other.lower()))
+
+
 class SimilarTerms:
     """Looks for similar terms among those that a document of the index has.
 
@@ -128,6 +155,7 @@ class SimilarTerms:
         self._is_word = is_word
         # A search looks for the same words several times: for each part of a mixture, suggestions and explanations.
         self._remembered: dict[tuple[str, str], tuple[SimilarTerm, ...]] = {}
+        self._written: dict[int, Counter[str]] = {}
 
     @classmethod
     def of(cls, index: Index, analyzer: Analyzer) -> SimilarTerms | None:
@@ -154,7 +182,7 @@ class SimilarTerms:
         -------
         tuple of SimilarTerm
             At most `MOST_TERMS`, all with the same distance; empty if it would exceed `most_edits`, or the word is
-            spelt correctly.
+            spelt correctly. Terms that stored texts write only as words of other spelling are left out.
         """
         found = self._remembered.get((token, word))
         if found is None:
@@ -168,15 +196,59 @@ class SimilarTerms:
         if self._is_word(word):
             return ()
         word = word.lower()
-        for distance in range(1, max(most_edits(token), most_edits(word)) + 1):
+        most = max(most_edits(token), most_edits(word))
+        for distance in range(1, most + 1):
             found = self._within(token, distance) if distance <= most_edits(token) else {}
             # Other analyzers can be slow, and their form of a word depends on its neighbours.
             if isinstance(self.analyzer, WordAnalyzer):
                 found |= self._of_words_within(word, distance)
             if found:
-                terms = self._most_frequent(np.fromiter(found, dtype=np.int64), distance)
-                return tuple(replace(term, word=found[term.number]) for term in terms)
+                # Some of the most frequent terms can have no word of similar spelling.
+                terms = self._most_frequent(np.fromiter(found, dtype=np.int64), distance, 2 * MOST_TERMS)
+                similar = (term for term in terms if self._has_word_within(most, word, term))
+                if nearest := tuple(islice(similar, MOST_TERMS)):
+                    return tuple(replace(term, word=found[term.number]) for term in nearest)
         return ()
+
+    def _has_word_within(self, most: int, word: str, term: SimilarTerm) -> bool:
+        """Return whether texts write a term as a word of similar spelling, or none of its words is known."""
+        if not isinstance(self.analyzer, WordAnalyzer) or self._terms_are_words:
+            return True
+        words = self.written(term)
+        # The last character can be the ending of a plural, which the stemmer removes.
+        return not words or any(edits(word, form) <= most for each in words for form in (each, each[:-1]))
+
+    @cached_property
+    def _terms_are_words(self) -> bool:
+        """Whether every term is a word in lower case, so that its distance is that of the word."""
+        analyzer = self.analyzer
+        return isinstance(analyzer, WordAnalyzer) and all(
+            isinstance(step, LowerCase | StopWords) for step in analyzer.steps
+        )
+
+    def written(self, term: SimilarTerm) -> Counter[str]:
+        """Return the words of a term in the texts in which it has its largest weights, and how often each is there.
+
+        Empty if the index stores no texts, or the term is not in the first `CHARACTERS` of these `TEXTS`.
+        """
+        words = self._written.get(term.number)
+        if words is None:
+            words = Counter()
+            for text in self._texts_with(term.number):
+                analysis = self.analyzer.analyze(text)
+                places = [place for place, token in enumerate(analysis.tokens) if token == term.term]
+                words.update(text[start:end] for start, end in analysis.spans[places].tolist())
+            if len(self._written) >= REMEMBERED:
+                self._written.clear()
+            self._written[term.number] = words
+        return words
+
+    def _texts_with(self, number: int) -> Iterator[str]:
+        """Yield the first part of the stored texts in which a term has its largest weights."""
+        if self.index.stores_text:
+            row = TermWeights.of_query({number: 1.0}, self.index.vocabulary.id)
+            ordinals, _ = first_stage(self.index, query_vector(self.index, row), TEXTS)
+            yield from (text[:CHARACTERS] for text in self.index.document_texts(ordinals) if text is not None)
 
     def _of_words_within(self, word: str, distance: int) -> dict[int, str]:
         """Return words within a distance of a word, as far as they can be known, by the numbers of their terms."""
@@ -239,17 +311,27 @@ class SimilarTerms:
         Returns
         -------
         (int, list of SimilarTerm)
-            No terms if the text does not end with a word that the analyzer keeps.
+            No terms if the text does not end with a word.
         """
-        analysis = self.analyzer.analyze(text)
-        if not _ends(analysis.spans, text):
+        last = self._last_word(text, self.analyzer.analyze(text))
+        if last is None:
             return len(text), []
-        start, token = int(analysis.spans[-1, 0]), analysis.tokens[-1]
+        start, token = last
         word = _beginning(token, text[start:])
         shorter = [word[:end] for end in range(max(1, len(word) - LONGEST_ENDING), len(word))]
         others = self.index.vocabulary.numbers([token, *shorter])
         numbers = np.union1d(self.index.vocabulary.starting_with(word), others[others >= 0])
         return start, self._most_frequent(numbers, 0, n)
+
+    def _last_word(self, text: str, analysis: Analysis) -> tuple[int, str] | None:
+        """Return where the last word of a text begins, and its token; None if the text does not end with a word.
+
+        The token is empty if the analyzer removes the word, as it does with stop words: *was* can become *washed*.
+        """
+        if len(analysis.spans) and int(analysis.spans[-1, 1]) == len(text):
+            return int(analysis.spans[-1, 0]), analysis.tokens[-1]
+        spans = self.analyzer.tokenizer.spans(text) if isinstance(self.analyzer, WordAnalyzer) else []
+        return (spans[-1][0], "") if spans and spans[-1][1] == len(text) else None
 
     def added_to(self, query: str, *, fuzzy: bool, prefix: bool) -> list[AddedTerm]:
         """Return the terms to add to a query.
@@ -265,20 +347,25 @@ class SimilarTerms:
         fuzzy : bool
             Add similar terms of the words that the index lacks.
         prefix : bool
-            Add the terms that begin with the last word, if the query ends with it, whether the index has it or not. If
-            there are any, the word gets no terms of similar spelling.
+            Add the terms that begin with the last word, if the query ends with it, whether the index has it or not, and
+            also if the analyzer removes it. If there are any, the word gets no terms of similar spelling.
         """
         analysis = self.analyzer.analyze(query)
-        last = analysis.tokens[-1] if prefix and query and _ends(analysis.spans, query) else None
+        words = analysis.spans_by_token()
         added: list[AddedTerm] = []
-        for token, spans in analysis.spans_by_token().items():
-            documents, typed = self.documents(token), query[slice(*spans[-1])]
-            begin = _beginning(token, typed)
-            if token == last and (completed := self.starting_with(begin, without=token)):
-                total = documents + sum(term.documents for term in completed)
-                added += [AddedTerm(term, "prefix", term.documents / total, spans[-1:]) for term in completed]
-                continue
-            if fuzzy and not documents:
+        if prefix and (last := self._last_word(query, analysis)) is not None:
+            start, token = last
+            completed = self.starting_with(_beginning(token, query[start:]), without=token)
+            total = self.documents(token) + sum(term.documents for term in completed)
+            span = (start, len(query))
+            added += [AddedTerm(term, "prefix", term.documents / total, (span,)) for term in completed]
+            if completed:
+                words.pop(token, None)
+        if fuzzy:
+            for token, spans in words.items():
+                if self.documents(token):
+                    continue
+                typed = query[slice(*spans[-1])]
                 similar = self.nearest(token, typed)
                 total = sum(term.documents for term in similar)
                 added += [
@@ -379,8 +466,3 @@ def _beginning(token: str, typed: str) -> str:
     """Return the beginning of the terms that complete a word."""
     # A stemmer has shortened a word that is complete; other terms with its stem do not begin with it.
     return token if len(token) == len(typed) else typed.lower()
-
-
-def _ends(spans: npt.NDArray[np.int32], text: str) -> bool:
-    """Return whether a text ends with its last token."""
-    return bool(len(spans)) and int(spans[-1, 1]) == len(text)

@@ -69,14 +69,14 @@ class Conditions:
         query : str
             See `termwise.search.query_syntax`.
         schema : Schema
-            Types of the attributes of the index.
+            Types of the attributes of the index, to which the values of the query are converted.
 
         Raises
         ------
         ParameterError, UnknownNameError
             See `parse_query` and `as_filter`.
         """
-        parsed = parse_query(query)
+        parsed = parse_query(query, schema)
         filter = self.filter
         if parsed.filter is not None:
             filter = parsed.filter if filter is None else as_filter(filter, schema) & parsed.filter

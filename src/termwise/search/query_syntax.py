@@ -1,4 +1,4 @@
-"""Query syntax: required and excluded words, phrases, and values of attributes.
+r"""Query syntax: required and excluded words, phrases, and values of attributes.
 
 ====================================  ==================================================
 text                                  meaning
@@ -8,36 +8,48 @@ text                                  meaning
 ``-word``                             results do not contain this word
 ``"a phrase"``, ``+"a phrase"``       words of the query that are adjacent in results
 ``-"a phrase"``                       results do not contain this phrase
-``field:word``, ``field:"words"``     the attribute has this value
-``-field:word``                       the attribute has another value, or none
+``field:value``, ``field:"words"``    the attribute has this value
+``-field:value``                      the attribute has another value, or none
 ====================================  ==================================================
 
 Signs, quotes and fields begin after white space. The name of a field begins with a letter, and the value of a field
 does not begin with ``:`` or ``//``. Everything else is a word: ``c++``, ``well-known``, ``12:30``. In quotes, the
-name of a field is a word.
+name of a field is a word, and ``\"`` is a quote.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
+from termwise.attributes import Schema
+from termwise.attributes.field_types import FieldType, stored_value
 from termwise.display.safe_text import legible_line
 from termwise.errors import ParameterError
 from termwise.filters import Equals, Filter
+from termwise.filters.expressions import Value
+from termwise.storage.manifest_json import Misfit
 from termwise.validation import check
 
 _PART = re.compile(
     r"""
     (?<!\S) (?P<sign>[-+]?)
-    (?: "(?P<phrase>[^"]*)(?P<end>"?)
-      | (?P<field>[^\W\d][\w.-]*) : (?!//|:) (?: "(?P<values>[^"]*)(?P<last>"?) | (?P<value>[^\s"]\S*) )
+    (?: "(?P<phrase>(?:\\"|[^"])*)(?P<end>"?)
+      | (?P<field>[^\W\d][\w.-]*) : (?!//|:) (?: "(?P<values>(?:\\"|[^"])*)(?P<last>"?) | (?P<value>[^\s"]\S*) )
       | (?P<word>\S+)
     )
     | (?P<rest>\S+)
     """,
     re.VERBOSE,
 )
+
+_CONVERTED: dict[FieldType | None, tuple[FieldType, ...]] = {
+    "boolean": ("boolean",),
+    "integer": ("integer", "float"),
+    "float": ("float",),
+}
+"""Types that a value is converted to, the first that fits, by the type of the attribute."""
 
 
 class ParsedQuery(NamedTuple):
@@ -60,10 +72,16 @@ class ParsedQuery(NamedTuple):
     filter: Filter | None
 
 
-def parse_query(text: str) -> ParsedQuery:
+def parse_query(text: str, schema: Schema | None = None) -> ParsedQuery:
     """Parse a query with operators.
 
-    The fields are not known here. A search refuses a query with a field that is no attribute of the index.
+    A search refuses a query with a field that is no attribute of the index.
+
+    Parameters
+    ----------
+    text : str
+    schema : Schema, optional
+        Types of the attributes. Values of numbers and of true and false are converted; other values are strings.
 
     Raises
     ------
@@ -75,6 +93,8 @@ def parse_query(text: str) -> ParsedQuery:
     >>> parse_query('lava +ash -film "molten rock" lang:en')
     ParsedQuery(query='lava ash molten rock', must=('ash',), must_not=('film',), phrases=('molten rock',),
                 filter=Equals(field='lang', value='en'))
+    >>> parse_query("price:12.5", Schema({"price": "float"})).filter
+    Equals(field='price', value=12.5)
     """
     check("text", text, isinstance(text, str), "a query as text")
     words: list[str] = []
@@ -90,9 +110,10 @@ def parse_query(text: str) -> ParsedQuery:
                 facts=[("query", legible_line(text)), ("at", legible_line(part[0]))],
                 fixes=['write a phrase in two quotes: "molten rock"'],
             )
-        if part["field"] is not None:
+        quoted = quoted and quoted.replace('\\"', '"')
+        if (field := part["field"]) is not None:
             value = part["value"] if quoted is None else quoted
-            condition: Filter = Equals(part["field"], value)
+            condition: Filter = Equals(field, _typed(value, None if schema is None else schema.get(field)))
             condition = ~condition if part["sign"] == "-" else condition
             filter = condition if filter is None else filter & condition
         elif part["rest"] is not None:
@@ -107,3 +128,13 @@ def parse_query(text: str) -> ParsedQuery:
             if part["sign"]:
                 must.append(part["word"])
     return ParsedQuery(" ".join(words), tuple(must), tuple(must_not), tuple(phrases), filter)
+
+
+def _typed(text: str, kind: FieldType | None) -> Value:
+    """Return a value as a filter compares it with attributes of a type; the text if it is none of them."""
+    for each in _CONVERTED.get(kind, ()):
+        with suppress(Misfit):
+            value = stored_value(each, text, untyped=True)
+            assert isinstance(value, int | float)
+            return value
+    return text

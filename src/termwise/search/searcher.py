@@ -544,8 +544,8 @@ class Searcher:
         -------
         list of Completion
             At most `n`, those in the most documents first; the last word itself is one if documents have it. Empty if
-            the text does not end with a word, if the analyzer removes it, or if the terms of the index are pieces of
-            words. If the terms are stems, words are looked for in stored texts; without texts, stems are returned.
+            the text does not end with a word, or if the terms of the index are pieces of words. Earlier words do not
+            matter. If the terms are stems, words are looked for in stored texts; without texts, stems are returned.
 
         Examples
         --------

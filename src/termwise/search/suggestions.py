@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
-from termwise.engine.query_vector import query_vector
-from termwise.engine.retrieval import first_stage
-from termwise.engine.similar_terms import LONGEST_ENDING, SimilarTerm, SimilarTerms
-from termwise.index import Index
-from termwise.weights import TermWeights
-
-TEXTS = 3
-"""Number of documents in which a word with a stem is looked for."""
-
-CHARACTERS = 20_000
-"""Length of the beginning of a text in which it is looked for."""
+from termwise.engine.similar_terms import LONGEST_ENDING, SimilarTerm, SimilarTerms, edits
 
 
 @dataclass(frozen=True)
@@ -28,8 +17,8 @@ class SimilarWord:
     Attributes
     ----------
     word : str
-        The most frequent form of the term in the documents with its largest weights. If the index stores no texts, or
-        none of these has it, the form that resembles the query word, see `SimilarTerm`.
+        The nearest form of the term in the documents with its largest weights, the most frequent one of several. If the
+        index stores no texts, or none of these has it, the form that resembles the query word, see `SimilarTerm`.
     term : str
         The term in the index, which can be a stem.
     distance : int
@@ -72,7 +61,7 @@ class Completion:
     text : str
         The whole text.
     word : str
-        Its last word, as documents write it; see `SimilarWord`.
+        Its last word: the most frequent form of a term in the documents with its largest weights.
     documents : int
         Number of documents, or of chunks of documents, with the term of this word.
     """
@@ -112,30 +101,23 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
         typed = query[slice(*spans[0])]
         if nearest := similar.nearest(token, typed):
             words = (
-                SimilarWord(next(_forms(similar, each, typed)), each.term, each.distance, each.documents)
+                SimilarWord(_nearest_form(similar, each, typed), each.term, each.distance, each.documents)
                 for each in nearest
             )
             found.append(Suggestion(typed, spans[0], tuple(words)))
     return found
 
 
+def _nearest_form(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> str:
+    """Return the form of a term that is nearest to the typed word."""
+    *written, compared = _forms(terms, similar, typed)
+    return min(written, key=lambda form: edits(form, typed), default=compared)
+
+
 def _forms(terms: SimilarTerms, similar: SimilarTerm, typed: str) -> Iterator[str]:
     """Yield words with a term, the most frequent ones first, in lower case if the typed word is; last, its `word`."""
-    forms: Counter[str] = Counter()
-    for text in _texts_with(terms.index, similar.number):
-        analysis = terms.analyzer.analyze(text)
-        places = [place for place, token in enumerate(analysis.tokens) if token == similar.term]
-        forms.update(text[start:end] for start, end in analysis.spans[places].tolist())
-    for form, _ in forms.most_common():
+    for form, _ in terms.written(similar).most_common():
         for word in (form.lower(), form) if typed.islower() else (form,):
             if terms.analyzer.tokens(word) == [similar.term]:
                 yield word
     yield similar.word
-
-
-def _texts_with(index: Index, term: int) -> Iterator[str]:
-    """Yield the first part of the stored texts in which a term has its largest weights."""
-    if index.stores_text:
-        row = TermWeights.of_query({term: 1.0}, index.vocabulary.id)
-        ordinals, _ = first_stage(index, query_vector(index, row), TEXTS)
-        yield from (text[:CHARACTERS] for text in index.document_texts(ordinals) if text is not None)

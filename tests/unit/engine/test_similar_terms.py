@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import termwise
 from termwise import Document, Searcher, build_index
 from termwise.engine.query_settings import QuerySettings
-from termwise.engine.similar_terms import MOST_TERMS, SimilarTerms, most_edits
+from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, most_edits
 from termwise.errors import ParameterError
 from termwise.index.container import Container, ContainerWriter
 from termwise.index.reader import MappedVocabulary
@@ -157,6 +157,29 @@ def test_a_prefix_is_compared_with_what_was_typed(tmp_path):
     assert weights(tmp_path / "i", "bus", prefix=True) == {"busi": 1}
 
 
+@pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet"])
+def test_a_stop_word_is_a_prefix_at_the_end_of_a_query(tmp_path, model):
+    # Two documents have nois, one has north, and none has the stop word no.
+    documents = [Document("a", "noise, a lamp"), Document("b", "noises"), Document("c", "north was then")]
+    build_index(documents, tmp_path / "i", model=model)
+
+    def added(query, **given):
+        found = weights(tmp_path / "i", query, **given)
+        return {term: weight for term, weight in found.items() if term in {"nois", "north", "lamp", "then"}}
+
+    assert added("lamp no", prefix=True) == pytest.approx({"lamp": 1, "nois": 2 / 3, "north": 1 / 3})
+    assert added("No", prefix=True) == pytest.approx({"nois": 2 / 3, "north": 1 / 3})
+    for query in ("no ", "no lamp", "lamp, no."):
+        assert added(query, prefix=True) == added(query)
+    # A stop word that begins no term is no typo: they is one edit from then, which is a stop word, too.
+    assert added("they", prefix=True, fuzzy=True) == {}
+    searcher = Searcher.open(tmp_path / "i", query=QuerySettings(prefix=True))
+    explanation = searcher.explain("lamp no", "a")
+    total = sum(part.score for part in explanation.contributions) + explanation.constant
+    assert total == pytest.approx(explanation.score, rel=1e-12)
+    assert {part.term: part.query_spans for part in explanation.contributions}["nois"] == ((5, 7),)
+
+
 def test_similar_stems(tmp_path):
     documents = [Document("a", "Solutions are reasonable."), Document("b", "A simple force, sleeping gas.")]
     build_index(documents, tmp_path / "i", analyzer="english")
@@ -184,6 +207,28 @@ def test_words_of_similar_terms(tmp_path):
     assert words("studeis") == [("studies", "studi")]
     assert words("lsits") == [("lists", "list")]
     assert words("lsit") == [("list", "list")]
+
+
+def test_a_term_of_distant_words_is_not_similar(tmp_path):
+    """The stem run is one edit from grun, and dri from dril; running is five edits away, dry three and dried two."""
+    documents = [
+        Document("a", "Running is dry."),
+        Document("b", "The running runners dried."),
+        Document("c", "Lists"),
+    ]
+
+    def similar(name, texts=documents, **given):
+        found = build_index(texts, tmp_path / name, analyzer="english", **given).similar_terms
+        assert found is not None
+        return lambda typed: [each.term for each in found.nearest(found.analyzer.tokens(typed)[0], typed)]
+
+    without, stored = similar("without"), similar("stored", store_text=True)
+    assert (without("grun"), without("drils"), without("lsit")) == (["run"], ["dri"], ["list"])
+    assert (stored("grun"), stored("drils"), stored("lsit")) == ([], [], ["list"])
+    assert similar("more", [*documents, Document("d", "a run")], store_text=True)("grun") == ["run"]
+    # Beyond the characters that are read, no word of a term is known, and it is kept.
+    far = [Document("a", "x " * CHARACTERS + "running")]
+    assert similar("far", far, store_text=True)("grun") == ["run"]
 
 
 def test_a_word_that_is_spelt_correctly_has_no_similar_terms(tmp_path):

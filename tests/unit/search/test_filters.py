@@ -262,6 +262,8 @@ def test_the_commands(
     assert capsys.readouterr().out.splitlines()[-1] == "tags: green 1, pot 1, tea 1"
     assert run(["search", "shop.tw", "tea", "--filter", "price < 1"]) == 0
     assert "the conditions allow no document that matches the query" in capsys.readouterr().err
+    assert run(["search", "shop.tw", "tea price:4 -tags:green", "--syntax"]) == 0
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line[:1] == "1"] == ["b"]
     assert run(["explain", "shop.tw", "tea", "c", "--filter", "price < 20"]) == 0
     assert "not among the 3 results" in capsys.readouterr().out
     assert run(["delete", "shop.tw", "--filter", 'tags = "pot"', "--json"]) == 0

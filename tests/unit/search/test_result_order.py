@@ -164,3 +164,7 @@ def test_the_commands(
     assert "--collapse NAME" in capsys.readouterr().err
     assert run([*many, "--sort", "price", "--overwrite"]) == 2
     assert run([*search, "--sort", "prize"]) == 2
+    capsys.readouterr()
+    for given, written in {"price desc": "-price", "price:DESC": "-price", "price asc": "price"}.items():
+        assert run([*search, "--sort", given]) == 2
+        assert f"write {written}\n" in capsys.readouterr().err

@@ -57,6 +57,38 @@ def test_stems_are_shown_as_a_word_of_the_texts(folders):
     }
 
 
+def test_the_nearest_word_of_a_stem_is_shown(tmp_path):
+    documents = [Document("a", "Drilling, drilling."), Document("b", "Drills of steel. Dry.")]
+    searcher = build_index(documents, tmp_path / "i", store_text=True)
+    (suggestion,) = searcher.did_you_mean("drils")
+    assert [(each.word, each.term) for each in suggestion.words] == [("drills", "drill")]
+
+
+def test_stop_words_are_completed(tmp_path):
+    documents = [
+        Document("a", "Washed waterproof jackets."),
+        Document("b", "noise, noise; being, washed"),
+        Document("c", "wasabi"),
+    ]
+    for number, given_ in enumerate([{"store_text": True}, {"analyzer": "german", "store_text": True}]):
+        searcher = build_index(documents, tmp_path / str(number), **given_)
+        found = {
+            text: [each.word for each in searcher.complete(text)]
+            for text in ("wa", "was", "no", "jackets no")
+        }
+        assert found == {
+            "wa": ["washed", "wasabi", "waterproof"],
+            "was": ["washed", "wasabi"],
+            "no": ["noise"],
+            "jackets no": ["noise"],
+        }
+    searcher = Searcher.open(tmp_path / "0")
+    assert searcher.complete("jackets No")[0].text == "jackets noise"
+    assert [each.word for each in searcher.complete("be")] == ["being"]  # its stem is the stop word
+    for text in ("no ", "no.", "the", "", "\ud800", "was \ud800"):
+        assert searcher.complete(text) == []
+
+
 def test_unfinished_words_are_no_mistakes(folders):
     searcher = Searcher.open(folders / "standard", query=QuerySettings(prefix=True))
     assert searcher.did_you_mean("sorte") == []

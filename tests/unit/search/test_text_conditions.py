@@ -309,4 +309,13 @@ def test_the_command(
     capsys.readouterr()
     assert run(["search", "i.tw", "river", "--must", "gold"]) == 0
     said = "no results: the conditions allow no document that matches the query (with 'gold')"
-    assert said in capsys.readouterr().err
+    assert capsys.readouterr().err.splitlines() == [said, "required, but in no document: gold"]
+    assert run(["search", "i.tw", "rivr", "--must", "banck", "--phrase", "river xylem", "--fuzzy"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1:] == [
+        "required, but in no document: banck, xylem",
+        "also searched for: river",
+        "did you mean: bank",
+    ]
+    assert run(["search", "i.tw", "river +banck", "--syntax"]) == 0
+    assert capsys.readouterr().err.count("did you mean: bank") == 1
