@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from inspect import signature as signature_of
 from typing import Any
 
 import pytest
@@ -49,6 +50,8 @@ def options(verb: str) -> set[str]:
 def test_every_verb_has_its_section():
     named = {heading.strip("`").split()[-1] for heading in sections("reference/cli.md") if "`" in heading}
     assert named == set(COMMANDS)
+    page = (DOCS / "reference/cli.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| \[`([a-z-]+)`\]", page, re.MULTILINE)) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
@@ -148,6 +151,8 @@ def test_every_public_name_is_described():
     text = (DOCS / "reference/python.md").read_text(encoding="utf-8")
     for name in termwise.__all__:
         assert f"`{name}`" in text or f"`{name}(" in text, name
+    signature = ", ".join(signature_of(termwise.build_index).parameters).replace("path, ", "path, *, ")
+    assert f"`build_index({signature})`" in " ".join(text.split())
 
 
 def test_every_probe_is_in_the_reference_of_probes():

@@ -29,7 +29,6 @@ MOST_FIELDS = 1000
 MOST_BYTES = 1 << 20
 """Largest schema file."""
 
-_CHANGE = "change the value, or the type of the field in the schema"
 _CHOOSE = "leave the field out: name the attributes to keep, `attributes=(NAME, NAME)`"
 
 _NOUNS: dict[FieldType, str] = {
@@ -244,9 +243,22 @@ class Schema(Mapping[str, FieldType]):
                     name,
                     Misfit(f"{misfit.expected} ({kind})", misfit.seen),
                     record,
-                    [_CHANGE],
+                    _type_fixes(kind, value, untyped),
                 ) from None
         return values
+
+
+def _type_fixes(kind: FieldType, value: AttributeValue, untyped: bool) -> list[str]:
+    """Return the fixes for a value that does not have the type of its field."""
+    try:
+        fits = kind == "integer" and "float" in possible_types(value, untyped=untyped)
+    except Misfit:
+        fits = False
+    wanted = "is a float" if fits else "has another type"
+    return [
+        "change the value",
+        f"build the index with a schema in which the field {wanted}: `build_index(attributes=Schema.read(FILE))`",
+    ]
 
 
 def attribute_error(

@@ -19,7 +19,6 @@ from termwise.cli.options import (
     field_names,
     memory_size,
     network_precision,
-    refuse_options,
 )
 from termwise.cli.terminal import (
     counted_documents,
@@ -29,6 +28,7 @@ from termwise.cli.terminal import (
     print_text,
     progress_bar,
 )
+from termwise.errors import UsageError
 
 
 def command(
@@ -66,12 +66,18 @@ def command(
             progress=progress,
         ) as writer,
     ):
-        weights, schema = writer.field_weights, writer.schema or None
-        if weights:
-            refuse_options({"--fields": fields}, "to an index that keeps its fields and their weights")
-        names = weights or field_names(fields)
-        if schema is None:
-            note_ignored_attributes(collection, names, folder)
+        given, schema = field_names(fields), writer.schema or None
+        names = writer.fields or given
+        if given is not None and given != tuple(names or ()):
+            raise UsageError(
+                "the index keeps the fields of its build, and --fields names others",
+                facts=[("index", ", ".join(names or ())), ("--fields", fields)],
+                fixes=[
+                    "omit --fields",
+                    "build the index again with these fields: `build_index(fields=(NAME, NAME))`",
+                ],
+            )
+        note_ignored_attributes(collection, names, folder, schema or ())
         source = collection_with_header_note(collection, names, schema)
         documents = (
             open_collection(source, fields=names, attributes=schema) if isinstance(source, str) else source

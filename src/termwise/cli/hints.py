@@ -48,6 +48,7 @@ _SETTINGS_TOO = {"expansion_terms", "table", "teacher"}
 
 _SPECIAL = {
     "attributes=(NAME, NAME)": "--attributes NAME,NAME",
+    "attributes=Schema.read(FILE)": "--schema FILE",
     "counts=saturated": "--weigh counts=saturated",
     "expansion=None": "--expand-with none",
     "fields=(NAME, NAME)": "--fields NAME,NAME",

@@ -12,6 +12,7 @@ from termwise.cli.index_notes import (
     collection_with_header_note,
     note_finished_blocks,
     note_ignored_vectors,
+    note_text_fields,
     report_index,
     report_mixture,
     resumable_work,
@@ -141,6 +142,7 @@ def command(
     names, numbers = field_choice(fields), network_precision(precision)
     providers = None if provider is None else (provider,)
     kept = attribute_choice(attributes, schema)
+    note_text_fields(names, kept)
     shared: dict[str, Any] = {
         "fields": names,
         "attributes": kept,

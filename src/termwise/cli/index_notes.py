@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from termwise.index import Index
     from termwise.models import NetworkModel
     from termwise.search import MixtureSearcher
+
+_FIRST = 1000
+"""Records whose fields are compared with the attributes of an index."""
 
 
 def report_index(out: Path, index: Index, seconds: float, as_json: bool) -> None:
@@ -133,8 +137,8 @@ def note_ignored_vectors(source: str) -> None:
         note_line(f'{source}: the field "vector" is ignored; --model vectors uses its weights')
 
 
-def note_ignored_attributes(source: str, fields: FieldChoice, folder: Path) -> None:
-    """Report on stderr that an index without attributes keeps none of the first record of a file, if it has any."""
+def note_ignored_attributes(source: str, fields: FieldChoice, folder: Path, kept: Container[str]) -> None:
+    """Report on stderr the fields of the first records of a file that are not among the attributes of an index."""
     from termwise.collection import open_collection
     from termwise.collection.file_collections import TabSeparatedCollection
     from termwise.errors import TermwiseError
@@ -145,13 +149,23 @@ def note_ignored_attributes(source: str, fields: FieldChoice, folder: Path) -> N
             return
         if isinstance(open_collection(source, fields=fields), TabSeparatedCollection):
             return  # all columns are text
-        first = next(open_collection(source, fields=fields, attributes="all").documents(), None)
+        first = islice(open_collection(source, fields=fields, attributes="all").documents(), _FIRST)
+        names = dict.fromkeys(name for document in first for name in document.attributes)
     except TermwiseError:
         return  # open_collection raises the error again
-    if first is not None and first.attributes:
+    if ignored := [name for name in names if name not in kept]:
         note_line(
-            f"{source}: {folder} has no attributes, so these fields are not kept: {', '.join(first.attributes)}; "
+            f"{source}: these fields are not attributes of {folder}, so they are not kept: {', '.join(ignored)}; "
             f"to filter by them, build the index again with --attributes"
+        )
+
+
+def note_text_fields(fields: FieldChoice, attributes: object) -> None:
+    """Report on stderr that the chosen fields of the text are not among all attributes."""
+    if fields and attributes == "all":
+        note_line(
+            f"--attributes all leaves out the fields of the text: {', '.join(fields)}; "
+            f"to filter by one of them, name all attributes to keep: --attributes NAME,NAME"
         )
 
 

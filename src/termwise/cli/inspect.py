@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,8 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
         facts = _mixture_facts(MixtureSearcher.open(folder))
         rows = [("mixture", facts["mixture"]), ("documents", f"{facts['documents']:,}")]
         rows += [("candidates", f"the first {facts['depth']:,} of each part"), ("normalisation", "z")]
-        weighted = any("field_weights" in part["encoder"] for part in facts["parts"])
         for part in facts["parts"]:
             rows += [("", ""), ("part", f"{part['weight']:g} × {part['name']}"), *_rows(part)]
-            if weighted and "field_weights" not in part["encoder"]:
-                rows.append(("fields", "joined, without weights"))
     else:
         facts = _facts(Index.open(folder))
         rows = _rows(facts)
@@ -141,7 +138,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         *_model_rows(facts["encoder"]),
         *_table_rows(facts["encoder"].get("table")),
         ("analyzer", str(analyzer.get("name", "unknown"))),
-        *_field_rows(facts["encoder"].get("field_weights", [])),
+        *_field_rows(facts["encoder"]),
         ("documents", f"{facts['documents']:,}"),
         *_chunk_rows(facts),
         ("terms", f"{facts['terms']:,}"),
@@ -193,12 +190,14 @@ def _schema_rows(schema: Mapping[str, str]) -> list[tuple[str, str]]:
     return [("attributes", ", ".join(f"{legible_line(name)} ({kind})" for name, kind in schema.items()))]
 
 
-def _field_rows(weights: Sequence[tuple[str, int]]) -> list[tuple[str, str]]:
-    """Return the row for the weights of the fields, if any."""
-    if not weights:
-        return []
-    each = ", ".join(f"{legible_line(name)} × {weight}" for name, weight in weights)
-    return [("fields", f"{each}: words count as often as the weight of their field")]
+def _field_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the row for the fields that the build chose, if any."""
+    if weights := encoder.get("field_weights"):
+        each = ", ".join(f"{legible_line(name)} × {weight}" for name, weight in weights)
+        return [("fields", f"{each}: words count as often as the weight of their field")]
+    if names := encoder.get("fields"):
+        return [("fields", ", ".join(map(legible_line, names)))]
+    return []
 
 
 def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -45,7 +45,7 @@ def encoder_description(
     network: Mapping[str, object] | None = None,
     table: Mapping[str, object] | None = None,
     statistics: Mapping[str, int] | None = None,
-    fields: Mapping[str, int] | None = None,
+    fields: Sequence[str] | Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the description of model and query encoder for the manifest of an index.
 
@@ -65,8 +65,8 @@ def encoder_description(
         Name or path, and id of the translation table.
     statistics : mapping of str to int, optional
         Statistics of the collection that the weights depend on, for documents that are added later.
-    fields : mapping of str to int, optional
-        Weights of the fields of the texts, if they have any, in the order of the stored texts.
+    fields : sequence of str or mapping of str to int, optional
+        Fields of the texts, if the build names them, in the order of the texts; a mapping has their weights.
     """
     description: dict[str, Any] = {
         "model": {"name": model, "parameters": dict(parameters), "exact": exact},
@@ -84,8 +84,10 @@ def encoder_description(
         description["table"] = dict(table)
     if statistics is not None:
         description["statistics"] = dict(statistics)
-    if fields is not None:
+    if isinstance(fields, Mapping):
         description["field_weights"] = [[name, weight] for name, weight in fields.items()]
+    elif fields is not None:
+        description["fields"] = list(fields)
     return description
 
 

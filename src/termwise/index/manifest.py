@@ -287,6 +287,11 @@ class Manifest:
         """Weights of the fields of a text, in the order of its stored fields; empty if texts have no fields."""
         return dict(self.encoder.get("field_weights", ()))
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields that make up a text, in this order; empty if the build did not name them."""
+        return tuple(self.field_weights) or tuple(self.encoder.get("fields", ()))
+
     def files(self) -> Iterator[IndexFile]:
         """Yield all files of the index except the manifest."""
         yield self.terms_file
@@ -572,6 +577,11 @@ def _check_encoder(encoder: Mapping[str, Any]) -> None:
         raise Misfit("encoder.field_weights as an array of pairs", shown(fields))
     for name, weight in fields:
         expect_whole(weight, f"encoder.field_weights[{expect_text(name, 'encoder.field_weights')!r}]", 1)
+    names = encoder.get("fields", [])
+    if not isinstance(names, list):
+        raise Misfit("encoder.fields as an array", type(names).__name__)
+    for number, name in enumerate(names):
+        expect_text(name, f"encoder.fields[{number}]")
     expect_whole(encoder.get("chunk", 0), "encoder.chunk", 0)
     parts = encoder.get("parts", [])
     if not isinstance(parts, list):

@@ -130,9 +130,9 @@ def build_index(
     fields : tuple of str or mapping of str to int, optional
         Fields of the records to index, joined with a space; see `open_collection`. A mapping has a weight for each
         field, a whole number from 1 to 100: each token of a field counts as often as its weight, in term frequencies,
-        document lengths and collection statistics. The index keeps the weights. They apply to models of term counts,
-        and in a mixture to its parts of that kind; documents given as objects need `Document.of_fields`. A network
-        reads one text, so other weights than 1 are an error for it.
+        document lengths and collection statistics. The index keeps names and weights. Weights apply to models of term
+        counts, and in a mixture to its parts of that kind; documents given as objects need `Document.of_fields`. A
+        network reads one text, so other weights than 1 are an error for it.
     attributes : "all", sequence of str or Schema, optional
         Fields of a file to keep as attributes, for filters; see `open_collection`. A schema gives their types, which
         are inferred otherwise. Attributes of documents that are given as objects are kept in any case.
@@ -313,7 +313,15 @@ def build_index(
             progress=progress,
         ) as writer,
     ):
-        add_rows(BuildContext(writer=writer, store_text=store_text, threads=threads, progress=progress))
+        add_rows(
+            BuildContext(
+                writer=writer,
+                store_text=store_text,
+                threads=threads,
+                progress=progress,
+                fields=None if fields is None else tuple(fields),
+            )
+        )
     return Searcher.open(path)
 
 

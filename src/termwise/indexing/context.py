@@ -38,12 +38,15 @@ class BuildContext:
     threads : int
     progress : callable
         Called with a stage, the number of items done, and the total.
+    fields : tuple of str, optional
+        Names of the fields of the texts, if they were chosen.
     """
 
     writer: IndexWriter
     store_text: bool
     threads: int
     progress: Progress
+    fields: tuple[str, ...] | None = None
 
 
 def open_documents(

@@ -114,7 +114,7 @@ def build_counts(
             exact=not model.expands,
             table=model.table_facts,
             statistics=statistics_record(statistics),
-            fields=field_weights,
+            fields=field_weights or context.fields,
         ),
         floors=prepared.floors(statistics),
         attachments={

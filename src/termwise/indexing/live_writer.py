@@ -143,6 +143,15 @@ class LiveWriter:
         weights = (rows.updater.index.manifest.field_weights for rows in self._rows)
         return next(filter(None, weights), {})
 
+    @property
+    def fields(self) -> tuple[str, ...] | Mapping[str, int] | None:
+        """Fields of the texts that the build chose, with their weights if they have any, for `open_collection`.
+
+        None for the default fields, and for indexes that were written before fields were kept.
+        """
+        names = (rows.updater.index.manifest.fields for rows in self._rows)
+        return self.field_weights or next(filter(None, names), None)
+
     def add(self, documents: Iterable[Document]) -> Added:
         """Add documents. One with the identifier of an earlier document replaces it, and comes last in the index.
 

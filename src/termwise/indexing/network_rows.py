@@ -95,7 +95,7 @@ def build_network(
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
                 statistics=None if sink.frequencies is None else {"documents": writer.documents},
-                fields=field_weights,
+                fields=field_weights or context.fields,
             ),
             floors=sink.floors,
             term_vectors=sink.term_vectors,

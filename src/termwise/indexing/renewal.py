@@ -175,7 +175,7 @@ def _built(
         path,
         model=model,
         analyzer=analyzer_of(index),
-        fields=index.manifest.field_weights or None,
+        fields=index.manifest.field_weights or index.manifest.fields or None,
         attributes=index.schema or None,
         chunk=index.manifest.chunk or None,
         store_text=index.stores_text,

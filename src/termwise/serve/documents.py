@@ -53,23 +53,24 @@ def read_document(
                 facts=[("address", doc_id), ("record", given)],
             )
         record = {ID_FIELDS[0]: doc_id, **record}
-    weights = field_weights(searcher)
-    texts = tuple(weights) or ("title", *BODY_FIELDS)
+    fields = field_weights(searcher) or searcher.index.manifest.fields
+    texts = tuple(fields) or ("title", *BODY_FIELDS)
     schema = searcher.schema
     _refuse_unknown(record, [*ID_FIELDS, *texts, *schema])
     reader = RecordReader(
         REQUEST,
         id_fields=ID_FIELDS,
         body_fields=BODY_FIELDS,
-        fields=weights or None,
+        fields=fields or None,
         attributes=schema or None,
     )
     return reader.document(number, record)
 
 
 def field_weights(searcher: AnySearcher) -> Mapping[str, int]:
-    """Return the weights of the fields of an index; empty if it has none."""
-    return searcher.index.manifest.field_weights
+    """Return the weights of the fields whose texts an index keeps apart; empty if it joins several fields."""
+    manifest = searcher.index.manifest
+    return manifest.field_weights or (dict.fromkeys(manifest.fields, 1) if len(manifest.fields) == 1 else {})
 
 
 def _refuse_unknown(record: Mapping[str, Any], known: Iterable[str]) -> None:
@@ -102,7 +103,7 @@ def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
 def texts_by_field(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[dict[str, str]]:
     """Return the stored texts of documents by field.
 
-    The only text of an index without weights of fields is named ``text``. Without stored texts there are none.
+    The text of several fields that are joined is named ``text``. Without stored texts there are none.
     """
     index = searcher.index
     if not index.stores_text:

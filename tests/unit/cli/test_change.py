@@ -86,7 +86,12 @@ def test_a_value_of_the_wrong_type_names_line_and_field(place, capsys):
     error = failure(capsys, ["add", "tw", "bad.jsonl"], 3)
     for fact in ("file bad.jsonl", "line 4", "field price", "seen 'cheap'"):
         assert f"\n{fact}\n" in error
-    assert "--" not in error  # the command has no option for it
+    assert "another type: termwise index COLLECTION --out DIR --schema FILE" in error
+    (place / "bad.jsonl").write_text('{"_id": "e", "text": "oolong", "stock": 1.5}\n')
+    error = failure(capsys, ["add", "tw", "bad.jsonl"], 3)
+    assert (
+        "a schema in which the field is a float: termwise index COLLECTION --out DIR --schema FILE" in error
+    )
 
 
 def test_delete(place, capsys):
@@ -238,14 +243,17 @@ def test_a_mixture(place, capsys, monkeypatch):
     assert "this index is a part of a mixture" in failure(capsys, ["merge", "m/bm25", "--renew"], 2)
 
 
-def test_attributes_that_an_index_without_a_schema_does_not_keep_are_noted(place, capsys):
+def test_fields_that_an_index_does_not_keep_are_noted(place, capsys):
     assert run(["index", "shop.jsonl", "--out", "plain"]) == 0
     capsys.readouterr()
     assert run(["add", "plain", "next.jsonl"]) == 0
     assert capsys.readouterr().err == (
-        "next.jsonl: plain has no attributes, so these fields are not kept: price, stock; to filter by them, build the "
-        "index again with --attributes\n"
+        "next.jsonl: these fields are not attributes of plain, so they are not kept: price, stock; to filter by them, "
+        "build the index again with --attributes\n"
     )
+    (place / "more.jsonl").write_text(NEXT + '{"_id": "e", "text": "oolong", "lang": "en", "stock": 1}\n')
+    assert run(["add", "tw", "more.jsonl"]) == 0
+    assert ": these fields are not attributes of tw, so they are not kept: lang; " in capsys.readouterr().err
     (place / "next.tsv").write_text("_id\ttext\tlang\ne\toolong\ten\n")
     assert run(["add", "plain", "next.tsv"]) == 0
     assert "attributes" not in capsys.readouterr().err  # all columns are text

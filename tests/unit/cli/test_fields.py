@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+import termwise
 from termwise.cli.main import run
+from termwise.indexing import recipes
+from termwise.indexing.recipes import BEST, Recipe, RecipePart
 
 DOCUMENTS = [
     {"_id": "a", "title": "Bees", "text": "workers collect nectar"},
@@ -71,6 +75,41 @@ def test_documents_without_the_fields_are_not_added(
     assert run(["add", "i.tw", "bodies.jsonl"]) in (2, 3)
     assert "title" in capsys.readouterr().err
     assert run(["add", "i.tw", "docs.jsonl", "--fields", "title"]) == 2
-    assert "keeps its fields" in capsys.readouterr().err
+    assert "keeps the fields of its build" in capsys.readouterr().err
     assert run(["inspect", "i.tw", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["documents"] == 3
+
+
+def test_chosen_fields_are_those_of_documents_that_are_added(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(recipes.RECIPES, BEST, Recipe((RecipePart("bm25", 0.5), RecipePart("jm", 0.5))))
+    assert (
+        run(["index", "docs.jsonl", "--model", "best", "--fields", "text", "--out", "m", "--store-text"]) == 0
+    )
+    assert run(["add", "m", "docs.jsonl"]) == 0
+    assert "0 added, 0 replaced, 3 unchanged" in capsys.readouterr().out
+    for options in ([], ["--fields", "text,title"]):
+        assert run(["index", "docs.jsonl", *options, "--out", "i.tw", "--store-text", "--overwrite"]) == 0
+        capsys.readouterr()
+        assert run(["add", "i.tw", "docs.jsonl", *options]) == 0
+        assert "0 added, 0 replaced, 3 unchanged" in capsys.readouterr().out
+        assert run(["add", "i.tw", "docs.jsonl"]) == 0
+        assert "0 added, 0 replaced, 3 unchanged" in capsys.readouterr().out
+    assert run(["add", "i.tw", "docs.jsonl", "--fields", "title,text"]) == 2
+    assert "omit --fields" in capsys.readouterr().err
+    assert run(["inspect", "i.tw"]) == 0
+    assert re.search(r"^fields +text, title$", capsys.readouterr().out, re.MULTILINE)
+    assert run(["merge", "i.tw", "--renew"]) == 0
+    assert run(["inspect", "i.tw", "--json"]) == 0
+    encoder = json.loads(capsys.readouterr().out.splitlines()[-1])["encoder"]
+    assert encoder["fields"] == ["text", "title"]
+
+
+def test_chosen_fields_are_no_attributes_unless_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    build = ["index", "docs.jsonl", "--fields", "title", "--out", "i.tw", "--overwrite", "--attributes"]
+    assert run([*build, "all"]) == 0
+    assert "--attributes all leaves out the fields of the text: title; " in capsys.readouterr().err
+    assert run([*build, "title,text"]) == 0
+    assert "leaves out" not in capsys.readouterr().err
+    assert set(termwise.open("i.tw").schema) == {"title", "text"}

@@ -220,6 +220,8 @@ WRONG: list[tuple[tuple[Any, ...], Any]] = [
     (("encoder", "field_weights"), [["title"]]),
     (("encoder", "field_weights"), [["title", 0]]),
     (("encoder", "field_weights"), [[3, 3]]),
+    (("encoder", "fields"), "title"),
+    (("encoder", "fields"), [["title", 3]]),
     (("attachments",), []),
     (("attachments", "tokenizer.json"), "0" * 64),
     (("attachments", "tokenizer.json", "name"), "../../etc/passwd"),

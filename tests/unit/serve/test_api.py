@@ -109,6 +109,23 @@ def test_changes_are_seen_by_the_next_search(client: TestClient, shop: Path) -> 
     assert termwise.open(shop).index.documents == 5
 
 
+@pytest.mark.parametrize(
+    ("fields", "texts"),
+    [(("name",), {"name": "bowl"}), (("name", "about"), {"text": "bowl for matcha"})],
+)
+def test_documents_have_the_fields_of_the_build(
+    tmp_path: Path, fields: tuple[str, ...], texts: dict[str, str]
+) -> None:
+    (tmp_path / "pots.jsonl").write_text('{"_id": "a", "name": "pot", "about": "of clay", "text": "SKU 7"}\n')
+    termwise.build_index(tmp_path / "pots.jsonl", tmp_path / "pots.tw", fields=fields, store_text=True)
+    record = dict(zip(fields, ["bowl", "for matcha"], strict=False))
+    with served([str(tmp_path / "pots.tw")]) as client:
+        address = "/v1/indexes/pots/documents/b"
+        assert client.put(address, json=record).status_code == 201
+        assert client.get(address).json()["texts"] == texts
+        assert client.put(address, json={**record, "text": "SKU 8"}).status_code == 400
+
+
 def test_changes_of_another_process_are_seen(client: TestClient, shop: Path) -> None:
     with termwise.open_writer(shop) as writer:
         writer.add([termwise.Document("rooibos", "rooibos from the Cape")])
