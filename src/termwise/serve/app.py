@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -26,6 +27,8 @@ from termwise.serve.operations import Operation
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
+
+logger = logging.getLogger("termwise.serve")
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -91,7 +94,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             *page_routes(service, access, document),
             *opensearch_routes(service, access),
         ],
-        exception_handlers={TermwiseError: _refused, HTTPException: _not_found, Exception: _failed},
+        exception_handlers={TermwiseError: _refused, HTTPException: _not_found},
         lifespan=lifespan,
     )
     app.state.service = service
@@ -120,10 +123,6 @@ async def _not_found(request: Request, error: Exception) -> Response:
     return _error(request, record, error.status_code, dict(error.headers or {}))
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    return _error(request, {"type": "bug", "message": "the service failed; see its log"}, 500, {})
-
-
 def _error(request: Request, record: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> Response:
     """Return an error as JSON, or as a page for a browser that asked for one."""
     if is_for_page(request):
@@ -145,11 +144,12 @@ class Surroundings:
             await self._app(scope, receive, send)
             return
         begin = time.perf_counter()
-        status = 500
+        status, started = 500, False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal started, status
             if message["type"] == "http.response.start":
+                started = True
                 status = message["status"]
                 given = {name for name, _ in message["headers"]}
                 message["headers"] = [
@@ -164,6 +164,12 @@ class Surroundings:
                 await JsonAnswer(refusal, status_code=421)(scope, receive, send_with_headers)
             else:
                 await self._app(scope, receive, send_with_headers)
+        except Exception:
+            logger.exception("a request failed")
+            if started:
+                raise
+            record = {"type": "bug", "message": "the service failed; see its log"}
+            await _error(Request(scope), record, 500, {})(scope, receive, send_with_headers)
         finally:
             seconds = time.perf_counter() - begin
             route = scope.get("route")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -214,7 +215,7 @@ def test_large_bodies_are_refused(shop: Path) -> None:
 def test_keys_have_roles(shop: Path, tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
     search, write = file.create("search", "website"), file.create("write")
-    assert search.split("_")[2] not in file.path.read_text()
+    assert search.split("_", 2)[2] not in file.path.read_text()
     with served([str(shop)], ServiceSettings(keys=file.path)) as client:
         query = {"query": "tea"}
         assert client.get("/health").status_code == 200
@@ -294,3 +295,19 @@ def test_ranges_are_counted_by_name(client: TestClient) -> None:
     ]
     like = _search(client, like="sencha", ranges=ranges)
     assert like["facets"]["price"][1] == {"value": "fair", "documents": 1}
+
+
+def test_a_bug_is_answered_without_a_traceback(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr("termwise.serve.search.search", broken)
+    monkeypatch.setattr(logging.getLogger("termwise.serve"), "propagate", True)
+    answer = client.post(f"{SHOP}/search", json={"query": "tea"})
+    assert answer.status_code == 500
+    assert answer.json() == {"error": {"type": "bug", "message": "the service failed; see its log"}}
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert "secret" in caplog.text
+    assert 'status="500"' in client.get("/metrics").text
