@@ -37,7 +37,7 @@ _OPTIONS = {
         "alpha analyzer approximate attributes base candidates chunk collapse collapse_size collection confidence "
         "data delta device documents encode encoding expand_with expansion_terms fail_if fields float floors_from "
         "folds fuzzy index judged kind level like_file measure memory method missing model normalise out output "
-        "overwrite precision prefix qrels queries resamples resume run scorer separator settings store_text table "
+        "overwrite port precision prefix qrels queries resamples resume run scorer separator settings store_text table "
         "teacher threads validation weights"
     ).split()
 } | {"expansion": "--expand-with", "scaling": "--normalise"}

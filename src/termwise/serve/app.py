@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
@@ -160,7 +161,14 @@ class Surroundings:
 
         try:
             if self._hosts and _host(scope) not in self._hosts:
-                refusal = {"error": {"type": "host", "message": "this service has another host name"}}
+                refusal = {
+                    "error": {
+                        "type": "host",
+                        "message": "this service has another host name",
+                        "facts": {"host": legible(_host(scope)), "allowed": ", ".join(sorted(self._hosts))},
+                        "fixes": ["start the service with this name: --allowed-host NAME"],
+                    }
+                }
                 await JsonAnswer(refusal, status_code=421)(scope, receive, send_with_headers)
             else:
                 await self._app(scope, receive, send_with_headers)

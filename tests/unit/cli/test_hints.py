@@ -14,6 +14,7 @@ from termwise.errors import ParameterError
 def test_an_argument_becomes_an_option_or_a_setting():
     assert spell("out=DIR") == "--out DIR"
     assert spell("overwrite=True") == "--overwrite"
+    assert spell("port=8001") == "--port 8001"
     assert spell("k1=0.9") == "--set k1=0.9"
 
 

@@ -235,4 +235,5 @@ def test_line_ends_after_a_request_do_not_keep_a_connection(port: int) -> None:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert _status(connection.recv(65536)) == 200
         connection.sendall(b"\r\n")
-        assert connection.recv(65536) == b""
+        while connection.recv(65536):  # the rest of the answer; a connection that stays open is a timeout
+            pass
