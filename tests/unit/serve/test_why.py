@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from termwise.explain import Contribution, Explanation
@@ -39,6 +39,7 @@ def test_rows_name_origin_and_words() -> None:
     assert why.shares == [("exact", "0", "75"), ("translation", "75", "25")]
 
 
+@example([], 5e-324)
 @given(st.lists(st.floats(-50, 50).filter(lambda value: abs(value) > 1e-3), max_size=30), st.floats(-3, 3))
 def test_rounded_rows_add_up_to_the_rounded_score(scores: list[float], constant: float) -> None:
     parts = tuple(

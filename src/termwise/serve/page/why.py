@@ -99,9 +99,9 @@ def why_of(explanation: Explanation) -> Why:
     ]
     scores = [score for _, score, _ in parts]
     lowest, highest = min([0.0, *scores]), max([0.0, *scores])
-    scale = 100 / (highest - lowest) if highest > lowest else 0.0
+    whole = (highest - lowest) or 1.0
     rows = [
-        _row(explanation, name, position, wording.number(score, decimals), scale, lowest, score)
+        _row(explanation, name, position, wording.number(score, decimals), whole, lowest, score)
         for name, score, position in parts
     ]
     shares, left, above = [], 0.0, sum(score for score in scores if score > 0)
@@ -122,11 +122,12 @@ def _row(
     name: str,
     position: int | None,
     written: str,
-    scale: float,
+    whole: float,
     lowest: float,
     score: float,
 ) -> Row:
-    left, width = css_number((min(0.0, score) - lowest) * scale), css_number(abs(score) * scale)
+    left = css_number(100 * ((min(0.0, score) - lowest) / whole))
+    width = css_number(100 * (abs(score) / whole))
     written = written.replace("-", "−")
     if position is None:
         return Row(name, "other", "", "", (), written, left, width)
