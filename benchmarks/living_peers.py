@@ -173,7 +173,7 @@ class Tantivy(Contestant):
 
 
 class Lucene(Contestant):
-    """BM25 of Lucene with its ``EnglishAnalyzer``, in this process; the clock includes the bridge to Java.
+    """BM25 of Lucene with its ``EnglishAnalyzer``, in this process; times include the calls from Python to Java.
 
     A filter is a clause ``FILTER`` of a ``BooleanQuery``. Lucene caches filters that are used again.
 

@@ -1,4 +1,4 @@
-"""Services to compare with, run by uvicorn like termwise: ``service_peers.py KIND FOLDER PORT``.
+"""Other services, for comparison; uvicorn runs them, too: ``service_peers.py KIND FOLDER PORT``.
 
 =============  ===================================================================================================
 constant       an answer of a file, by a bare Starlette application

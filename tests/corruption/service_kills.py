@@ -18,10 +18,11 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from random_kills import texts_of
 
 import termwise
-from termwise.index import verify
 
 CLIENTS = 3
 DOCUMENTS = 5
@@ -71,7 +72,7 @@ def answers(port: int) -> bool:
 
 
 def change(port: int, client: int, seed: int, answered: States, begun: States) -> None:
-    """Change the documents of one client until the service is gone."""
+    """Change the documents of one client until the service no longer answers."""
     choose = random.Random(seed)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     number = 0
@@ -95,14 +96,6 @@ def change(port: int, client: int, seed: int, answered: States, begun: States) -
             return
         assert answer.status in (200, 201, 404), answer.status
         answered[doc_id] = text
-
-
-def texts_of(folder: Path) -> dict[str, str]:
-    """Read all documents."""
-    assert verify(folder) == []
-    index = termwise.open(folder).index
-    everything = np.arange(len(index))
-    return dict(zip(index.doc_ids(everything), (text or "" for text in index.texts(everything)), strict=True))
 
 
 NAME = "shop"

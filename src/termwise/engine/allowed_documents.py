@@ -68,7 +68,7 @@ class AllowedRows:
 
     @cached_property
     def words(self) -> npt.NDArray[np.uint64]:
-        """Bit set of the documents by internal number."""
+        """Bit set of the allowed documents; the bit of a document is its internal number."""
         assert self.segment.inverted is not None, "a float index has no internal numbers"
         return packed_rows(self.mask, self.segment.inverted.order, self.segment.block_bits)
 

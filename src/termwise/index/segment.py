@@ -464,7 +464,7 @@ def concatenated_ranges(
 
 
 class Inverted:
-    """View by term; see `termwise.kernels.retrieval.VIEW` for the arrays."""
+    """Postings by term; see `termwise.kernels.retrieval.VIEW` for the arrays."""
 
     def __init__(self, container: Container, segment: Segment, background: bool) -> None:
         postings, documents = segment.postings, segment.documents

@@ -18,7 +18,7 @@ IN_MEMORY = 1 << 20
 
 
 class ArraySpill:
-    """Append-only sequence of numbers of one type, in memory or in a temporary file, which has no name.
+    """Append-only sequence of numbers of one type, in memory or in an unnamed temporary file.
 
     Parameters
     ----------

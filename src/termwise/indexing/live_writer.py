@@ -661,7 +661,7 @@ class _CountRows(_Rows):
             self.updater.add_documents(batch.doc_ids, batch.texts, batch.attributes)
 
     def flush(self) -> None:
-        """Weigh the documents, and have the updater write them."""
+        """Compute the weights of the documents, and pass them to the updater, which writes them."""
         self._count()
         if self._counts is None:
             return

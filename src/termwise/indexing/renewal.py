@@ -188,7 +188,7 @@ def _built(
 
 
 def _documents(index: Index, source: Index) -> Iterator[Document]:
-    """Yield the documents of an index, with the texts of another one."""
+    """Yield the documents of an index, with the texts that another index of the same documents stores."""
     names = source.manifest.field_weights if index.manifest.field_weights else None
     for start in range(0, index.documents, BATCH):
         places = slice(start, start + BATCH)

@@ -89,7 +89,7 @@ def ordinal_bits(documents: int) -> int:
 
 
 def max_score(documents: int) -> int:
-    """Return the upper bound of sums for an index of so many documents; 2**38 for all but the largest."""
+    """Return the upper bound of the sums of an index; it is 2**38 unless the index has very many documents."""
     return 1 << (KEY_BITS - ordinal_bits(documents))
 
 

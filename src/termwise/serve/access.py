@@ -35,7 +35,7 @@ class Access:
             self._records = self._file.read()
 
     def check(self, request: Request, role: Role) -> None:
-        """Check that the key of a request allows what a role may do.
+        """Check that the key of a request has a role, or a higher one.
 
         Raises
         ------

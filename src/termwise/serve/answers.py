@@ -155,6 +155,6 @@ class ErrorRecord(TypedDict):
 
 
 class ErrorAnswer(TypedDict):
-    """A refused request."""
+    """The answer to a refused request."""
 
     error: ErrorRecord

@@ -289,7 +289,9 @@ OPERATIONS = (
         role="search",
         handler=_suggest,
         parameters=(
-            Parameter(name="text", schema={"type": "string"}, description="Begin of a query.", required=True),
+            Parameter(
+                name="text", schema={"type": "string"}, description="Beginning of a query.", required=True
+            ),
         ),
         answer=answers.SuggestAnswer,
     ),

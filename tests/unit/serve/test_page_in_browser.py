@@ -107,7 +107,7 @@ def emulate(browser: webdriver.Chrome, width: int, scheme: str) -> None:
 
 
 def console(browser: webdriver.Chrome) -> list[dict[str, Any]]:
-    """Return what the browser complains of: errors of scripts, missing files, violations of the security policy."""
+    """Return the errors in the log of the browser: of scripts, missing files, and the security policy."""
     return [entry for entry in browser.get_log("browser") if entry["level"] in ("WARNING", "SEVERE")]
 
 

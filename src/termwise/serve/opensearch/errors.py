@@ -35,7 +35,7 @@ class UnsupportedError(ServiceError):
 
 
 class ConflictError(ServiceError):
-    """A document that must be new exists."""
+    """A request creates a document whose identifier the index has already."""
 
     slug = "conflict"
     status: ClassVar[int] = 409
@@ -85,5 +85,5 @@ def opensearch_error(error: TermwiseError) -> dict[str, Any]:
 
 
 def error_answer(cause: dict[str, str], status: int) -> dict[str, Any]:
-    """Return the answer for a cause."""
+    """Return the answer for the type and reason of an error, with its status."""
     return {"error": {"root_cause": [cause], **cause}, "status": status}

@@ -1,4 +1,4 @@
-"""Two rankers side by side: indexes of the service, or parts of its mixtures."""
+"""Comparison of two rankers side by side: indexes of the service, or parts of its mixtures."""
 
 from __future__ import annotations
 
