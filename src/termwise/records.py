@@ -217,15 +217,25 @@ class Ranking:
                 "a ranking needs one score per document",
                 facts=[("documents", len(self.doc_ids)), ("scores", self.scores.shape)],
             )
-        if len(self.scores) and np.isnan(self.scores).any():
+        in_order = self.scores[1:] <= self.scores[:-1]  # also false beside a score that is not a number
+        if not in_order.all() or np.isnan(self.scores[:1]).any():
+            self._check_scores()
+        if len(set(self.doc_ids)) != len(self.doc_ids):
+            seen: set[str] = set()
+            twice = next(d for d in self.doc_ids if d in seen or seen.add(d))  # type: ignore[func-returns-value]
+            raise DuplicateIdError(
+                "a document is ranked twice", facts=[("query", self.query_id), ("document", twice)]
+            )
+
+    def _check_scores(self) -> None:
+        if np.isnan(self.scores).any():
             position = int(np.flatnonzero(np.isnan(self.scores))[0])
             raise WeightError(
                 "a score is not a number",
                 facts=[("query", self.query_id), ("document", self.doc_ids[position])],
             )
-        rising = np.flatnonzero(self.scores[1:] > self.scores[:-1])
-        if len(rising) and not self.sorted_by:
-            position = int(rising[0])
+        if not self.sorted_by:
+            position = int(np.flatnonzero(self.scores[1:] > self.scores[:-1])[0])
             raise WeightError(
                 "the scores of a ranking must not increase",
                 facts=[
@@ -233,12 +243,6 @@ class Ranking:
                     ("rank", position + 2),
                     ("scores", f"{self.scores[position]} then {self.scores[position + 1]}"),
                 ],
-            )
-        if len(set(self.doc_ids)) != len(self.doc_ids):
-            seen: set[str] = set()
-            twice = next(d for d in self.doc_ids if d in seen or seen.add(d))  # type: ignore[func-returns-value]
-            raise DuplicateIdError(
-                "a document is ranked twice", facts=[("query", self.query_id), ("document", twice)]
             )
 
     def __len__(self) -> int:

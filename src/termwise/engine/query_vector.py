@@ -100,10 +100,12 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     if len(row) != 1:
         raise WeightError("a query is one row", facts=[("rows", len(row))])
     terms, values = row.row(0)
-    if (values < 0).any():
-        raise WeightError("a query weight is negative", facts=[("weight", float(values.min()))])
     kept = values > 0
-    terms, real = terms[kept], values[kept].astype(np.float64)
+    if not kept.all():
+        if (values < 0).any():
+            raise WeightError("a query weight is negative", facts=[("weight", float(values.min()))])
+        terms, values = terms[kept], values[kept]
+    real = values.astype(np.float64)
     slots = manifest.terms + manifest.background
     if len(terms) and int(terms[-1]) >= slots:
         raise VocabularyMismatchError(

@@ -40,8 +40,9 @@ def hits_of(
         check_names("show", show)
         for name in show:
             attributes.schema.check_name(name)
+    scored = zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)
     if texts is None and not attributes.schema:
-        return [Hit(scored.doc_id, scored.score, {}, None) for scored in ranking]  # there is nothing to read
+        return [Hit(doc_id, score, {}, None) for doc_id, score in scored]  # there is nothing to read
     ordinals = attributes.find_many(ranking.doc_ids)
     if (ordinals < 0).any():
         attributes.ordinal(
@@ -52,6 +53,6 @@ def hits_of(
         values = [{name: each[name] for name in show if name in each} for each in values]
     found = [None] * len(ordinals) if texts is None else texts.document_texts(ordinals)
     return [
-        Hit(scored.doc_id, scored.score, shown, text)
-        for scored, shown, text in zip(ranking, values, found, strict=True)
+        Hit(doc_id, score, shown, text)
+        for (doc_id, score), shown, text in zip(scored, values, found, strict=True)
     ]

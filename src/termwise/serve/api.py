@@ -197,6 +197,16 @@ _INDEX = "/v1/indexes/{index}"
 
 OPERATIONS = (
     Operation(
+        method="POST",
+        path=f"{_INDEX}/search",
+        name="search",
+        summary="Search one index.",
+        role="search",
+        handler=_search,
+        body=SearchRequest,
+        answer=answers.SearchAnswer,
+    ),
+    Operation(
         method="GET",
         path="/health",
         name="health",
@@ -240,16 +250,6 @@ OPERATIONS = (
         role="admin",
         handler=_verify,
         answer=answers.VerifyAnswer,
-    ),
-    Operation(
-        method="POST",
-        path=f"{_INDEX}/search",
-        name="search",
-        summary="Search one index.",
-        role="search",
-        handler=_search,
-        body=SearchRequest,
-        answer=answers.SearchAnswer,
     ),
     Operation(
         method="GET",
@@ -341,4 +341,4 @@ OPERATIONS = (
         answer=answers.ChangeAnswer,
     ),
 )
-"""Operations in the order in which addresses are compared with them."""
+"""Operations in the order in which addresses are compared with them, the most frequent one first."""

@@ -87,8 +87,8 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     app = Starlette(
         routes=[
-            info_route(service, access),
             *(_route(service, access, operation) for operation in OPERATIONS),
+            info_route(service, access),
             Route("/openapi.json", openapi, name="openapi"),
             Route("/metrics", metrics_page, name="metrics"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),

@@ -91,7 +91,7 @@ def parsed_json(data: bytes) -> object:
         value = from_json(data, allow_inf_nan=False)
     except ValueError as error:
         raise ServiceError("the body is not JSON", facts=[("reason", str(error))]) from None
-    if _levels(value) > MOST_LEVELS:
+    if data.count(b"{") + data.count(b"[") > MOST_LEVELS and _levels(value) > MOST_LEVELS:
         raise ServiceError("the body is nested too deeply", facts=[("most levels", MOST_LEVELS)])
     return value
 

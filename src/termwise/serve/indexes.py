@@ -77,12 +77,16 @@ class ServedIndex:
 
     def follow(self) -> bool:
         """Open the newest generation if the folder has changed; return whether it can be read."""
+        began = time.monotonic()
         if self._signature_now() == self._signature and not self.failed:
+            self._checked = began
             return True
         with self._lock:
+            began = time.monotonic()
             signature = self._signature_now()
             if signature == self._signature:
                 self.failed = False  # the folder is back
+                self._checked = began
                 return True
             try:
                 newest = self._opened[_PLAIN].refresh()
@@ -93,7 +97,7 @@ class ServedIndex:
                 self.failed = False
                 self._opened = {_PLAIN: newest}
                 self._signature = signature
-            self._checked = time.monotonic()
+            self._checked = began
             return not self.failed
 
     def _open(self, settings: QuerySettings) -> AnySearcher:

@@ -42,6 +42,7 @@ class Metrics:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._kinds: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "termwise_requests", "Answered requests.", ["operation", "status"], registry=self._registry
@@ -76,8 +77,12 @@ class Metrics:
 
     def count(self, operation: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(operation, str(status)).inc()
-        self._seconds.labels(operation).observe(seconds)
+        if (operation, status) not in self._kinds:
+            counter = self._requests.labels(operation, str(status))
+            self._kinds[operation, status] = counter, self._seconds.labels(operation)
+        counter, histogram = self._kinds[operation, status]
+        counter.inc()
+        histogram.observe(seconds)
         self._pending.set(self._service.pool.pending)
 
     def page(self) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
@@ -12,6 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 from termwise.serve.errors import DeadlineError, OverloadError
 
 T = TypeVar("T")
+
+
+HELP_SECONDS = 0.003
+"""Time after which another thread is woken for functions that wait, and results are passed on."""
+
+TOGETHER_SECONDS = 0.001
+"""Time after which a result waits for no further function of its thread."""
 
 
 class _Job(NamedTuple):
@@ -24,15 +32,16 @@ class _Job(NamedTuple):
 class SearchPool:
     """Runs functions in threads for an event loop.
 
-    Results go back to the event loop together: while it is busy, finished functions wait for one call, so that under
-    load threads and loop do not take the lock of the interpreter from each other for every result.
+    A thread that runs Python code makes the event loop wait, and each takes the lock of the interpreter from the other
+    at a cost of many microseconds. So the functions that one turn of the event loop starts are taken by one thread,
+    and their results return together; other threads help if functions have to wait.
 
     Parameters
     ----------
     threads : int
         Functions that run at the same time.
     queue : int
-        Functions that wait; further ones are refused at once.
+        Functions that wait; further ones are refused.
     timeout : float
         Seconds from the call to the result.
 
@@ -46,8 +55,14 @@ class SearchPool:
         self.pending = 0
         self._most = threads + queue
         self._timeout = timeout
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._done: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
+        self._jobs: deque[_Job] = deque()
+        self._wakes: SimpleQueue[bool] = SimpleQueue()
+        """One item for each thread that is to take jobs until none is left; False ends a thread."""
+        self._wakes_soon = self._helps_soon = False
+        self._working = 0
+        """Threads that take jobs."""
+        self._done: list[tuple[asyncio.Future[Any], object, BaseException | None]] = []
+        self._first_done = 0.0
         self._lock = threading.Lock()
         self._closed = False
         self._threads = [
@@ -77,31 +92,71 @@ class SearchPool:
         answer: asyncio.Future[T] = loop.create_future()
         timer = loop.call_later(self._timeout, _expire, answer, self._timeout)
         self.pending += 1
-        self._jobs.put(_Job(function, answer, time.monotonic() + self._timeout, loop))
+        self._jobs.append(_Job(function, answer, time.monotonic() + self._timeout, loop))
+        if not self._wakes_soon:
+            self._wakes_soon = True
+            loop.call_soon(self._wake, loop)
         try:
             return await answer
         finally:
             timer.cancel()
 
+    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake a thread unless one takes jobs, and another one soon if jobs still wait."""
+        self._wakes_soon = False
+        with self._lock:
+            idle = not self._working
+        if idle:
+            self._wakes.put(True)
+        if not self._helps_soon:
+            self._helps_soon = True
+            loop.call_later(HELP_SECONDS, self._help, loop)
+
+    def _help(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Pass results on that wait for a slow job of the same thread, and wake another thread if jobs wait."""
+        self._finish()
+        if self._jobs:
+            self._wakes.put(True)
+        self._helps_soon = self.pending > 0
+        if self._helps_soon:
+            loop.call_later(HELP_SECONDS, self._help, loop)
+
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            result: object = None
-            error: BaseException | None = None
-            if time.monotonic() < job.deadline:
-                try:
-                    result = job.function()
-                except BaseException as raised:
-                    error = raised
-            else:
-                error = _deadline_error(self._timeout)
+        while self._wakes.get():
+            while self._jobs:  # also those that arrived before `_working` went down
+                with self._lock:
+                    self._working += 1
+                self._take_jobs()
+                with self._lock:
+                    self._working -= 1
+
+    def _take_jobs(self) -> None:
+        """Run jobs until none is left."""
+        while self._jobs:
+            try:
+                job = self._jobs.popleft()
+            except IndexError:  # another thread was faster
+                return
+            result = self._result(job)
+            now = time.monotonic()
             with self._lock:
-                self._done.append((job.answer, result, error))
-                first = len(self._done) == 1
-            if first:  # otherwise the loop was called already
+                self._done.append((job.answer, *result))
+                if len(self._done) == 1:
+                    self._first_done = now
+                late = now - self._first_done > TOGETHER_SECONDS
+            if late or not self._jobs:
                 job.loop.call_soon_threadsafe(self._finish)
 
+    def _result(self, job: _Job) -> tuple[object, BaseException | None]:
+        if time.monotonic() >= job.deadline:
+            return None, _deadline_error(self._timeout)
+        try:
+            return job.function(), None
+        except BaseException as error:
+            return None, error
+
     def _finish(self) -> None:
-        """Pass finished results on."""
+        """Pass results on."""
         with self._lock:
             done, self._done = self._done, []
         for answer, result, error in done:
@@ -116,8 +171,8 @@ class SearchPool:
     def close(self) -> None:
         """Finish the functions that wait, and end the threads."""
         self._closed = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        for another in (True, *(False for _ in self._threads)):
+            self._wakes.put(another)
         for thread in self._threads:
             thread.join()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -66,9 +67,8 @@ def serve(
     """
     settings = settings or ServiceSettings()
     app: Any = partial(_worker_app, list(folders), settings, log_requests)
-    log_to(sys.stderr, requests=log_requests)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that leaves must not end the process
-    first = create_app(folders, settings)  # errors are raised here, not in a worker
+    first = _worker_app(folders, settings, log_requests)  # errors are raised here, not in a worker
     config = uvicorn.Config(
         first if workers == 1 else app,
         factory=workers > 1,
@@ -97,7 +97,9 @@ def serve(
 def _worker_app(folders: Sequence[str], settings: ServiceSettings, log_requests: bool) -> Starlette:
     """Return the application of a worker process."""
     log_to(sys.stderr, requests=log_requests)
-    return create_app(folders, settings)
+    app = create_app(folders, settings)
+    gc.freeze()  # so that no request waits for the garbage collector to look at all modules
+    return app
 
 
 def listen(host: str, port: int) -> socket.socket:

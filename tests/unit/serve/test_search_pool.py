@@ -77,3 +77,30 @@ def test_a_closed_pool_refuses() -> None:
             await pool.run(lambda: None)
 
     asyncio.run(run())
+
+
+def test_neither_a_function_nor_a_result_waits_for_a_slow_one() -> None:
+    async def run() -> None:
+        hold = threading.Event()
+        pool = SearchPool(2, 10, 10)
+        before, slow, after = (
+            asyncio.ensure_future(pool.run(function)) for function in (lambda: 1, hold.wait, lambda: 2)
+        )
+        assert (await before, await after) == (1, 2)
+        assert not slow.done()
+        hold.set()
+        assert await slow
+        pool.close()
+
+    asyncio.run(run())
+
+
+def test_closing_finishes_what_waits() -> None:
+    async def run() -> None:
+        pool = SearchPool(2, 10, 10)
+        waiting = [asyncio.ensure_future(pool.run(lambda n=n: n)) for n in range(5)]
+        await asyncio.sleep(0)
+        pool.close()
+        assert await asyncio.gather(*waiting) == list(range(5))
+
+    asyncio.run(run())
