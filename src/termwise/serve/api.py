@@ -208,6 +208,16 @@ OPERATIONS = (
     ),
     Operation(
         method="GET",
+        path=f"{_INDEX}/search",
+        name="search_by_address",
+        summary="Search one index, with the request in the address.",
+        role="search",
+        handler=_search_by_address,
+        parameters=SearchRequest,
+        answer=answers.SearchAnswer,
+    ),
+    Operation(
+        method="GET",
         path="/health",
         name="health",
         summary="Whether the process runs.",
@@ -250,16 +260,6 @@ OPERATIONS = (
         role="admin",
         handler=_verify,
         answer=answers.VerifyAnswer,
-    ),
-    Operation(
-        method="GET",
-        path=f"{_INDEX}/search",
-        name="search_by_address",
-        summary="Search one index, with the request in the address.",
-        role="search",
-        handler=_search_by_address,
-        parameters=SearchRequest,
-        answer=answers.SearchAnswer,
     ),
     Operation(
         method="POST",
