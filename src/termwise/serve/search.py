@@ -276,8 +276,9 @@ class _Search:
         if request.syntax and request.query is not None:
             self.text, conditions = conditions.with_syntax(request.query, searcher.schema)
         self.conditions = conditions.arguments
-        self.query = None if request.query is None and request.weights is None else self.text
-        """Query of rankings and counts; None for all documents."""
+        listed = request.query is None or (request.syntax and not self.text)
+        self.query = None if listed and request.weights is None else self.text
+        """Query of rankings and counts; None for all documents, also if the query has conditions only."""
         self.example: Example | None = None
         if request.like is not None:
             self.example = Example.of(searcher, request.like)
@@ -411,6 +412,7 @@ def _check_length(name: str, text: str, most: int) -> None:
         raise ParameterError(
             f"{name} is longer than this service allows",
             facts=[("characters", len(text)), ("most", most)],
+            fixes=["shorten it"],
         )
 
 

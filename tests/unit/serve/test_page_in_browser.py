@@ -47,6 +47,8 @@ VIEWS = (
     "/?q=green+tea&is.kind=green&max.price=50",
     "/?q=pepermint&fuzzy=1",
     "/?q=nothing",
+    "/?all=1",
+    "/?q=colour:red&is.kind=green",
     "/?like=sencha",
     "/indexes/shop/document?id=sencha&q=green+tea",
     "/indexes/shop",
@@ -153,8 +155,24 @@ def test_a_person_searches_filters_and_asks_why(browser: webdriver.Chrome, addre
     assert not console(browser)
 
 
-def test_lines_join_the_rows_of_the_same_document(browser: webdriver.Chrome, address: str) -> None:
+def test_words_are_cleared_and_filters_stay(browser: webdriver.Chrome, address: str) -> None:
     emulate(browser, 1200, "light")
+    browser.get(f"{address}/?q=tea&is.kind=green")
+    box = browser.find_element(By.ID, "q")
+    box.clear()
+    box.send_keys(Keys.ENTER)
+    wait(browser, lambda browser: "2 documents" in browser.find_element(By.ID, "found").text)
+    assert len(shown_titles(browser)) == 2
+    browser.find_element(By.CSS_SELECTOR, 'input[name="is.kind"][value="green"]').click()
+    wait(browser, lambda browser: "5 documents" in browser.find_element(By.ID, "found").text)
+    assert not console(browser)
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_lines_join_the_rows_of_the_same_document(
+    browser: webdriver.Chrome, address: str, width: int
+) -> None:
+    emulate(browser, width, "light")
     browser.get(f"{address}/compare?q=green+tea&a=shop&b=other")
     lists = [
         {row.find_element(By.TAG_NAME, "bdi").text: row.rect for row in side.find_elements(By.TAG_NAME, "li")}

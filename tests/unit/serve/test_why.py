@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from termwise.explain import Contribution, Explanation
 from termwise.explain.attribution import SourceWord
+from termwise.explain.explanation import MixturePart
 from termwise.serve.page.why import MOST_ROWS, why_of
 
 TEXT = "A kettle boils water. The kettle is warm."
@@ -39,6 +40,21 @@ def test_rows_name_origin_and_words() -> None:
     assert why.shares == [("exact", "0", "75"), ("translation", "75", "25")]
 
 
+def test_rows_name_pieces_of_words_and_parts_of_a_mixture() -> None:
+    parts = (
+        Contribution("path", "vector", 1.0, 2.0, 2.0, ((0, 4),), part="lookup"),
+        Contribution("##lib", "vector", 1.0, 1.0, 1.0, ((4, 7),), part="lookup"),
+    )
+    mixed = MixturePart("lookup", 1.0, 3.0, 4.0, 1.0)
+    why = why_of(Explanation("pathlib", "d1", -1.0, 0.0, parts, (), None, parts=(mixed,)))
+    assert [(row.name, row.note, row.score) for row in why.rows] == [
+        ("average in lookup", "", "−4"),
+        ("pathlib", "piece “path”, in lookup", "2"),
+        ("pathlib", "piece “lib”, in lookup", "1"),
+    ]
+    assert why.score == "−1"
+
+
 @example([], 5e-324)
 @given(st.lists(st.floats(-50, 50).filter(lambda value: abs(value) > 1e-3), max_size=30), st.floats(-3, 3))
 def test_rounded_rows_add_up_to_the_rounded_score(scores: list[float], constant: float) -> None:
@@ -47,7 +63,9 @@ def test_rounded_rows_add_up_to_the_rounded_score(scores: list[float], constant:
         for number, score in enumerate(sorted(scores, reverse=True))
     )
     why = why_of(Explanation("", "d1", constant + sum(scores), constant, parts, (), None))
-    assert sum(Decimal(row.score.replace("−", "-")) for row in why.rows) == Decimal(why.score)
+    assert sum(Decimal(row.score.replace("−", "-")) for row in why.rows) == Decimal(
+        why.score.replace("−", "-")
+    )
     assert len(why.rows) <= MOST_ROWS + 3
     for row in why.rows:
         assert 0 <= float(row.left) <= 100

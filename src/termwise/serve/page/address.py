@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,7 +31,7 @@ class SearchAddress:
     like : str
         Identifier of a document whose text is the query; empty if there is a query.
     page : int
-        From 1.
+        From 1; 0 for what is no number of a page.
     sort : str
         Attribute to sort by, after - for descending order; empty for the order of the scores.
     fuzzy : bool
@@ -38,6 +40,8 @@ class SearchAddress:
         Values of attributes; a result has one of each.
     bounds : mapping of str to (str, str)
         Least and largest value of attributes; empty for none.
+    all_documents : bool
+        Whether to list documents without query, filter and order, too.
     """
 
     index: str
@@ -48,15 +52,17 @@ class SearchAddress:
     fuzzy: bool = False
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    all_documents: bool = False
+
+    @property
+    def lists(self) -> bool:
+        """Whether documents are listed without a query: all, or those that the filters allow."""
+        asked = self.all_documents or self.chosen or self.bounds or self.sort
+        return not (self.query or self.like) and bool(asked)
 
     @classmethod
     def of(cls, given: QueryParams, default: str) -> SearchAddress:
         """Return the search of the parameters of an address; `default` is the index if none is named.
-
-        Raises
-        ------
-        ServiceError
-            If the number of the page is no number.
 
         Examples
         --------
@@ -84,6 +90,7 @@ class SearchAddress:
                 if name.startswith(CHOSEN)
             },
             bounds={name: each for name, each in bounds.items() if any(each)},
+            all_documents=is_set(given, "all"),
         )
 
     def for_schema(self, schema: Schema) -> tuple[SearchAddress, list[str]]:
@@ -96,6 +103,7 @@ class SearchAddress:
             sort="" if sorted_by in unknown else self.sort,
             chosen={name: each for name, each in self.chosen.items() if name in schema},
             bounds={name: each for name, each in self.bounds.items() if name in schema},
+            all_documents=self.all_documents or (self.lists and bool(unknown)),
         )
         return known, unknown
 
@@ -113,10 +121,11 @@ class SearchAddress:
                 conditions.append(
                     {"field": name, "in": [_chosen(schema[name], name, each) for each in values]}
                 )
-        for name, bounds in self.bounds.items():
-            for sign, bound in zip((">=", "<="), bounds, strict=True):
-                if bound:
-                    conditions.append({"field": name, sign: _bound(schema[name], name, bound)})
+        for name, (low, high) in self.bounds.items():
+            if low:
+                conditions.append({"field": name, ">=": _bound(schema[name], name, low)})
+            if high:
+                conditions.append({"field": name, **_at_most(schema[name], name, high)})
         return {"and": conditions} if conditions else None
 
     def url(self, path: str = "/", **changes: Any) -> str:
@@ -127,14 +136,27 @@ class SearchAddress:
         >>> SearchAddress(index="shop", query="green tea", sort="price").url(sort="")
         '/?index=shop&q=green+tea'
         """
-        asked = replace(self, **{"page": 1, **changes})
-        pairs = [("index", asked.index), ("q", asked.query), ("like", asked.like), ("sort", asked.sort)]
-        pairs += [("fuzzy", "1" if asked.fuzzy else ""), ("page", str(asked.page) if asked.page > 1 else "")]
-        pairs += [(CHOSEN + name, each) for name, values in asked.chosen.items() for each in values]
-        for name, (low, high) in asked.bounds.items():
+        return address_of(path, replace(self, **{"page": 1, **changes})._parameters())
+
+    def document_url(self, doc_id: str) -> str:
+        """Return the address of a document, with the search that found it.
+
+        Examples
+        --------
+        >>> SearchAddress(index="shop", query="green tea", page=2).document_url("sencha")
+        '/indexes/shop/document?id=sencha&q=green+tea&page=2'
+        """
+        parameters = [("id", doc_id), *replace(self, index="")._parameters()]
+        return address_of(f"/indexes/{self.index}/document", parameters)
+
+    def _parameters(self) -> list[tuple[str, str]]:
+        pairs = [("index", self.index), ("q", self.query), ("like", self.like), ("sort", self.sort)]
+        pairs += [("fuzzy", "1" if self.fuzzy else ""), ("all", "1" if self.all_documents else "")]
+        pairs += [("page", str(self.page) if self.page > 1 else "")]
+        pairs += [(CHOSEN + name, each) for name, values in self.chosen.items() for each in values]
+        for name, (low, high) in self.bounds.items():
             pairs += [(LOWEST + name, low), (HIGHEST + name, high)]
-        kept = [(name, each) for name, each in pairs if each or name.startswith(CHOSEN)]
-        return address_of(path, kept)
+        return [(name, each) for name, each in pairs if each or name.startswith(CHOSEN)]
 
     def without_value(self, name: str, value: str) -> SearchAddress:
         """Return the search without one of the chosen values of an attribute."""
@@ -158,9 +180,7 @@ def address_of(path: str, parameters: list[tuple[str, str]]) -> str:
 
 
 def _page(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= 1):
-        raise ServiceError("the page is a number from 1", facts=[("page", text[:40])])
-    return int(text)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _chosen(kind: str, name: str, text: str) -> str | bool | float:
@@ -183,3 +203,11 @@ def _bound(kind: str, name: str, text: str) -> str | float:
     if not math.isfinite(number):
         raise ServiceError("the value is a number", facts=[("attribute", name), ("given", text[:40])])
     return int(number) if number.is_integer() else number
+
+
+def _at_most(kind: str, name: str, text: str) -> dict[str, str | float]:
+    """Return the condition for the largest value; a day is included to its end."""
+    if kind == "date":
+        with suppress(ValueError, OverflowError):
+            return {"<": (date.fromisoformat(text) + timedelta(days=1)).isoformat()}
+    return {"<=": _bound(kind, name, text)}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from termwise.errors import TermwiseError
 from termwise.search import MixtureSearcher
 from termwise.search.by_example import AnySearcher
 from termwise.serve.answers import SearchAnswer
 from termwise.serve.bodies import checked_model
 from termwise.serve.errors import UnknownIndexError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
-from termwise.serve.page.results import document_url
+from termwise.serve.page.address import SearchAddress
+from termwise.serve.page.errors import refusal
 from termwise.serve.page.titles import titles_of
 from termwise.serve.requests import SearchRequest
 from termwise.serve.search import search
@@ -66,26 +69,33 @@ def comparison_view(
 ) -> dict[str, Any]:
     """Return the values of the template for two rankers; an empty name is that of the first or second ranker.
 
+    If the search is refused, the values have the reason.
+
     Raises
     ------
-    UnknownIndexError
-        If the service has no such ranker.
     TermwiseError
-        See `termwise.serve.search.search`.
+        If an index cannot be read.
     """
     rankers = rankers_of(indexes)
-    both = [
-        _named(rankers, name) if name else rankers[min(place, len(rankers) - 1)]
-        for place, name in enumerate(names)
-    ]
+    known = [ranker.name for ranker in rankers]
     values: dict[str, Any] = {
         "query": query,
-        "names": [ranker.name for ranker in rankers],
-        "chosen": [ranker.name for ranker in both],
+        "names": known,
+        "chosen": [name or known[min(place, len(known) - 1)] for place, name in enumerate(names)],
         "columns": [],
+        "refused": None,
     }
     if not query or len(rankers) < 2:
         return values
+    try:
+        both = [_named(rankers, name) for name in values["chosen"]]
+        return values | _compared(both, query, settings)
+    except TermwiseError as error:
+        return values | {"refused": refusal(error)}
+
+
+def _compared(both: Sequence[Ranker], query: str, settings: ServiceSettings) -> dict[str, Any]:
+    """Return the results of two rankers, and the lines that join those of the same document."""
     asked = {
         "query": query,
         "k": min(RESULTS, settings.max_results),
@@ -98,7 +108,6 @@ def comparison_view(
     ranks = [{hit["doc_id"]: hit["rank"] for hit in answer["hits"]} for answer in answers]
     common = [doc_id for doc_id in ranks[0] if doc_id in ranks[1]]
     return {
-        **values,
         "columns": [
             _column(ranker, answer, ranks[1 - side], side, query)
             for side, (ranker, answer) in enumerate(zip(both, answers, strict=True))
@@ -130,7 +139,7 @@ def _column(
             {
                 "rank": hit["rank"],
                 "title": title,
-                "url": document_url(ranker.served.name, hit["doc_id"], query),
+                "url": SearchAddress(index=ranker.served.name, query=query).document_url(hit["doc_id"]),
                 "kind": kind_of(hit["rank"], others.get(hit["doc_id"])),
                 "change": _change(hit["rank"], others.get(hit["doc_id"]), side),
             }

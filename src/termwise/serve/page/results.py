@@ -8,11 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from termwise.attributes import Schema
+from termwise.errors import TermwiseError
+from termwise.explain import Explanation
+from termwise.search.by_example import AnySearcher
 from termwise.serve.answers import Excerpt, FacetValue, SearchAnswer
 from termwise.serve.bodies import checked_model
+from termwise.serve.errors import ServiceError
 from termwise.serve.indexes import ServedIndex
-from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress, address_of
-from termwise.serve.page.titles import TITLE, titles_of
+from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress
+from termwise.serve.page.errors import refusal
+from termwise.serve.page.titles import is_title, titles_of
 from termwise.serve.page.values import attribute_rows, value_text
 from termwise.serve.page.why import why_of
 from termwise.serve.requests import SearchRequest
@@ -70,7 +75,9 @@ class Range:
 def results_view(
     served: ServedIndex, address: SearchAddress, settings: ServiceSettings, choices: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the values of the template for a search; without a query, for a page to begin with.
+    """Return the values of the template for a search; for a page to begin with, if the address asks for nothing.
+
+    If the search is refused, the values have the reason, and the search box and the filters stay.
 
     Parameters
     ----------
@@ -83,7 +90,7 @@ def results_view(
     Raises
     ------
     TermwiseError
-        See `termwise.serve.search.search`.
+        If an index cannot be read, or the service cannot answer in time.
     """
     searcher = served.searcher()
     schema = searcher.schema
@@ -93,49 +100,63 @@ def results_view(
         "choices": choices,
         "documents": searcher.index.documents,
         "stores_text": searcher.index.stores_text,
-        "left_out": left_out,
+        "attribute": next((name for name, kind in schema.items() if kind in COUNTED), ""),
+        "browse": address.url(query="", like="", fuzzy=False, all_documents=True),
         "answer": None,
+        "refused": None,
     }
-    if not address.query and not address.like:
+    if not address.query and not address.like and not address.lists:
         return values
-    request = _request(address, schema, settings, searcher.index.stores_text)
+    values |= {
+        "left_out": left_out,
+        "facets": [
+            Facet(name, CHOSEN + name, _choices((), chosen)) for name, chosen in address.chosen.items()
+        ],
+        "ranges": _ranges(address, schema),
+        "removable": _removable(address, schema),
+        "orders": _orders(address, schema),
+        "like_title": titles_of(searcher, [address.like])[0] if address.like else "",
+        "like_url": SearchAddress(index=served.name).document_url(address.like),
+    }
+    try:
+        return values | _found(served, searcher, address, settings)
+    except TermwiseError as error:
+        return values | {"refused": refusal(error)}
+
+
+def _found(
+    served: ServedIndex, searcher: AnySearcher, address: SearchAddress, settings: ServiceSettings
+) -> dict[str, Any]:
+    """Return the values of the template for a search that is not refused."""
+    request = _request(address, searcher, settings)
     answer, explanations = search_and_explain(served, request, settings)
-    total = answer["total"]
+    reached = min(answer["total"], settings.max_results)
     doc_ids = [hit["doc_id"] for hit in answer["hits"]]
     titles = titles_of(searcher, doc_ids)
+    explained: Sequence[Explanation | None] = explanations or [None] * len(doc_ids)
     return {
-        **values,
         "answer": answer,
         "results": [
             {
                 "rank": hit["rank"],
                 "doc_id": hit["doc_id"],
                 "title": title,
-                "url": document_url(served.name, hit["doc_id"], address.query, fuzzy=address.fuzzy),
+                "url": address.document_url(hit["doc_id"]),
                 "pieces": marked_title(title, hit.get("excerpt")),
                 "attributes": attribute_rows(hit.get("attributes", {})),
-                "why": why_of(explanation),
+                "why": why_of(explanation) if explanation and explanation.contributions else None,
                 "similar": SearchAddress(index=served.name, like=hit["doc_id"]).url(),
             }
-            for hit, title, explanation in zip(answer["hits"], titles, explanations, strict=True)
+            for hit, title, explanation in zip(answer["hits"], titles, explained, strict=True)
         ],
-        "like_title": titles_of(searcher, [address.like])[0] if address.like else "",
-        "like_url": document_url(served.name, address.like),
-        "facets": _facets(served, address, schema, request, answer, settings),
-        "ranges": _ranges(address, schema),
-        "removable": _removable(address, schema),
-        "orders": _orders(schema),
+        "facets": _facets(served, address, searcher.schema, request, answer, settings),
         "corrected": _corrected(address, answer),
-        "pages": _pages(address, min(total, settings.max_results)),
+        "pages": _pages(address, reached),
+        "neighbours": _neighbours(address, reached),
         "first": answer["hits"][0]["rank"] if answer["hits"] else 0,
         "last": answer["hits"][-1]["rank"] if answer["hits"] else 0,
+        "most": settings.max_results,
     }
-
-
-def document_url(index: str, doc_id: str, query: str = "", *, fuzzy: bool = False) -> str:
-    """Return the address of a document on the page, with the query that found it."""
-    asked = [("q", query), *([("fuzzy", "1")] if fuzzy else [])] if query else []
-    return address_of(f"/indexes/{index}/document", [("id", doc_id), *asked])
 
 
 def marked_title(title: str, excerpt: Excerpt | None) -> tuple[list[Piece], list[Piece]]:
@@ -168,16 +189,32 @@ def pieces_of(text: str, marks: Sequence[Sequence[int]]) -> list[Piece]:
     return [piece for piece in [*pieces, (text[place:], False)] if piece[0]]
 
 
-def _request(
-    address: SearchAddress, schema: Schema, settings: ServiceSettings, stores_text: bool
-) -> SearchRequest:
-    counted = [name for name, kind in schema.items() if kind in COUNTED and name != TITLE]
+def _request(address: SearchAddress, searcher: AnySearcher, settings: ServiceSettings) -> SearchRequest:
+    """Return the request for a page of results.
+
+    Raises
+    ------
+    ServiceError
+        If the service does not show so many results, an index without texts is asked for similar documents, or the
+        value of a filter is of another type.
+    """
+    schema, stores_text = searcher.schema, searcher.index.stores_text
+    offset = (address.page - 1) * RESULTS
+    if not 0 <= offset < settings.max_results:
+        raise ServiceError(
+            "there is no such page of results",
+            facts=[("results that this service shows", f"{settings.max_results:,}")],
+            fixes=["add words or filters, so that what you look for is among the first results"],
+        )
+    if address.like and not stores_text:
+        raise ServiceError("this index keeps no texts, so it cannot find documents like another one")
+    counted = [name for name, kind in schema.items() if kind in COUNTED and not is_title(name)]
     asked = {
-        "query": None if address.like else address.query,
+        "query": address.query or None,
         "like": address.like or None,
         "syntax": not address.like,
-        "k": min(RESULTS, settings.max_results),
-        "offset": (address.page - 1) * RESULTS,
+        "k": min(RESULTS, settings.max_results - offset),
+        "offset": offset,
         "filter": address.filter(schema),
         "sort": address.sort or None,
         "fuzzy": address.fuzzy,
@@ -185,7 +222,7 @@ def _request(
         "facet_values": min(VALUES, settings.max_results),
         "total": True,
         "highlight": stores_text,
-        "explain": True,
+        "explain": not address.lists,
     }
     return checked_model(asked, SearchRequest)
 
@@ -265,7 +302,7 @@ def _chosen_text(kind: str, value: str) -> str:
     return {"true": "yes", "false": "no"}.get(value, value) if kind == "boolean" else value
 
 
-def _orders(schema: Mapping[str, str]) -> list[tuple[str, str]]:
+def _orders(address: SearchAddress, schema: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the parameters that sort results, with their names."""
     words = {
         "date": ("oldest first", "newest first"),
@@ -273,10 +310,10 @@ def _orders(schema: Mapping[str, str]) -> list[tuple[str, str]]:
         "float": ("low to high", "high to low"),
         "keyword": ("A to Z", ""),
     }
-    orders = [("", "Relevance")]
+    orders = [("", "Order of the index" if address.lists else "Relevance")]
     for name, kind in schema.items():
         for sign, order in zip(("", "-"), words.get(kind, ()), strict=False):
-            if order and name != TITLE:
+            if order:
                 orders.append((sign + name, f"{name}, {order}"))
     return orders
 
@@ -302,3 +339,10 @@ def _pages(address: SearchAddress, total: int) -> list[tuple[int, str]]:
             pages.append((0, ""))
         pages.append((number, address.url(page=number)))
     return pages
+
+
+def _neighbours(address: SearchAddress, total: int) -> tuple[str, str]:
+    """Return the addresses of the previous and the next page, empty if there is none."""
+    last = -(-total // RESULTS)
+    previous = address.url(page=min(address.page - 1, last)) if address.page > 1 and last else ""
+    return previous, address.url(page=address.page + 1) if address.page < last else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -15,9 +16,10 @@ from termwise._version import __version__
 from termwise.display.html import render_page
 from termwise.serve.access import Access
 from termwise.serve.errors import ServiceError
-from termwise.serve.page.address import SearchAddress, is_set
+from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
 from termwise.serve.page.comparison import comparison_view
+from termwise.serve.page.errors import fixes_at_the_page
 from termwise.serve.page.results import results_view
 from termwise.serve.page.static_files import StaticFile, static_files
 from termwise.serve.page.views import document_view, index_view
@@ -25,7 +27,7 @@ from termwise.serve.service import Service
 
 FOR_EVER = "public, max-age=31536000, immutable"
 
-ROUTE = "page-"
+ROUTE = "page_"
 """Start of the names of the routes whose errors are pages, too."""
 
 View = Callable[[Request], Awaitable[Response]]
@@ -49,8 +51,10 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
         address = SearchAddress.of(request.query_params, names[0])
         served = service.indexes[address.index]
         return await service.pool.run(
-            lambda: html_page(
-                service, "search", index=served.name, **results_view(served, address, service.settings, names)
+            lambda: search_page(
+                service,
+                "search",
+                {"index": served.name, **results_view(served, address, service.settings, names)},
             )
         )
 
@@ -60,22 +64,20 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
         names = (given.get("a", ""), given.get("b", ""))
         query = given.get("q", "").strip()
         return await service.pool.run(
-            lambda: html_page(
-                service, "compare", **comparison_view(service.indexes, query, names, service.settings)
+            lambda: search_page(
+                service, "compare", comparison_view(service.indexes, query, names, service.settings)
             )
         )
 
     async def document_page(request: Request) -> Response:
         access.check(request, "search")
         served = service.indexes[request.path_params["index"]]
-        given = request.query_params
-        doc_id, query, fuzzy = given.get("id"), given.get("q", "").strip(), is_set(given, "fuzzy")
+        doc_id = request.query_params.get("id")
         if doc_id is None:
             raise ServiceError("the parameter id is missing")
+        address = replace(SearchAddress.of(request.query_params, served.name), index=served.name)
         return await service.pool.run(
-            lambda: html_page(
-                service, "document", **document_view(served, doc_id, query, service.settings, fuzzy=fuzzy)
-            )
+            lambda: html_page(service, "document", **document_view(served, doc_id, address, service.settings))
         )
 
     async def index(request: Request) -> Response:
@@ -131,7 +133,14 @@ def error_page(
     service: Service, record: Mapping[str, Any], status: int, headers: Mapping[str, str]
 ) -> Response:
     """Return an error, as `termwise.serve.errors.error_record` describes it, as a page."""
-    return html_page(service, "error", status=status, headers=headers, error=record)
+    error = {"facts": {}, **record, "fixes": fixes_at_the_page(record)}
+    return html_page(service, "error", status=status, headers=headers, error=error)
+
+
+def search_page(service: Service, view: str, values: Mapping[str, Any]) -> Response:
+    """Return a view with a search box as an answer, with the status of a refused search."""
+    refused = values["refused"]
+    return html_page(service, view, status=refused["status"] if refused else 200, **values)
 
 
 def html_page(

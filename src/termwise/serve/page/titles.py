@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from termwise.search.by_example import AnySearcher
 from termwise.serve.documents import texts_by_field
-
-TITLE = "title"
 
 LONGEST = 90
 """Characters of a title that is the beginning of a text."""
@@ -16,16 +15,25 @@ LONGEST = 90
 _SENTENCE = re.compile(r".{12,}?[.!?](?=\s|$)")
 
 
+def is_title(name: str) -> bool:
+    """Return whether an attribute or a field holds the title, whatever the case of its name."""
+    return name.casefold() == "title"
+
+
 def titles_of(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[str]:
     """Return the titles of documents; the identifier for documents that the index lacks or that have no text."""
     known = [doc_id for doc_id in doc_ids if searcher.index.find(doc_id) is not None]
-    attributes = searcher.attributes(known) if TITLE in searcher.schema else [{} for _ in known]
+    attributes = searcher.attributes(known) if any(map(is_title, searcher.schema)) else [{} for _ in known]
     titles = {}
     for doc_id, values, texts in zip(known, attributes, texts_by_field(searcher, known), strict=True):
-        named = values.get(TITLE)
-        named = named if isinstance(named, str) else texts.get(TITLE, "")
-        titles[doc_id] = " ".join(named.split()) or first_words(" ".join(texts.values())) or doc_id
+        titles[doc_id] = _named(values) or _named(texts) or first_words(" ".join(texts.values())) or doc_id
     return [titles.get(doc_id, doc_id) for doc_id in doc_ids]
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    """Return the title among attributes or fields; empty if there is none."""
+    found = (value for name, value in values.items() if is_title(name) and isinstance(value, str))
+    return " ".join(next(found, "").split())
 
 
 def first_words(text: str) -> str:

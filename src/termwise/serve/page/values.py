@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from termwise.serve.page.titles import TITLE
+from termwise.serve.page.titles import is_title
 
 
 def value_text(value: Any) -> str:
@@ -26,4 +26,4 @@ def value_text(value: Any) -> str:
 
 def attribute_rows(attributes: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return attributes as names and words, without the title."""
-    return [(name, value_text(value)) for name, value in attributes.items() if name != TITLE]
+    return [(name, value_text(value)) for name, value in attributes.items() if not is_title(name)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from termwise.display.html import css_number
 from termwise.display.safe_text import human_bytes
-from termwise.index import Index
-from termwise.search import MixtureSearcher
+from termwise.search import MixtureSearcher, Searcher
 from termwise.search.by_example import AnySearcher
 from termwise.search.query_syntax import parse_query
 from termwise.serve.bodies import checked_model
@@ -24,24 +24,37 @@ from termwise.serve.page.why import LONGEST_TEXT, marked_text, why_of
 from termwise.serve.requests import ExplainRequest
 from termwise.serve.search import explanation_of
 from termwise.serve.settings import ServiceSettings
+from termwise.text import Analyzer
+from termwise.text.words_around import word_around
 
 HEAVIEST = 20
 """Terms of a document that are shown."""
 
 
 class Term(NamedTuple):
-    """Term of a document: its weight, the width of its bar from 0 to 100, and the number of documents with it."""
+    """Term of a document: its weight, the width of its bar from 0 to 100, and the number of documents with it.
 
-    term: str
+    Its name is a word of the text, if there is one.
+    """
+
+    name: str
     weight: str
     width: str
     documents: int
 
 
 def document_view(
-    served: ServedIndex, doc_id: str, query: str, settings: ServiceSettings, *, fuzzy: bool = False
+    served: ServedIndex, doc_id: str, address: SearchAddress, settings: ServiceSettings
 ) -> dict[str, Any]:
     """Return the values of the template for a document; with a query, also why the document is a result.
+
+    Parameters
+    ----------
+    served : ServedIndex
+    doc_id : str
+    address : SearchAddress
+        The search that found the document, or of the index alone.
+    settings : ServiceSettings
 
     Raises
     ------
@@ -51,43 +64,74 @@ def document_view(
         If the query is over a limit, or cannot be parsed.
     """
     searcher = served.searcher()
+    address, _ = address.for_schema(searcher.schema)
     record = document_record(searcher, doc_id)
-    text = record["text"]
+    text, shown = record["text"], lines_of(record["texts"].values())[:LONGEST_TEXT]
     values: dict[str, Any] = {
         "index": served.name,
         "doc_id": doc_id,
         "title": titles_of(searcher, [doc_id])[0],
-        "query": query,
-        "search_url": SearchAddress(index=served.name, query=query, fuzzy=fuzzy).url(),
+        "address": address,
+        "asked": titles_of(searcher, [address.like])[0] if address.like else address.query,
+        "search_url": address.url(page=address.page),
         "similar": SearchAddress(index=served.name, like=doc_id).url(),
         "stores_text": text is not None,
-        "text": [((text or "")[:LONGEST_TEXT], "")],
+        "text": [(shown, "")],
         "cut": len(text or "") > LONGEST_TEXT,
         "attributes": attribute_rows(record["attributes"]),
-        "parts_of_terms": _heaviest_of_parts(searcher, doc_id),
+        "parts_of_terms": _heaviest_of_parts(searcher, doc_id, shown),
         "why": None,
     }
-    if query:
-        asked = {"query": parse_query(query).query, "doc_id": doc_id, "competitors": 0, "fuzzy": fuzzy}
+    words = parse_query(address.query).query
+    if words or address.like:
+        asked = {
+            "query": words or None,
+            "like": address.like or None,
+            "filter": address.filter(searcher.schema),
+            "doc_id": doc_id,
+            "competitors": 0,
+            "fuzzy": address.fuzzy,
+        }
         explanation, _ = explanation_of(served, checked_model(asked, ExplainRequest), settings)
         values["why"], values["rank"] = why_of(explanation), explanation.rank
         if text is not None:
-            values["text"] = marked_text(explanation)
+            values["text"] = marked_text(explanation, shown)
     return values
 
 
-def _heaviest_of_parts(searcher: AnySearcher, doc_id: str) -> list[tuple[str, list[Term]]]:
+def lines_of(texts: Iterable[str]) -> str:
+    r"""Return the texts of the fields of a document on lines of their own, of the length of the text that joins them.
+
+    Examples
+    --------
+    >>> lines_of(["A title", "", "and a text."])
+    'A title\nand a text.'
+    """
+    return "\n".join(text for text in texts if text and not text.isspace())
+
+
+def _heaviest_of_parts(searcher: AnySearcher, doc_id: str, text: str) -> list[tuple[str, list[Term]]]:
     """Return the heaviest terms of a document, in each part of a mixture."""
     if not isinstance(searcher, MixtureSearcher):
-        return [("", heaviest_terms(searcher.index, doc_id))]
-    return [(part.name, heaviest_terms(part.searcher.index, doc_id)) for part in searcher.parts]
+        return [("", heaviest_terms(searcher, doc_id, text))]
+    return [(part.name, heaviest_terms(part.searcher, doc_id, text)) for part in searcher.parts]
 
 
-def heaviest_terms(index: Index, doc_id: str, most: int = HEAVIEST) -> list[Term]:
+def heaviest_terms(searcher: Searcher, doc_id: str, text: str, most: int = HEAVIEST) -> list[Term]:
     """Return the terms with the largest weights in a document, with the largest weight in any of its chunks.
 
     Empty for a document that the index lacks, and in an index of vectors.
+
+    Parameters
+    ----------
+    searcher : Searcher
+    doc_id : str
+    text : str
+        Text of the document with the words that the terms stand for; can be empty.
+    most : int, optional
+        Number of terms.
     """
+    index = searcher.index
     document = index.find(doc_id)
     if document is None:
         return []
@@ -100,12 +144,31 @@ def heaviest_terms(index: Index, doc_id: str, most: int = HEAVIEST) -> list[Term
     chosen = sorted(largest, key=lambda term: (-largest[term], term))[:most]
     numbers = np.array(chosen, dtype=np.int32)
     frequencies = index.frequencies_of(numbers).tolist()
-    names = index.vocabulary.tokens(numbers.astype(np.int64))
+    written = written_terms(searcher.analyzer, text) if chosen else {}
+    names = [written.get(name, name) for name in index.vocabulary.tokens(numbers.astype(np.int64))]
     heaviest = max((largest[term] for term in chosen), default=1.0) or 1.0
     return [
         Term(name, f"{largest[term]:.3f}", css_number(100 * largest[term] / heaviest), documents)
         for term, name, documents in zip(chosen, names, frequencies, strict=True)
     ]
+
+
+def written_terms(analyzer: Analyzer, text: str) -> dict[str, str]:
+    """Return the most frequent word of a text for each term, with the term if it does not begin the word.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer
+    >>> written_terms(make_analyzer("english"), "Studies of children")
+    {'studi': 'studies', 'children': 'children'}
+    """
+    names = {}
+    for term, spans in analyzer.analyze(text).spans_by_token().items():
+        words = Counter(text[slice(*word_around(text, *span))].casefold() for span in spans)
+        ((word, _),) = words.most_common(1)
+        is_piece = all(word_around(text, *span) != span for span in spans)
+        names[term] = f"{word} ({term})" if is_piece or not word.startswith(term) else word
+    return names
 
 
 def index_view(served: ServedIndex, choices: Sequence[str]) -> dict[str, Any]:

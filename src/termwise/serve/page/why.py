@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from termwise.display.html import css_number
 from termwise.display.safe_text import legible_line
-from termwise.explain import Explanation
+from termwise.explain import Contribution, Explanation
 from termwise.explain import explanation_text as wording
 from termwise.explain.snippets import cut
 from termwise.text.words_around import word_around
@@ -31,6 +31,12 @@ ORIGINS = {
 """Names of origins that need another one than their own."""
 
 
+AVERAGE = "each ranker counts from the average score of its candidates"
+
+OTHERS = {"constant": "the same for every document", "rounding": "so that the rounded numbers add up"}
+"""Descriptions of parts that belong to no term."""
+
+
 @dataclass(frozen=True)
 class Row:
     """Part of a score.
@@ -38,10 +44,14 @@ class Row:
     Attributes
     ----------
     name : str
+    note : str
+        The piece of the word, and the part of a mixture, that the row is about; can be empty.
     kind : str
         Origin of the contribution, for its colour; ``other`` for a constant, a sum of small terms, and the rounding.
-    origin, description : str
-        Name of the origin, and what it means; empty for other parts.
+    origin : str
+        Name of the origin; empty for other parts.
+    description : str
+        What the origin, or the part, means.
     words : tuple of str
         Words of the document that the part comes from, with their number or share.
     score : str
@@ -50,6 +60,7 @@ class Row:
     """
 
     name: str
+    note: str
     kind: str
     origin: str
     description: str
@@ -85,7 +96,6 @@ def why_of(explanation: Explanation) -> Why:
 
     Examples
     --------
-    >>> from termwise.explain import Contribution
     >>> parts = (Contribution("tea", "exact", 1.0, 3.0, 3.0), Contribution("uji", "expansion", 1.0, 1.0, 1.0))
     >>> why = why_of(Explanation("tea uji", "sencha", 4.0, 0.0, parts, (), None))
     >>> why.score, [(row.name, row.kind, row.score, row.width) for row in why.rows]
@@ -114,7 +124,8 @@ def why_of(explanation: Explanation) -> Why:
         f"{remark.reason}: {', '.join(remark.words)}{f' and {remark.more:,} more' if remark.more else ''}"
         for remark in wording.remarks(explanation)
     ]
-    return Why(wording.number(explanation.score, decimals), rows, shares, remarks)
+    written = wording.number(explanation.score, decimals).replace("-", "−")
+    return Why(written, rows, shares, remarks)
 
 
 def _row(
@@ -130,12 +141,37 @@ def _row(
     width = css_number(100 * (abs(score) / whole))
     written = written.replace("-", "−")
     if position is None:
-        return Row(name, "other", "", "", (), written, left, width)
-    origin = explanation.contributions[position].origin
+        averages = {wording.shift_name(part): legible_line(part.name) for part in explanation.parts}
+        if name in averages:
+            return Row(f"average in {averages[name]}", "", "other", "", AVERAGE, (), written, left, width)
+        return Row(name, "", "other", "", OTHERS.get(name, ""), (), written, left, width)
+    part = explanation.contributions[position]
     words = words_behind(explanation, position)
     return Row(
-        name, origin, ORIGINS.get(origin, origin), wording.ORIGINS[origin], words, written, left, width
+        wording.label(part, explanation.query),
+        _note(part, explanation.query, words),
+        part.origin,
+        ORIGINS.get(part.origin, part.origin),
+        wording.ORIGINS[part.origin],
+        words,
+        written,
+        left,
+        width,
     )
+
+
+def _note(part: Contribution, query: str, words: tuple[str, ...]) -> str:
+    """Return the piece of a word, or a similar term that no word of the text shows, and the part of a mixture."""
+    notes = []
+    if wording.full_name(part, query) != wording.label(part, query):
+        term = wording.stem(part, query).removeprefix("##")
+        if part.origin not in wording.RESEMBLING:
+            notes.append(f"piece “{term}”")
+        elif not words:
+            notes.append(f"as “{term}”")
+    if part.part:
+        notes.append(f"in {legible_line(part.part)}")
+    return ", ".join(notes)
 
 
 def words_behind(explanation: Explanation, position: int) -> tuple[str, ...]:
@@ -151,10 +187,12 @@ def words_behind(explanation: Explanation, position: int) -> tuple[str, ...]:
     )
 
 
-def marked_text(explanation: Explanation) -> list[tuple[str, str]]:
-    """Return the text of a document in pieces, with the origin of the term that each belongs to, or an empty text."""
-    text = explanation.text or ""
+def marked_text(explanation: Explanation, text: str) -> list[tuple[str, str]]:
+    """Return the text of a document in pieces, with the origin of the term that each belongs to, or an empty text.
+
+    `text` is that of the explanation, or another one of this length that is shown instead.
+    """
     return [
         (piece.text, "" if piece.term is None else explanation.contributions[piece.term].origin)
-        for piece in cut(text[:LONGEST_TEXT], wording.marks(explanation))
+        for piece in cut(text, wording.marks(explanation))
     ]
