@@ -276,6 +276,7 @@ def test_an_index(client: TestClient) -> None:
     assert "documents 5" in text
     assert "price integer" in text
     assert "bm25" in text
+    assert 'About this index</a> · <a href="/docs">API</a>' in page(client, "/indexes/shop"), "in the footer"
     assert "no such index" in words(page(client, "/indexes/none", 404))
 
 
@@ -332,6 +333,7 @@ def test_the_description_of_the_api_names_every_operation_and_field(client: Test
     for path, methods in document["paths"].items():
         for method in methods:
             assert f"{method.upper()} {path}" in text
+    assert "/metrics" in text
     for field in document["components"]["schemas"]["SearchRequest"]["properties"]:
         assert field in text
     assert (
