@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from termwise.cli.index_notes import collection_with_header_note, note_ignored_attributes
+from termwise.cli.index_notes import collection_with_header_note, note_ignored_attributes, once_free
 from termwise.cli.options import (
     Fields,
     IndexFolder,
@@ -57,13 +57,16 @@ def command(
     begin = time.perf_counter()
     with (
         progress_bar() as progress,
-        open_writer(
-            folder,
-            threads=threads or available_processors(),
-            memory=memory_size(memory),
-            precision=network_precision(precision),
-            providers=None if provider is None else (provider,),
-            progress=progress,
+        once_free(
+            lambda wait: open_writer(
+                folder,
+                threads=threads or available_processors(),
+                memory=memory_size(memory),
+                precision=network_precision(precision),
+                providers=None if provider is None else (provider,),
+                wait=wait,
+                progress=progress,
+            )
         ) as writer,
     ):
         given, schema = field_names(fields), writer.schema or None

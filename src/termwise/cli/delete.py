@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from termwise.cli.index_notes import once_free
 from termwise.cli.options import IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import counted_documents, document_count, listed, note_line, print_json, print_text
 from termwise.errors import UsageError
@@ -31,7 +32,7 @@ def command(
 
     if bool(doc_ids) == (condition is not None):
         raise UsageError("give identifiers of documents, or --filter")
-    with open_writer(folder) as writer:
+    with once_free(lambda wait: open_writer(folder, wait=wait)) as writer:
         absent = [doc_id for doc_id in doc_ids or () if not writer.has(doc_id)]
         deleted = writer.delete(doc_ids) if doc_ids else writer.delete(filter=condition)
         generation = writer.commit().generation

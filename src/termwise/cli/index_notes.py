@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from termwise.cli.terminal import (
     counted,
@@ -32,8 +32,38 @@ if TYPE_CHECKING:
     from termwise.models import NetworkModel
     from termwise.search import MixtureSearcher
 
+T = TypeVar("T")
+
+NOTED_AFTER = 1.0
+"""Seconds after which a command says that it waits for another writer."""
+
+WRITER_WAIT = 10.0
+"""Seconds that a command waits for another writer of its index."""
+
 _FIRST = 1000
 """Records whose fields are compared with the attributes of an index."""
+
+
+def once_free(open_index: Callable[[float], T]) -> T:
+    """Open an index that another process may write; a wait of more than `NOTED_AFTER` is reported on stderr.
+
+    Parameters
+    ----------
+    open_index : callable
+        Opens the index for writing; called with the number of seconds to wait for another writer.
+
+    Raises
+    ------
+    IndexLockedError
+        If the other process still writes after `WRITER_WAIT` seconds.
+    """
+    from termwise.errors import IndexLockedError
+
+    try:
+        return open_index(NOTED_AFTER)
+    except IndexLockedError as error:
+        note_line(f"{error.message}: waiting for at most {WRITER_WAIT:g} seconds")
+        return open_index(WRITER_WAIT)
 
 
 def report_index(out: Path, index: Index, seconds: float, as_json: bool) -> None:

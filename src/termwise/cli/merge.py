@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from termwise.cli.index_notes import once_free
 from termwise.cli.options import (
     IndexFolder,
     JsonFlag,
@@ -68,11 +69,12 @@ def command(
         if renew:
             index = renew_index(folder, threads=threads, memory=size, progress=progress).index
         elif is_mixture(folder):
-            with MixtureUpdater(folder, partial(open_index, in_mixture=True)) as mixture:
+            open_part = partial(open_index, in_mixture=True)
+            with once_free(lambda wait: MixtureUpdater(folder, open_part, wait=wait)) as mixture:
                 mixture.merge()
             index = mixture.parts[0].index
         else:
-            with open_index(folder) as updater:
+            with once_free(lambda wait: open_index(folder, wait=wait)) as updater:
                 updater.merge()
             index = updater.index
     manifest, *others = _manifests(folder)

@@ -21,7 +21,7 @@ A similar stem can be that of a word that resembles the mistyped one little: *dr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -47,6 +47,9 @@ LONGEST = 100
 
 REMEMBERED = 256
 """Number of words whose similar terms are kept."""
+
+MOST_WORDS = 50
+"""Number of words of a query, the first ones that the index lacks, for which similar terms are looked for."""
 
 MOST_LETTERS = 40
 """Number of letters, the most frequent ones of the terms, that are tried at the end of a word."""
@@ -167,6 +170,13 @@ class SimilarTerms:
         """Return the number of documents with a term, 0 if it is not in the index."""
         number = self.index.vocabulary.number(term)
         return 0 if number is None else int(self.index.document_frequencies[number])
+
+    def missing(
+        self, words: Mapping[str, tuple[tuple[int, int], ...]]
+    ) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
+        """Return the first `MOST_WORDS` words of a text that no document has, with their places in the text."""
+        missing = ((token, spans) for token, spans in words.items() if not self.documents(token))
+        return list(islice(missing, MOST_WORDS))
 
     def nearest(self, token: str, word: str) -> tuple[SimilarTerm, ...]:
         """Return the terms with the smallest distance to a word, most frequent ones first.
@@ -345,7 +355,7 @@ class SimilarTerms:
         query : str
             Text of the query.
         fuzzy : bool
-            Add similar terms of the words that the index lacks.
+            Add similar terms of the words that the index lacks, of the first `MOST_WORDS`.
         prefix : bool
             Add the terms that begin with the last word, if the query ends with it, whether the index has it or not, and
             also if the analyzer removes it. If there are any, the word gets no terms of similar spelling.
@@ -362,9 +372,7 @@ class SimilarTerms:
             if completed:
                 words.pop(token, None)
         if fuzzy:
-            for token, spans in words.items():
-                if self.documents(token):
-                    continue
+            for token, spans in self.missing(words):
                 typed = query[slice(*spans[-1])]
                 similar = self.nearest(token, typed)
                 total = sum(term.documents for term in similar)

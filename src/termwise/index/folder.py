@@ -31,6 +31,9 @@ from termwise.storage.safe_read import read_regular
 
 LOCK = ".lock"
 
+LOCK_PAUSE = 0.005
+"""Seconds between two attempts to get the lock."""
+
 
 def claim(path: Path, *, overwrite: bool) -> list[Path]:
     """Create the folder of an index if it is missing, and check that a build may use it.
@@ -185,10 +188,17 @@ def remove_unused(path: Path, manifest: Manifest) -> None:
 
 
 @contextmanager
-def writer_lock(folder: Path) -> Iterator[None]:
+def writer_lock(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     """Hold the lock of the only writer of an index; the system releases it when the process ends.
 
     The lock file is removed at the end. A lock file that a killed process left is harmless.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the index.
+    wait : float, optional
+        Seconds to wait for another writer.
 
     Raises
     ------
@@ -198,6 +208,7 @@ def writer_lock(folder: Path) -> Iterator[None]:
         If the lock file cannot be created, or is a link.
     """
     path = folder / LOCK
+    deadline = time.monotonic() + wait
     while True:
         with storage_errors(path):
             if path.is_symlink():
@@ -212,6 +223,9 @@ def writer_lock(folder: Path) -> Iterator[None]:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
+                    if time.monotonic() < deadline:
+                        time.sleep(LOCK_PAUSE)
+                        continue
                     raise IndexLockedError(
                         "another process is writing this index",
                         facts=[("index", folder), *_writer_facts(descriptor)],

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from termwise._version import __version__
 from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
-from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
+from termwise.errors import IndexLockedError, ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.deletions import write_deletions
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
@@ -116,6 +116,8 @@ class IndexUpdater(DocumentWriter):
         commit on.
     in_mixture : bool
         Whether the index is a part of a mixture, whose writer calls `stage` and `publish` in place of `commit`.
+    wait : float
+        Seconds to wait for another writer.
 
     Attributes
     ----------
@@ -133,7 +135,7 @@ class IndexUpdater(DocumentWriter):
     MissingFileError, NotAnIndexError, NewerFormatError, CorruptIndexError
         See `Index.open`.
     IndexLockedError
-        If another process writes the index.
+        If another process writes the index, or has replaced it in the meantime.
     StorageError
         If the folder cannot be written.
     ParameterError
@@ -168,6 +170,7 @@ class IndexUpdater(DocumentWriter):
         opened: Index | None = None,
         idf: IdfRecord | None = None,
         in_mixture: bool = False,
+        wait: float = 0.0,
     ) -> None:
         check_threads(threads)
         check_memory(memory)
@@ -182,8 +185,14 @@ class IndexUpdater(DocumentWriter):
         if not in_mixture:
             refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
-            resources.enter_context(writer_lock(self.path))
+            resources.enter_context(writer_lock(self.path, wait=wait))
             self.index = index.newest()
+            if self.index.manifest.encoder != index.manifest.encoder:
+                raise IndexLockedError(
+                    "the index was replaced while this writer waited",
+                    facts=[("index", self.path)],
+                    fixes=["open it again"],
+                )
             self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self._resources = resources.pop_all()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,14 @@ from termwise.progress import Progress, no_progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue, Document
 from termwise.search.mixture_folder import is_mixture
 from termwise.text import Analyzer, Vocabulary
-from termwise.validation import check, check_documents, check_flag, check_names, check_path
+from termwise.validation import (
+    check,
+    check_documents,
+    check_flag,
+    check_names,
+    check_path,
+    is_finite_number,
+)
 from termwise.weights import TermWeights
 
 BLOCK = 256
@@ -59,6 +67,9 @@ BLOCK = 256
 
 BLOCKS = 64
 """Blocks that wait for their analysis if several processes take part."""
+
+LoadedNetworks = dict[Path, tuple[Mapping[str, Any], DocumentEncoder]]
+"""Loaded networks by the folder of an index, each with the description of the model in its manifest."""
 
 
 @dataclass(frozen=True)
@@ -396,6 +407,8 @@ def open_writer(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
     background_merges: bool = False,
+    wait: float = 0.0,
+    networks: LoadedNetworks | None = None,
     progress: Progress = no_progress,
 ) -> LiveWriter:
     """Open an index or a mixture for adding, replacing and deleting documents.
@@ -418,6 +431,10 @@ def open_writer(
         See `build_index`.
     background_merges : bool, optional
         Merge small segments in a thread, so that `commit` returns when the changes are on the disk.
+    wait : float, optional
+        Seconds to wait for another writer.
+    networks : dict, optional
+        Keeps the networks loaded between several calls: pass the same dictionary to each, empty to the first.
     progress : callable, optional
         Called with a stage, the number of documents done, and None.
 
@@ -450,6 +467,7 @@ def open_writer(
     """
     check_path("path", path)
     check_flag("background_merges", background_merges)
+    check("wait", wait, is_finite_number(wait) and wait >= 0, "a number of seconds")
     open_rows = partial(
         _open_rows,
         threads=threads,
@@ -457,19 +475,20 @@ def open_writer(
         encoder=encoder,
         precision=precision,
         providers=providers,
+        networks={} if networks is None else networks,
         progress=progress,
     )
     folder = Path(path)
     rows: list[_Rows] = []
     if not is_mixture(folder):
-        rows.append(open_rows(folder, in_mixture=False))
+        rows.append(open_rows(folder, in_mixture=False, wait=wait))
         return LiveWriter(rows[0].updater, rows, background_merges=background_merges, progress=progress)
 
     def open_part(part: Path) -> IndexUpdater:
-        rows.append(open_rows(part, in_mixture=True))
+        rows.append(open_rows(part, in_mixture=True, wait=0.0))
         return rows[-1].updater
 
-    mixture = MixtureUpdater(folder, open_part)
+    mixture = MixtureUpdater(folder, open_part, wait=wait)
     return LiveWriter(mixture, rows, background_merges=background_merges, progress=progress)
 
 
@@ -482,6 +501,8 @@ def _open_rows(
     encoder: DocumentEncoder | None,
     precision: NetworkPrecision | None,
     providers: Sequence[str] | None,
+    wait: float,
+    networks: LoadedNetworks,
     progress: Progress,
 ) -> _Rows:
     """Open an index for writing, and choose how rows of its model are computed; see `open_writer`."""
@@ -492,13 +513,16 @@ def _open_rows(
         built = index.manifest.encoder.get("network") or {}
         if precision is None and encoder is None:
             precision = (built.get("network") or {}).get("precision")
-        opened = opened_encoder(model, encoder, threads=threads, precision=precision, providers=providers)
-        check_network(
-            built,
-            opened,
-            index=index.path,
-            fixes=["pass the encoder of the index: `encoder=open_document_encoder(model)`", REBUILD],
-        )
+        described, opened = networks.get(path, ({}, None))
+        if opened is None or described != index.manifest.encoder or encoder is not None:
+            opened = opened_encoder(model, encoder, threads=threads, precision=precision, providers=providers)
+            check_network(
+                built,
+                opened,
+                index=index.path,
+                fixes=["pass the encoder of the index: `encoder=open_document_encoder(model)`", REBUILD],
+            )
+            networks[path] = index.manifest.encoder, opened
         idf = _idf_of(index, opened.idf_power)
         make_rows = partial(_NetworkRows, encoder=opened, idf=idf)
     else:
@@ -515,7 +539,14 @@ def _open_rows(
             _CountRows, model=model, analyzer=analyzer_of(index), statistics=statistics, threads=threads
         )
     updater = IndexUpdater(
-        path, memory=memory, threads=threads, progress=progress, opened=index, idf=idf, in_mixture=in_mixture
+        path,
+        memory=memory,
+        threads=threads,
+        progress=progress,
+        opened=index,
+        idf=idf,
+        in_mixture=in_mixture,
+        wait=wait,
     )
     try:
         return make_rows(updater)

@@ -30,6 +30,8 @@ class MixtureUpdater:
         Folder of the mixture.
     open_part : callable
         Opens the `IndexUpdater` of a part from its folder, with ``in_mixture=True``.
+    wait : float, optional
+        Seconds to wait for another writer.
 
     Attributes
     ----------
@@ -46,13 +48,13 @@ class MixtureUpdater:
         If the folder cannot be written.
     """
 
-    def __init__(self, path: Path, open_part: Callable[[Path], IndexUpdater]) -> None:
+    def __init__(self, path: Path, open_part: Callable[[Path], IndexUpdater], *, wait: float = 0.0) -> None:
         self.path = path
         MixtureManifest.read(
             path
         )  # raises the error of a folder that is no mixture before it gets a lock file
         with ExitStack() as resources:
-            resources.enter_context(writer_lock(path))
+            resources.enter_context(writer_lock(path, wait=wait))
             self._published = finish_commit(path)
             for part in self._published.parts:
                 part_manifest(path, part)

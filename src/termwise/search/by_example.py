@@ -16,6 +16,10 @@ from termwise.search.conditions import Conditions
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 
+MOST_COMPARED = 1000
+"""Number of the best matches of a text among which documents with the same text are looked for, before matches are
+counted."""
+
 AnySearcher = Searcher | MixtureSearcher
 """Searcher of an index or of a mixture."""
 
@@ -163,12 +167,19 @@ class Example:
     def _excluded(
         self, searcher: AnySearcher, kept: Sequence[str], conditions: Conditions
     ) -> tuple[str, ...]:
-        """Return the documents that are excluded from the results, except those to be kept."""
+        """Return the documents that are excluded from the results, except those to be kept.
+
+        Documents with the same text have nearly the best scores, so that the texts of the others need not be read.
+        """
         if self.doc_id is not None:
             return (self.doc_id,)
-        every = max(1, len(searcher.index))
-        matching = searcher.rank(self.text, k=every, **conditions.arguments).doc_ids
-        return tuple(doc_id for doc_id in self._duplicates(searcher, matching) if doc_id not in kept)
+        duplicates = tuple[str, ...]()
+        while True:
+            best = searcher.rank(self.text, k=MOST_COMPARED, exclude=duplicates, **conditions.arguments)
+            found = self._duplicates(searcher, best.doc_ids)
+            if not found:
+                return tuple(doc_id for doc_id in duplicates if doc_id not in kept)
+            duplicates += found
 
     def _duplicates(self, searcher: AnySearcher, doc_ids: Sequence[str]) -> tuple[str, ...]:
         """Return the documents with the same words in the same order."""

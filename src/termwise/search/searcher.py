@@ -514,9 +514,9 @@ class Searcher:
         Returns
         -------
         list of Suggestion
-            In the order of the query, without words that no word of the index resembles. Empty if the terms of the
-            index are pieces of words, which make up every word. With `QuerySettings.prefix`, the last word is left out
-            if terms of the index begin with it.
+            In the order of the query, for at most 50 words, without those that no word of the index resembles. Empty
+            if the terms of the index are pieces of words, which make up every word. With `QuerySettings.prefix`, the
+            last word is left out if terms of the index begin with it.
 
         Examples
         --------

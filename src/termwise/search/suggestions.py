@@ -95,8 +95,8 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
         span for added in added_terms(encoder, query) if added.origin == "prefix" for span in added.spans
     }
     found = []
-    for token, spans in similar.analyzer.analyze(query).spans_by_token().items():
-        if similar.documents(token) or unfinished.issuperset(spans):
+    for token, spans in similar.missing(similar.analyzer.analyze(query).spans_by_token()):
+        if unfinished.issuperset(spans):
             continue
         typed = query[slice(*spans[0])]
         if nearest := similar.nearest(token, typed):

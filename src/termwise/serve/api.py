@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -65,7 +65,9 @@ async def _ready(service: Service, request: Request) -> Response:
 
 
 async def _indexes(service: Service, request: Request) -> Response:
-    return JsonAnswer({"indexes": [index_facts(served) for served in service.indexes]})
+    return JsonAnswer(
+        {"indexes": await in_pool(service, lambda: [index_facts(served) for served in service.indexes])}
+    )
 
 
 async def _index(service: Service, request: Request) -> Response:
@@ -124,8 +126,8 @@ async def _put_document(service: Service, request: Request) -> Response:
     served = served_index(service, request)
     doc_id = request.path_params["doc_id"]
     record = _record(parsed_json(await body_of(request, service.settings.max_body)))
-    change = Put(read_document(served.searcher(), record, doc_id))
-    (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
+    document = await asyncio.to_thread(lambda: read_document(served.searcher(), record, doc_id))
+    (outcome,) = await service.change(served, [Put(document)], refresh=_wants_refresh(request))
     status = 201 if outcome == "created" else 200
     return JsonAnswer({"doc_id": doc_id, "result": outcome}, status_code=status)
 
@@ -149,8 +151,7 @@ async def _change_documents(service: Service, request: Request) -> Response:
             "the body has too many lines",
             facts=[("lines", len(lines)), ("most", service.settings.max_operations)],
         )
-    searcher = served.searcher()
-    parsed = await asyncio.to_thread(lambda: [_parsed(searcher, *each) for each in enumerate(lines, 1)])
+    parsed = await asyncio.to_thread(_parsed_lines, served, lines)
     changes = [each for each in parsed if not isinstance(each, TermwiseError)]
     outcomes = iter(await service.change(served, changes, refresh=_wants_refresh(request)) if changes else [])
     records = [
@@ -161,6 +162,11 @@ async def _change_documents(service: Service, request: Request) -> Response:
     ]
     text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
     return Response(text, media_type=NDJSON)
+
+
+def _parsed_lines(served: ServedIndex, lines: Sequence[bytes]) -> list[Change | TermwiseError]:
+    searcher = served.searcher()
+    return [_parsed(searcher, *each) for each in enumerate(lines, 1)]
 
 
 def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | TermwiseError:

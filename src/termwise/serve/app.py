@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import time
@@ -19,8 +20,9 @@ from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
 from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
-from termwise.serve.bodies import JsonAnswer
+from termwise.serve.bodies import BodyBudget, JsonAnswer
 from termwise.serve.errors import error_record, headers_of, log_failure, status_of
+from termwise.serve.indexes import ServedIndexes
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch import info_route, opensearch_routes
@@ -75,7 +77,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     async def metrics_page(request: Request) -> Response:
         access.check(request, "search")
-        return Response(metrics.page(), media_type="text/plain; version=0.0.4")
+        return Response(await asyncio.to_thread(metrics.page), media_type="text/plain; version=0.0.4")
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -99,8 +101,20 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
         lifespan=lifespan,
     )
     app.state.service = service
-    app.add_middleware(Surroundings, metrics=metrics, hosts=service.settings.hosts)
+    app.add_middleware(Surroundings, metrics=metrics, bodies=service.bodies, hosts=service.settings.hosts)
     return app
+
+
+def check_service(folders: Sequence[str], settings: ServiceSettings) -> None:
+    """Raise the errors of `create_app` without keeping anything open: for a process that starts others.
+
+    Raises
+    ------
+    TermwiseError
+        If an index or the file of keys cannot be read.
+    """
+    ServedIndexes(folders)
+    Access(settings)
 
 
 def _route(service: Service, access: Access, operation: Operation) -> Route:
@@ -134,8 +148,9 @@ def _error(request: Request, record: Mapping[str, Any], status: int, headers: Ma
 class Surroundings:
     """Checks the host of each request, adds headers to its answer, counts it, and writes a line of the log."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, hosts: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, bodies: BodyBudget, hosts: Sequence[str]) -> None:
         self._app = app
+        self._bodies = bodies
         self._metrics = metrics
         self._hosts = frozenset(hosts)
 
@@ -179,6 +194,7 @@ class Surroundings:
             record = {"type": "bug", "message": "the service failed; see its log"}
             await _error(Request(scope), record, 500, {})(scope, receive, send_with_headers)
         finally:
+            self._bodies.give_back(scope)
             seconds = time.perf_counter() - begin
             route = scope.get("route")
             operation = route.name if isinstance(route, Route) else "unknown"

@@ -10,9 +10,11 @@ from pydantic_core import from_json, to_json
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from termwise.serve.errors import (
     MediaTypeError,
+    OverloadError,
     ServiceError,
     SlowRequestError,
     TooLargeError,
@@ -41,6 +43,46 @@ class JsonAnswer(Response):
         return to_json(content, inf_nan_mode="null")
 
 
+class BodyBudget:
+    """Bound for the bodies of all requests that a process reads and answers at the same time.
+
+    Parameters
+    ----------
+    most : int
+        Bytes.
+
+    Attributes
+    ----------
+    held : int
+        Bytes of the requests that are not answered yet.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.held = 0
+        self._most = most
+
+    def take(self, scope: Scope, size: int) -> None:
+        """Count bytes that a request got.
+
+        Raises
+        ------
+        OverloadError
+            If they would exceed the bound.
+        """
+        if self.held + size > self._most:
+            raise OverloadError("the service reads too many bodies", fixes=["repeat the request later"])
+        self.held += size
+        scope[_HELD] = scope.get(_HELD, 0) + size
+
+    def give_back(self, scope: Scope) -> None:
+        """Forget the bytes of a request that is answered."""
+        self.held -= scope.pop(_HELD, 0)
+
+
+_HELD = "termwise.body"
+"""Name of the number of bytes of a body in the scope of its request."""
+
+
 async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (JSON,)) -> bytes:
     """Return the body of a request.
 
@@ -52,6 +94,8 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
         If the body has another media type.
     TooLargeError
         If the body has more than `most` bytes.
+    OverloadError
+        If the bodies of all requests are over the bound of the service; see `BodyBudget`.
     SlowRequestError
         If it does not arrive in time.
     """
@@ -61,6 +105,7 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
             "the body of a request is JSON",
             facts=[("content-type", given or "none"), ("expected", " or ".join(media_types))],
         )
+    budget: BodyBudget = request.app.state.service.bodies
     chunks: list[bytes] = []
     size = 0
     try:
@@ -69,6 +114,7 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
                 size += len(chunk)
                 if size > most:
                     raise TooLargeError("the body of the request is too large", facts=[("most bytes", most)])
+                budget.take(request.scope, len(chunk))
                 chunks.append(chunk)
     except TimeoutError:
         raise SlowRequestError(

@@ -13,7 +13,7 @@ from typing import Literal
 
 from termwise.errors import IndexLockedError
 from termwise.indexing import open_writer
-from termwise.indexing.live_writer import LiveWriter
+from termwise.indexing.live_writer import LiveWriter, LoadedNetworks
 from termwise.records import Document
 from termwise.serve.errors import DeadlineError, OverloadError
 
@@ -24,9 +24,6 @@ MOST_WAITING = 256
 
 MOST_TOGETHER = 10_000
 """Changes in one commit, if they come from several requests."""
-
-LOCK_PAUSE = 0.02
-"""Seconds between two attempts to open an index that another process writes."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,8 @@ class ChangeQueue:
     """Makes the changes of one index, in the order in which they arrive.
 
     A thread takes all waiting requests, makes their changes, and commits once. A request is answered when its changes
-    are on the disk. Other processes may change the index, too; the thread waits for its lock.
+    are on the disk. Other processes may change the index, too: the thread holds the lock only for a commit, and waits
+    for other writers. Networks of the index stay loaded between commits.
 
     Parameters
     ----------
@@ -78,6 +76,7 @@ class ChangeQueue:
         self._timeout = timeout
         self._requests: queue.Queue[_Request | None] = queue.Queue(MOST_WAITING)
         self._lock = threading.Lock()
+        self._networks: LoadedNetworks = {}
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -158,17 +157,9 @@ class ChangeQueue:
                 request.outcomes.set_result(each)
 
     def _committed(self, batches: Sequence[Sequence[Change]], deadline: float) -> list[list[Outcome]]:
-        with self._opened(deadline) as writer:
+        wait = max(0.0, deadline - time.monotonic())
+        with open_writer(self._path, wait=wait, networks=self._networks) as writer:
             return [_made(writer, batch) for batch in batches]
-
-    def _opened(self, deadline: float) -> LiveWriter:
-        while True:
-            try:
-                return open_writer(self._path)
-            except IndexLockedError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(LOCK_PAUSE)
 
 
 def _made(writer: LiveWriter, changes: Sequence[Change]) -> list[Outcome]:

@@ -31,6 +31,7 @@ from termwise.serve.answers import (
 from termwise.serve.documents import texts_by_field
 from termwise.serve.indexes import ServedIndexes, generation
 from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
+from termwise.serve.search_pool import check_deadline
 from termwise.serve.settings import ServiceSettings
 
 
@@ -95,12 +96,16 @@ def search_and_explain(
         "milliseconds": 0.0,
     }
     if request.total:
+        check_deadline()
         answer["total"] = asked.count()
     if request.facets or request.ranges:
+        check_deadline()
         answer["facets"] = asked.facets()
+    check_deadline()
     suggested = searcher.did_you_mean(asked.text) if asked.example is None else []
     if suggested:
         answer["did_you_mean"] = [asdict(each) for each in suggested]
+    check_deadline()
     explanations = asked.explanations(ranking) if request.explain else []
     answer["milliseconds"] = round(1000 * (time.perf_counter() - begin), 3)
     return answer, explanations
@@ -139,10 +144,10 @@ def fused_search(
     if len(searchers) < len(request.indexes):
         raise ParameterError("an index occurs twice in a fused search")
     query = Query("q", request.query)
-    runs = [
-        Run([searcher.rank(query, k=request.depth, filter=request.filter)], name)
-        for name, searcher in searchers.items()
-    ]
+    runs = []
+    for name, searcher in searchers.items():
+        check_deadline()
+        runs.append(Run([searcher.rank(query, k=request.depth, filter=request.filter)], name))
     if request.normalisation == "reciprocal-rank":
         run = reciprocal_rank_fusion(runs)
     else:
@@ -307,6 +312,7 @@ class _Search:
 
     def hits(self, ranking: Ranking, offset: int) -> list[HitAnswer]:
         """Return results as JSON-like data."""
+        check_deadline()
         request = self.request
         found = self.searcher.hits(ranking, show=request.show, texts=False)
         records = [_hit_record(rank, hit) for rank, hit in enumerate(found, offset + 1)]
@@ -316,6 +322,7 @@ class _Search:
                 record["texts"] = texts
         query = self.text if self.example is None else self.example.text
         if request.highlight:
+            check_deadline()
             excerpts = self.searcher.snippets(query, ranking.doc_ids, length=request.excerpt_length)
             for record, excerpt in zip(records, excerpts, strict=True):
                 record["excerpt"] = _excerpt(excerpt)

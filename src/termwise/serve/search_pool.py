@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -27,6 +28,20 @@ class _Job(NamedTuple):
     answer: asyncio.Future[Any]
     deadline: float
     loop: asyncio.AbstractEventLoop
+
+
+_running = threading.local()
+"""Deadline and allowed seconds of the function that a thread of a pool runs."""
+
+
+def check_deadline() -> None:
+    """Raise `DeadlineError` in a thread of a pool if the deadline of its function has passed.
+
+    The answer is not waited for any more, so that what is left of the work would be in vain.
+    """
+    deadline, seconds = getattr(_running, "limit", (math.inf, 0.0))
+    if time.monotonic() > deadline:
+        raise _deadline_error(seconds)
 
 
 class SearchPool:
@@ -150,6 +165,7 @@ class SearchPool:
     def _result(self, job: _Job) -> tuple[object, BaseException | None]:
         if time.monotonic() >= job.deadline:
             return None, _deadline_error(self._timeout)
+        _running.limit = job.deadline, self._timeout
         try:
             return job.function(), None
         except BaseException as error:

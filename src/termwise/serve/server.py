@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from termwise.errors import ParameterError
-from termwise.serve.app import create_app
+from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol
 from termwise.serve.settings import ServiceSettings
@@ -68,9 +68,12 @@ def serve(
     settings = settings or ServiceSettings()
     app: Any = partial(_worker_app, list(folders), settings, log_requests)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that leaves must not end the process
-    first = _worker_app(folders, settings, log_requests)  # errors are raised here, not in a worker
+    if workers == 1:
+        app = _worker_app(folders, settings, log_requests)
+    else:
+        check_service(folders, settings)
     config = uvicorn.Config(
-        first if workers == 1 else app,
+        app,
         factory=workers > 1,
         http=BoundedProtocol,
         workers=workers,
@@ -87,7 +90,6 @@ def serve(
     if workers == 1:
         uvicorn.Server(config).run(sockets=[listening])
     else:
-        first.state.service.close()
         with tempfile.TemporaryDirectory(prefix="termwise-metrics-") as folder:
             os.environ[SHARED] = folder
             Multiprocess(config, sockets=[listening]).run()

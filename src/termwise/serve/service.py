@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from termwise.serve.bodies import BodyBudget
 from termwise.serve.changes import Change, ChangeQueue, Outcome
 from termwise.serve.errors import DeadlineError, ForbiddenError, OverloadError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
@@ -36,6 +37,7 @@ class Service:
         for served in self.indexes:
             served.warm_up()
         self.pool = SearchPool(self.settings.threads, self.settings.queue, self.settings.timeout)
+        self.bodies = BodyBudget(max(self.settings.max_bodies, self.settings.max_body))
         self._slow = asyncio.Lock()
         self._changes = {
             served.name: ChangeQueue(served.path, self.settings.write_timeout) for served in self.indexes

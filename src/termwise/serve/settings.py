@@ -28,6 +28,8 @@ class ServiceSettings:
     max_search_body : int
         Bytes of the body of a request that changes nothing, if `max_body` is not less; reading JSON holds the
         other requests up.
+    max_bodies : int
+        Bytes of the bodies of all requests that a process reads and answers at the same time, at least `max_body`.
     max_query : int
         Characters of a query, of an example, and of all strings of `must`, `must_not` and `phrases` together.
     max_results : int
@@ -53,6 +55,7 @@ class ServiceSettings:
     refresh_interval: float = 0.0
     max_body: int = 16 << 20
     max_search_body: int = 2 << 20
+    max_bodies: int = 64 << 20
     max_query: int = 4_000
     max_results: int = 1_000
     max_facets: int = 20

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from dataclasses import replace
 
 import pytest
 
 from termwise import Searcher
+from termwise.cli import index_notes
 from termwise.cli.main import run
 from termwise.index import Index
 from termwise.index.folder import writer_lock
@@ -212,8 +215,31 @@ def test_folders_that_are_refused(place, capsys, monkeypatch, command):
     error = failure(capsys, on("m/bm25"), 2)
     assert "this index is a part of a mixture" in error
     assert "fix change the mixture as a whole: name the folder m" in error
+    monkeypatch.setattr(index_notes, "NOTED_AFTER", 0.05)
+    monkeypatch.setattr(index_notes, "WRITER_WAIT", 0.1)
     with writer_lock(place / "tw"):
-        assert "another process is writing this index" in failure(capsys, on("tw"), 3)
+        error = failure(capsys, on("tw"), 3)
+    assert "another process is writing this index: waiting for at most 0.1 seconds" in error
+    assert f"writer process {os.getpid()}" in error
+
+
+@pytest.mark.parametrize("command", CHANGES, ids=lambda command: command[0])
+def test_a_change_waits_for_another_writer(place, capsys, monkeypatch, command):
+    locked, waiting = threading.Event(), threading.Event()
+
+    def write():
+        with writer_lock(place / "tw"):
+            locked.set()
+            waiting.wait(60)
+
+    monkeypatch.setattr(index_notes, "NOTED_AFTER", 0.01)
+    monkeypatch.setattr(index_notes, "note_line", lambda line: waiting.set())
+    writer = threading.Thread(target=write)
+    writer.start()
+    locked.wait(60)
+    assert run(["tw" if word == "FOLDER" else word for word in command]) == 0
+    writer.join()
+    assert waiting.is_set()
 
 
 def test_a_mixture(place, capsys, monkeypatch):

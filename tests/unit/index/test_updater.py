@@ -311,6 +311,17 @@ def test_one_writer_at_a_time_and_the_error_names_it(path: Path) -> None:
     assert dict(caught.value.facts)["writer"].startswith("process ")
 
 
+def test_an_index_that_was_replaced_in_the_meantime_is_refused(path: Path) -> None:
+    opened = Index.open(path)
+    with IndexWriter(path, overwrite=True) as writer:
+        writer.add(["a"], weights([{0: 2.0}]))
+        writer.commit(WORDS, encoder={"model": {"name": "other"}})
+    with pytest.raises(IndexLockedError, match="was replaced"):
+        IndexUpdater(path, opened=opened)
+    with IndexUpdater(path):  # the lock is free
+        pass
+
+
 def test_a_closed_writer_is_refused(path: Path) -> None:
     with IndexUpdater(path) as updater:
         pass

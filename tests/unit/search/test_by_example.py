@@ -8,7 +8,8 @@ from termwise import Document, Query, Run, Searcher, build_index
 from termwise.engine import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError
 from termwise.fusion import mix_indexes
-from termwise.search import open_searcher
+from termwise.index import Index
+from termwise.search import by_example, open_searcher
 from termwise.search.by_example import Example
 
 DOCUMENTS = [
@@ -204,3 +205,21 @@ def test_a_very_long_document_is_a_query(tmp_path):
     documents = [Document("long", words), Document("short", "w7 w8 w9"), Document("none", "else")]
     searcher: Searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
     assert searcher.rank_like("long").doc_ids == ("short",)
+
+
+def test_counts_read_the_texts_of_the_best_matches_only(tmp_path, monkeypatch):
+    read = []
+
+    def document_texts(index, documents):
+        read.append(len(documents))
+        return texts(index, documents)
+
+    words = [Document(f"p{number}", f"flutter of panel {number}") for number in range(50)]
+    twins = [Document(f"twin{number}", "flutter  of wings") for number in range(7)]
+    searcher = build_index([*words, *twins], tmp_path / "i.tw", store_text=True)
+    monkeypatch.setattr(by_example, "MOST_COMPARED", 5)
+    texts = Index.document_texts
+    monkeypatch.setattr(Index, "document_texts", document_texts)
+    assert Example("text", "flutter of wings").count(searcher) == 50
+    assert max(read) == 5
+    assert Example("text", "flutter of panel 3").count(searcher, must="flutter") == 56

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import termwise
 from termwise import Document, Query, Searcher, build_index
 from termwise.engine.query_settings import QuerySettings
+from termwise.engine.similar_terms import MOST_WORDS, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
 from termwise.search import MixtureSearcher, Part, SimilarWord, Suggestion, open_searcher
@@ -250,3 +251,20 @@ def test_added_and_deleted_words(tmp_path):
     assert searcher.did_you_mean("telescoep shuffel") == [
         Suggestion("telescoep", (0, 9), (SimilarWord("telescope", "telescop", 1, 1),))
     ]
+
+
+def test_a_long_query_has_few_suggestions(folders, monkeypatch):
+    searched = []
+
+    def nearest(similar, token, word):
+        searched.append(word)
+        return ()
+
+    words = [f"crads{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(200)]
+    monkeypatch.setattr(SimilarTerms, "nearest", nearest)
+    assert Searcher.open(folders / "standard").did_you_mean(" ".join(["lists", *words])) == []
+    assert searched == words[:MOST_WORDS]
+    searched.clear()
+    fuzzy = Searcher.open(folders / "standard", query=QuerySettings(fuzzy=True))
+    assert set(fuzzy.rank(" ".join(["lists", *words])).doc_ids) == {"a", "c"}
+    assert set(searched) == set(words[:MOST_WORDS])

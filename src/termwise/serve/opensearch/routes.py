@@ -262,7 +262,8 @@ async def _create(service: Service, request: Request) -> Response:
 async def _stored(service: Service, request: Request, *, only_new: bool) -> Response:
     served, source = _served(service, request), parsed_json(await body_of(request, service.settings.max_body))
     doc_id = request.path_params.get("doc_id") or new_id()
-    return await _changed(service, request, served, put(served, doc_id, source, only_new=only_new))
+    change = await asyncio.to_thread(put, served, doc_id, source, only_new=only_new)
+    return await _changed(service, request, served, change)
 
 
 async def _delete(service: Service, request: Request) -> Response:
@@ -317,16 +318,21 @@ async def _refresh(service: Service, request: Request) -> Response:
 async def _mapping(service: Service, request: Request) -> Response:
     _check_parameters(request)
     served = _selected(service, request)
-    return JsonAnswer({each.name: {"mappings": Fields.of(each.searcher()).mapping()} for each in served})
+    return await service.pool.run(
+        lambda: JsonAnswer({each.name: {"mappings": Fields.of(each.searcher()).mapping()} for each in served})
+    )
 
 
 async def _describe(service: Service, request: Request) -> Response:
     _check_parameters(request)
-    return JsonAnswer(
-        {
-            each.name: {"aliases": {}, "mappings": Fields.of(each.searcher()).mapping(), "settings": {}}
-            for each in _selected(service, request)
-        }
+    served = _selected(service, request)
+    return await service.pool.run(
+        lambda: JsonAnswer(
+            {
+                each.name: {"aliases": {}, "mappings": Fields.of(each.searcher()).mapping(), "settings": {}}
+                for each in served
+            }
+        )
     )
 
 

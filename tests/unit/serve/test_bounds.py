@@ -1,0 +1,233 @@
+"""Bounds of the service: generations in memory, bodies, searches that are late, and work on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.serve.conftest import TEAS, served
+
+import termwise
+from termwise.errors import CorruptIndexError
+from termwise.index.folder import writer_lock
+from termwise.indexing import live_writer
+from termwise.indexing.model_choice import opened_encoder
+from termwise.records import Document
+from termwise.search.by_example import AnySearcher
+from termwise.serve import ServiceSettings as Settings
+from termwise.serve import search
+from termwise.serve.app import check_service
+from termwise.serve.bodies import BodyBudget
+from termwise.serve.changes import ChangeQueue, Put
+from termwise.serve.errors import DeadlineError, OverloadError
+from termwise.serve.index_facts import index_facts
+from termwise.serve.indexes import ServedIndex
+from termwise.serve.requests import ExplainRequest, SearchRequest
+from termwise.serve.search_pool import SearchPool, check_deadline
+
+SEARCHES: dict[str, dict[str, Any]] = {
+    "plain": {"query": "green tea"},
+    "mistyped": {"query": "gren tea", "fuzzy": True},
+    "unfinished": {"query": "green te", "prefix": True},
+    "conditions": {"query": "tea", "must": ["green tea"], "must_not": ["rice"], "phrases": ["from Uji"]},
+    "syntax": {"query": '+tea -rice "from Uji" kind:green', "syntax": True},
+    "filter": {"query": "tea", "filter": "price < 20", "sort": "-price", "collapse": "kind"},
+    "facets": {"query": "tea", "facets": ["kind"], "ranges": {"price": {"low": [None, 9]}}, "total": True},
+    "like": {"like": "sencha"},
+    "like text": {"like_text": "green tea with rice", "total": True, "facets": ["kind"]},
+    "all about results": {"query": "tea", "text": True, "highlight": True, "explain": True},
+    "candidates": {"query": "tea", "candidates": ["assam", "pot"]},
+    "weights": {"weights": {"green": 1.0}},
+}
+
+WORK: dict[str, Callable[[ServedIndex, Settings], object]] = {
+    "suggestions": lambda index, settings: search.suggest(index, "gren te", settings),
+    "explanation": lambda index, settings: search.explain(
+        index, ExplainRequest(query="tea", doc_id="assam", competitors=1), settings
+    ),
+    "facts": lambda index, settings: index_facts(index),
+}
+
+
+def _search(request: dict[str, Any]) -> Callable[[ServedIndex, Settings], object]:
+    return lambda index, settings: search.search(index, SearchRequest(**request), settings)
+
+
+@pytest.mark.parametrize("name", [*SEARCHES, *WORK])
+def test_a_generation_that_no_search_reads_is_freed_at_once(shop: Path, name: str) -> None:
+    """Without the collection of reference cycles, which comes late and keeps many generations until then."""
+    index = ServedIndex("shop", shop)
+    work = WORK[name] if name in WORK else _search(SEARCHES[name])
+    gc.collect()
+    gc.disable()
+    try:
+        work(index, Settings())
+        opened = [index.searcher(), index.searcher(fuzzy=True)]
+        before = [weakref.ref(each) for searcher in opened for each in (searcher, searcher.index)]
+        del opened
+        with termwise.open_writer(shop) as writer:
+            writer.add([Document("new", "white tea")])
+        assert index.follow()
+        assert [each() for each in before] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_the_bodies_of_all_requests_have_a_bound() -> None:
+    budget = BodyBudget(10)
+    first: dict[str, Any] = {}
+    second: dict[str, Any] = {}
+    budget.take(first, 6)
+    budget.take(second, 4)
+    with pytest.raises(OverloadError):
+        budget.take(first, 1)
+    budget.give_back(second)
+    budget.take(first, 4)
+    assert budget.held == 10
+    budget.give_back(first)
+    budget.give_back(first)
+    assert budget.held == 0
+
+
+def test_a_body_over_the_bound_of_all_is_refused_for_now(shop: Path) -> None:
+    with served([str(shop)], Settings(threads=1, max_body=1000, max_bodies=1000)) as client:
+        bodies: BodyBudget = client.app.state.service.bodies  # type: ignore[attr-defined]
+        others: dict[str, Any] = {}
+        bodies.take(others, 990)
+        answer = client.post("/v1/indexes/shop/search", json={"query": "green tea"})
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert bodies.held == 990
+        bodies.give_back(others)
+        assert client.post("/v1/indexes/shop/search", json={"query": "green tea"}).status_code == 200
+        assert client.put("/v1/indexes/shop/documents/a", json={"text": "b"}).status_code == 201
+        assert bodies.held == 0
+
+
+def test_a_late_search_ends_early(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, ended = ServedIndex("shop", shop), threading.Event()
+    errors: list[BaseException] = []
+    rank = termwise.Searcher.rank
+
+    def slowly(*given: Any, **options: Any) -> Any:
+        time.sleep(0.2)
+        return rank(*given, **options)
+
+    def late() -> None:
+        try:
+            search.search(index, SearchRequest(query="tea", explain=True), Settings())
+        except BaseException as error:
+            errors.append(error)
+            raise
+        finally:
+            ended.set()
+
+    async def run() -> None:
+        pool = SearchPool(1, 1, 0.1)
+        with pytest.raises(DeadlineError):
+            await pool.run(late)
+        ended.wait(10)
+        pool.close()
+
+    monkeypatch.setattr(termwise.Searcher, "rank", slowly)
+    monkeypatch.setattr(termwise.Searcher, "hits", None)  # what would come next
+    asyncio.run(run())
+    assert [type(error) for error in errors] == [DeadlineError]
+    check_deadline()  # not for other threads
+
+
+def test_no_request_reads_files_on_the_event_loop(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_the_loop: list[bool] = []
+    searcher = ServedIndex.searcher
+
+    def noted(index: ServedIndex, **options: bool) -> AnySearcher:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            on_the_loop.append(False)
+        else:
+            on_the_loop.append(True)
+        return searcher(index, **options)
+
+    index = "/v1/indexes/shop"
+    with served([str(shop)]) as client:
+        monkeypatch.setattr(ServedIndex, "searcher", noted)
+        line = '{"index": {"_id": "c"}}\n{"text": "white tea"}\n'
+        ndjson = {"content-type": "application/x-ndjson"}
+        answers = [
+            client.post(f"{index}/search", json={"query": "tea"}),
+            client.get(f"{index}/search?query=tea"),
+            client.post("/v1/search", json={"indexes": [{"index": "shop"}], "query": "tea"}),
+            client.post(f"{index}/explain", json={"query": "tea", "doc_id": "pot"}),
+            client.get(f"{index}/suggest?text=te"),
+            client.get(f"{index}/documents/pot"),
+            client.get("/v1/indexes"),
+            client.get(index),
+            client.put(f"{index}/documents/a", json={"text": "white tea"}),
+            client.post(f"{index}/documents", content='{"id": "b", "text": "tea"}', headers=ndjson),
+            client.delete(f"{index}/documents/a"),
+            client.get("/metrics"),
+            client.get("/"),
+            client.get("/?q=tea"),
+            client.post("/shop/_search", json={"query": {"match": {"text": "tea"}}}),
+            client.put("/shop/_doc/d", json={"text": "white tea"}),
+            client.get("/shop/_doc/d"),
+            client.post("/shop/_bulk", content=line, headers=ndjson),
+            client.get("/shop/_mapping"),
+            client.get("/shop"),
+            client.get("/_cat/indices"),
+            client.get("/shop/_count"),
+        ]
+    assert [answer.status_code for answer in answers if answer.status_code >= 400] == []
+    assert len(on_the_loop) > 15
+    assert not any(on_the_loop)
+
+
+def test_the_process_that_starts_others_keeps_nothing_open(shop: Path) -> None:
+    threads, before = threading.active_count(), _mapped(shop)
+    check_service([str(shop)], Settings())
+    assert (threading.active_count(), _mapped(shop)) == (threads, before)
+    next(shop.glob("terms-*")).write_bytes(b"termwise")
+    with pytest.raises(CorruptIndexError):
+        check_service([str(shop)], Settings())
+
+
+def _mapped(folder: Path) -> int:
+    """Return the number of maps of files in a folder."""
+    return Path("/proc/self/maps").read_text().count(str(folder))
+
+
+def test_changes_wait_for_another_writer(shop: Path) -> None:
+    changes = ChangeQueue(shop, 30)
+    with writer_lock(shop):
+        future = changes.submit([Put(Document("new", "white tea"))])
+        time.sleep(0.05)
+        assert not future.done()
+    assert future.result(30) == ["created"]
+    with writer_lock(shop):  # the lock is free after the commit
+        pass
+    changes.close()
+
+
+def test_a_network_is_loaded_once_for_all_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, loaded = tmp_path / "mixture", []
+
+    def load(*given: Any, **options: Any) -> Any:
+        loaded.append(given)
+        return opened_encoder(*given, **options)
+
+    termwise.build_index(TEAS, folder, model="best", store_text=True)
+    monkeypatch.setattr(live_writer, "opened_encoder", load)
+    changes = ChangeQueue(folder, 30)
+    for number in range(3):
+        document = Document(f"new{number}", f"white tea number {number}")
+        assert changes.submit([Put(document)]).result(60) == ["created"]
+    changes.close()
+    assert len(loaded) == 1
+    assert set(termwise.open(folder).rank("white", k=3).doc_ids) == {"new0", "new1", "new2"}
