@@ -734,7 +734,14 @@ class MixtureSearcher:
         """Return the results of a ranking with attributes and texts; see `Searcher.hits`."""
         return hits_of(ranking, show, attributes=self._with_attributes, texts=self.index if texts else None)
 
-    def snippets(self, query: str | Query, doc_ids: Sequence[str], *, length: int = 200) -> list[Snippet]:
+    def snippets(
+        self,
+        query: str | Query,
+        doc_ids: Sequence[str],
+        *,
+        length: int = 200,
+        field: str | None = None,
+    ) -> list[Snippet]:
         """Return an excerpt of each document with the words of a query; see `Searcher.snippets`.
 
         The analyzer is that of the conditions on texts; see `rank`.
@@ -747,6 +754,7 @@ class MixtureSearcher:
             index=self._of_words.index,
             texts=self.index,
             length=length,
+            field=field,
         )
 
     def facets(

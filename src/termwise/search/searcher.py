@@ -606,7 +606,14 @@ class Searcher:
         """
         return hits_of(ranking, show, attributes=self.index, texts=self.index if texts else None)
 
-    def snippets(self, query: str | Query, doc_ids: Sequence[str], *, length: int = 200) -> list[Snippet]:
+    def snippets(
+        self,
+        query: str | Query,
+        doc_ids: Sequence[str],
+        *,
+        length: int = 200,
+        field: str | None = None,
+    ) -> list[Snippet]:
         """Return an excerpt of each document with the words of a query, without explaining scores.
 
         An excerpt has the largest sum of the weights of different words of the query, where rare words weigh more. The
@@ -621,6 +628,9 @@ class Searcher:
             Documents of the index, such as ``ranking.doc_ids``.
         length : int, optional
             Largest number of characters of an excerpt, 20 or more. Excerpts begin and end between words if possible.
+        field : str, optional
+            Field of which excerpts are taken, in an index with weights of fields; by default, the texts of all fields,
+            joined.
 
         Returns
         -------
@@ -630,7 +640,9 @@ class Searcher:
         Raises
         ------
         ParameterError
-            If the index keeps no texts, or an argument is out of range.
+            If the index keeps no texts, or not those of the fields, or an argument is out of range.
+        UnknownNameError
+            If the index has no such field.
         UnknownIdError
             If the index holds no such document.
 
@@ -652,6 +664,7 @@ class Searcher:
             index=self.index,
             texts=self.index,
             length=length,
+            field=field,
         )
 
     def facets(

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms
-from termwise.errors import ParameterError
+from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import SHORTEST, Mark, excerpt
 from termwise.explain.word_boundaries import whole_matches, whole_words
 from termwise.index import Index
+from termwise.index.field_texts import unpack
 from termwise.models.idf_power import idf_factors
 from termwise.text import Analyzer, unknown_token
 from termwise.validation import check_count
@@ -31,11 +32,11 @@ class Snippet(NamedTuple):
     ----------
     doc_id : str
     text : str
-        The excerpt; empty if the text is.
+        The excerpt; empty if the text, or the field, is.
     spans : tuple of (int, int)
         Half-open character ranges in `text` of the words of the query, in order and apart.
     before, after : int
-        Number of characters of the document before and after the excerpt.
+        Number of characters of the document, or of the field, before and after the excerpt.
     """
 
     doc_id: str
@@ -54,6 +55,7 @@ def snippets_of(
     index: Index,
     texts: Index,
     length: int,
+    field: str | None,
 ) -> list[Snippet]:
     """Return excerpts of documents, from indexes with the same documents; see `Searcher.snippets`.
 
@@ -67,8 +69,26 @@ def snippets_of(
             fixes=["build the index with `store_text=True`"],
         )
     words = _QueryWords.of(query, encoder, index)
-    found = texts.document_texts(ordinals)
+    found = texts.document_texts(ordinals) if field is None else _texts_of_field(texts, ordinals, field)
     return [_snippet(doc_id, text or "", words, length) for doc_id, text in zip(doc_ids, found, strict=True)]
+
+
+def _texts_of_field(index: Index, ordinals: npt.NDArray[np.int64], field: str) -> list[str | None]:
+    """Return the stored texts of one field of several documents."""
+    if index.manifest.fields == (field,):
+        return index.document_texts(ordinals)
+    names = list(index.manifest.field_weights)
+    if not names:
+        raise ParameterError(
+            "the index keeps one text for a document, not one for each field",
+            facts=[("field", field), ("index", index.path)],
+            fixes=["build the index with weights of `fields`, such as {'title': 3, 'text': 1}"],
+        )
+    if field not in names:
+        raise UnknownNameError.of("field of the index", field, names)
+    place = names.index(field)
+    stored = index.stored_document_texts(ordinals)
+    return [None if texts is None else unpack(texts)[place] for texts in stored]
 
 
 def _snippet(doc_id: str, text: str, words: _QueryWords, length: int) -> Snippet:

@@ -325,7 +325,7 @@ class _Search:
             check_deadline()
             excerpts = self.searcher.snippets(query, ranking.doc_ids, length=request.excerpt_length)
             for record, excerpt in zip(records, excerpts, strict=True):
-                record["excerpt"] = _excerpt(excerpt)
+                record["excerpt"] = excerpt_record(excerpt)
         return records
 
     def explanations(self, ranking: Ranking) -> list[Explanation]:
@@ -390,7 +390,8 @@ def _hit_record(rank: int, hit: Hit) -> HitAnswer:
     return record
 
 
-def _excerpt(snippet: Snippet) -> Excerpt:
+def excerpt_record(snippet: Snippet) -> Excerpt:
+    """Return an excerpt with an ellipsis where the text goes on."""
     before, after = "… " if snippet.before else "", " …" if snippet.after else ""
     shift = len(before)
     return {

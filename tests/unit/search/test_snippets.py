@@ -11,7 +11,7 @@ from tests.unit.search.vector_index import write_vector_index
 import termwise
 from termwise import Document, Query, Searcher, build_index
 from termwise.engine.query_settings import QuerySettings
-from termwise.errors import ParameterError, UnknownIdError
+from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
 from termwise.fusion import mix_indexes
 from termwise.search import Completion, MixtureSearcher, Snippet
 from termwise.text import Vocabulary, make_analyzer
@@ -92,6 +92,24 @@ def test_vectors_weigh_words_by_their_lengths(tmp_path):
     assert shown(snippet) == ["heap"]
 
 
+def test_an_excerpt_of_one_field(tmp_path):
+    books = [
+        Document.of_fields("a", {"title": "Trees", "text": "A heap is a tree of numbers."}),
+        Document.of_fields("b", {"title": "", "text": "Trees"}),
+    ]
+    searcher = build_index(books, tmp_path / "i", fields={"title": 3, "text": 1}, store_text=True)
+    assert searcher.snippets("trees", ["a", "b"], field="title") == [
+        Snippet("a", "Trees", ((0, 5),), 0, 0),
+        Snippet("b", "", (), 0, 0),
+    ]
+    (of_text,) = searcher.snippets("trees numbers", ["a"], length=20, field="text")
+    assert of_text == Snippet("a", "a tree of numbers.", ((2, 6), (10, 17)), 10, 0)
+    with pytest.raises(UnknownNameError, match="abstract"):
+        searcher.snippets("trees", ["a"], field="abstract")
+    alone = build_index(books, tmp_path / "alone", fields=["title"], store_text=True)
+    assert alone.snippets("trees", ["a"], field="title") == alone.snippets("trees", ["a"])
+
+
 def test_mistakes(folder, tmp_path):
     searcher = Searcher.open(folder / "words")
     with pytest.raises(UnknownIdError):
@@ -101,6 +119,8 @@ def test_mistakes(folder, tmp_path):
             searcher.snippets("list", ["heap"], length=length)
     with pytest.raises(ParameterError, match="n "):
         searcher.complete("list", n=0)
+    with pytest.raises(ParameterError, match="one text for a document"):
+        searcher.snippets("list", ["heap"], field="title")
     without = build_index(DOCUMENTS, tmp_path / "i")
     with pytest.raises(ParameterError, match="keeps no texts"):
         without.snippets("list", ["heap"])

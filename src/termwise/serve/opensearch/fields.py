@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
 from termwise.search.by_example import AnySearcher
 from termwise.serve.documents import field_weights
+from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.parts import known_keys, texts
 
 _KEYWORD = {"type": "keyword"}
@@ -33,16 +34,20 @@ class Fields:
     schema : Schema
         Types of the attributes.
     weights : mapping of str to int
-        Weights of the fields of the texts; empty if documents have one text.
+        Weights of the fields whose texts are apart; empty if documents have one text.
+    joined : tuple of str
+        Names of the fields that this text is made of, if the build named them.
     """
 
     schema: Schema
     weights: Mapping[str, int]
+    joined: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, searcher: AnySearcher) -> Fields:
         """Return the fields of an index."""
-        return cls(searcher.schema, field_weights(searcher))
+        weights = field_weights(searcher)
+        return cls(searcher.schema, weights, () if weights else searcher.index.manifest.fields)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -50,8 +55,14 @@ class Fields:
         return tuple(self.weights) or (BODY_FIELDS[0],)
 
     @property
-    def _text_names(self) -> tuple[str, ...]:
-        return tuple(self.weights) or ("title", *BODY_FIELDS)
+    def _whole(self) -> list[tuple[str, ...]]:
+        """Names that stand together for all the texts of a document."""
+        made_of = [self.joined] if self.joined else [("title", body) for body in BODY_FIELDS]
+        return [self.texts, *([] if self.weights else made_of)]
+
+    @property
+    def _text_names(self) -> list[str]:
+        return list(dict.fromkeys(name for names in self._whole for name in names))
 
     def is_text(self, name: str) -> bool:
         """Whether a field is a text.
@@ -82,6 +93,47 @@ class Fields:
         raise UnknownNameError.of(
             "field of the documents of this index", name, [*self._text_names, *self.schema]
         )
+
+    def check_whole(self, clause: str, names: Sequence[str]) -> None:
+        """Check that a clause with words is for all the texts of a document, which have one weight for a word.
+
+        Raises
+        ------
+        UnsupportedError
+            If texts are missing among the names, or one is an attribute.
+        UnknownNameError
+            If there is no such field.
+        """
+        for name in names:
+            if name != "*" and not self.is_text(name):
+                raise UnsupportedError.of(
+                    f"{clause} on the attribute", name, self.texts, "use term, or match on the attribute"
+                )
+        if "*" not in names and not any(set(names) >= set(whole) for whole in self._whole):
+            raise UnsupportedError.of(
+                f"{clause} on some of the texts",
+                ", ".join(names),
+                [f"{' and '.join(self.texts)}{' together' if len(self.texts) > 1 else ''}"],
+                "use multi_match without fields; to search some fields alone, serve an index that is built of them: "
+                f"termwise index --fields {','.join(names)}",
+            )
+
+    def texts_like(self, pattern: str) -> list[str]:
+        """Return the texts whose names fit a pattern, in which ``*`` stands for any characters.
+
+        Raises
+        ------
+        UnsupportedError
+            If a name without ``*`` is that of an attribute, or of a field whose text is joined with others.
+        UnknownNameError
+            If there is no such field.
+        """
+        fitting = [name for name in self.texts if _is_like(name, pattern)]
+        if not fitting and "*" not in pattern:
+            what = "joined field" if self.is_text(pattern) else "attribute"
+            fix = "to keep texts apart, build the index with weights of fields: termwise index --fields title^3,text"
+            raise UnsupportedError.of(f"highlight of the {what}", pattern, self.texts, fix)
+        return fitting
 
     def mapping(self) -> dict[str, Any]:
         """Return the types of the fields in the form of OpenSearch."""

@@ -8,7 +8,7 @@ conditions. A combination whose results would be others is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,6 @@ from termwise.filters import Equals, Filter, Not, Or, filter_to_json
 from termwise.search import Searcher
 from termwise.search.by_example import AnySearcher
 from termwise.serve.errors import ServiceError
-from termwise.serve.index_facts import model_names
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
@@ -27,20 +26,16 @@ from termwise.serve.opensearch.parts import (
     record,
     several,
     single,
-    text,
     texts,
 )
+from termwise.serve.opensearch.words import MATCHES, WORD_CLAUSES, Words, read_words
 from termwise.serve.settings import ServiceSettings
-from termwise.text import Analyzer
 
 MOST_CLAUSES = 256
 """Clauses of a query."""
 
-_MATCHES = ("match", "multi_match", "match_phrase", "match_bool_prefix")
-CLAUSES = (*_MATCHES, "neural_sparse", "match_all", "bool", "constant_score", "ids", *CONDITIONS)
+CLAUSES = (*WORD_CLAUSES, "match_all", "bool", "constant_score", "ids", *CONDITIONS)
 """Supported clauses."""
-
-_TYPES = ("best_fields", "most_fields", "cross_fields", "phrase", "bool_prefix")
 
 
 @dataclass(frozen=True)
@@ -95,30 +90,17 @@ def translate(query: object, searcher: AnySearcher, settings: ServiceSettings) -
     return reading.finished()
 
 
-@dataclass(frozen=True)
-class _Words:
-    """A clause that adds to scores: words, or weights of terms."""
-
-    text: str = ""
-    boost: float = 1.0
-    every: bool = False
-    phrase: bool = False
-    fuzzy: bool = False
-    prefix: bool = False
-    weights: Mapping[str, float] | None = None
-
-
 @dataclass
 class _Reading:
     """What was read of a query.
 
     Attributes
     ----------
-    loose : list of list of _Words
+    loose : list of list of Words
         Groups of clauses; results have a term of at least one clause of each group.
-    strict : list of _Words
+    strict : list of Words
         Clauses whose words are among `must`.
-    optional : list of _Words
+    optional : list of Words
         Clauses that only add to scores.
     without_words : bool
         Whether the analyzer leaves no word of a clause of `strict`, so that no result fulfils it.
@@ -127,9 +109,9 @@ class _Reading:
     searcher: AnySearcher
     most_text: int
     clauses: int = 0
-    loose: list[list[_Words]] = field(default_factory=list)
-    strict: list[_Words] = field(default_factory=list)
-    optional: list[_Words] = field(default_factory=list)
+    loose: list[list[Words]] = field(default_factory=list)
+    strict: list[Words] = field(default_factory=list)
+    optional: list[Words] = field(default_factory=list)
     constant: float = 0.0
     filters: list[Filter] = field(default_factory=list)
     must: list[str] = field(default_factory=list)
@@ -140,10 +122,6 @@ class _Reading:
 
     def __post_init__(self) -> None:
         self.fields = Fields.of(self.searcher)
-
-    @property
-    def analyzer(self) -> Analyzer:
-        return self.searcher.analyzer
 
     def clause(self, given: object) -> tuple[str, Any]:
         """Return kind and value of a clause."""
@@ -176,7 +154,7 @@ class _Reading:
         else:
             self.require_words(kind, self.words(kind, body), scores=scores)
 
-    def require_words(self, kind: str, words: _Words, *, scores: bool) -> None:
+    def require_words(self, kind: str, words: Words, *, scores: bool) -> None:
         """Read a clause on texts that all results fulfil."""
         if words.phrase or words.every:
             needed = self.needed(words)
@@ -201,7 +179,7 @@ class _Reading:
         if kind == "ids":
             self.exclude += self.identifiers(body)
             return
-        if kind not in _MATCHES or self.on_attribute(kind, body):
+        if kind not in MATCHES or self.on_attribute(kind, body):
             self.filters.append(Not(self.filter(kind, body)))
             return
         words = self.words(kind, body)
@@ -246,10 +224,10 @@ class _Reading:
         else:
             raise UnsupportedError.of("in a filter, should with", "texts", ["conditions on attributes"])
 
-    def plain_words(self, given: object) -> _Words:
+    def plain_words(self, given: object) -> Words:
         """Return a clause of should: words, of which one suffices."""
         kind, body = self.clause(given)
-        if (kind in _MATCHES and not self.on_attribute(kind, body)) or kind == "neural_sparse":
+        if (kind in MATCHES and not self.on_attribute(kind, body)) or kind == "neural_sparse":
             words = self.words(kind, body)
             if not words.phrase and not (words.every and len(self.needed(words)) > 1):
                 return words
@@ -316,118 +294,13 @@ class _Reading:
     def identifiers(self, body: object) -> list[str]:
         return list(dict.fromkeys(texts(known_keys(body, "ids", ("values",)).get("values"), "values of ids")))
 
-    def words(self, kind: str, body: object) -> _Words:
-        """Return the words of a clause on texts."""
-        read: Mapping[str, Callable[[Any], _Words]] = {
-            "match": self.match,
-            "multi_match": self.multi_match,
-            "match_phrase": self.match_phrase,
-            "match_bool_prefix": self.match_bool_prefix,
-            "neural_sparse": self.neural_sparse,
-        }
-        if kind not in read:
-            raise UnsupportedError.of("here, the clause", kind, read)
-        words = read[kind](body)
-        if len(words.text) > self.most_text:
-            raise ServiceError(
-                "a text of the query is longer than this service allows",
-                facts=[("characters", len(words.text)), ("most", self.most_text)],
-            )
-        return words
+    def words(self, kind: str, body: object) -> Words:
+        """Return a clause with words."""
+        return read_words(kind, body, self.searcher, self.fields, self.most_text)
 
-    def text_field(self, body: object, kind: str) -> Any:
-        """Return the value of a clause with the name of a text as key."""
-        name, value = single(body, kind)
-        if not self.fields.is_text(name):
-            raise UnsupportedError.of(
-                f"{kind} on the attribute", name, self.fields.texts, "use term or match"
-            )
-        return value
-
-    def match(self, body: object) -> _Words:
-        value = self.text_field(body, "match")
-        if not isinstance(value, dict):
-            return _Words(text(value, "match"))
-        given = known_keys(value, "match", ("query", "boost", *_OPERATORS))
-        return _Words(text(given.get("query"), "query of match"), _boost(given), **_operators(given, "match"))
-
-    def match_phrase(self, body: object) -> _Words:
-        value = self.text_field(body, "match_phrase")
-        if not isinstance(value, dict):
-            return _Words(text(value, "match_phrase"), phrase=True)
-        given = known_keys(value, "match_phrase", ("query", "boost", "slop"))
-        only_default(given, "match_phrase", slop=0)
-        return _Words(text(given.get("query"), "query of match_phrase"), _boost(given), phrase=True)
-
-    def match_bool_prefix(self, body: object) -> _Words:
-        value = self.text_field(body, "match_bool_prefix")
-        if not isinstance(value, dict):
-            return _Words(text(value, "match_bool_prefix"), prefix=True)
-        given = known_keys(value, "match_bool_prefix", ("query", "boost"))
-        return _Words(text(given.get("query"), "query of match_bool_prefix"), _boost(given), prefix=True)
-
-    def multi_match(self, body: object) -> _Words:
-        given = known_keys(body, "multi_match", ("query", "fields", "type", "boost", *_OPERATORS))
-        self.check_fields(several(given.get("fields", "*")))
-        kind = given.get("type", "best_fields")
-        if kind not in _TYPES:
-            raise UnsupportedError.of("type of multi_match", kind, _TYPES)
-        words = text(given.get("query"), "query of multi_match")
-        if kind in ("phrase", "bool_prefix"):
-            only_default(given, f"multi_match of the type {kind}", **_OPERATORS)
-            return _Words(words, _boost(given), phrase=kind == "phrase", prefix=kind == "bool_prefix")
-        return _Words(words, _boost(given), **_operators(given, "multi_match"))
-
-    def check_fields(self, names: Any) -> None:
-        """Check the fields of a multi_match, and that their boosts are the weights of the index."""
-        boosts: dict[str, float] = {}
-        for each in names:
-            name, caret, boost = text(each, "a field of multi_match").partition("^")
-            if name != "*" and not self.fields.is_text(name):
-                raise UnsupportedError.of("multi_match on the attribute", name, self.fields.texts)
-            try:
-                boosts[name] = number(float(boost), "the boost of a field") if caret else 1.0
-            except ValueError:
-                raise ServiceError("the boost of a field is a number", facts=[("field", each)]) from None
-        weights = {name: self.fields.weights.get(name, 1) for name in boosts}
-        ratios = {boost / weights[name] for name, boost in boosts.items()}
-        if any(boost != 1 for boost in boosts.values()) and len(ratios) > 1:
-            shown = ", ".join(f"{name}^{weight}" for name, weight in weights.items())
-            raise UnsupportedError.of(
-                "for the fields of this index, the boosts",
-                ", ".join(map(str, names)),
-                [shown],
-                "weights of fields are set when the index is built: termwise index --fields title^3,text",
-            )
-
-    def neural_sparse(self, body: object) -> _Words:
-        value = self.text_field(body, "neural_sparse")
-        given = known_keys(
-            value, "neural_sparse", ("query_text", "query_tokens", "model_id", "analyzer", "boost")
-        )
-        if ("query_text" in given) == ("query_tokens" in given):
-            raise ServiceError("neural_sparse needs one of query_text and query_tokens")
-        if given.get("model_id") is not None and given["model_id"] not in model_names(self.searcher):
-            raise UnsupportedError.of("model_id", given["model_id"], model_names(self.searcher))
-        if given.get("analyzer") is not None and given["analyzer"] != self.analyzer.spec.name:
-            raise UnsupportedError.of("analyzer", given["analyzer"], [self.analyzer.spec.name])
-        if "query_text" in given:
-            return _Words(text(given["query_text"], "query_text"), _boost(given))
-        tokens = record(given["query_tokens"], "query_tokens")
-        weights = {token: number(weight, "a weight of query_tokens") for token, weight in tokens.items()}
-        return _Words(boost=_boost(given), weights=weights)
-
-    def needed(self, words: _Words) -> list[str]:
+    def needed(self, words: Words) -> list[str]:
         """Return the words or the phrase of a clause, as conditions on texts."""
-        if words.phrase:
-            return [words.text] if self.analyzer.tokens(words.text) else []
-        if (
-            self.analyzer.vocabulary is not None
-        ):  # tokens are pieces, of which a text can have those of other words
-            return [each for each in dict.fromkeys(words.text.split()) if self.analyzer.tokens(each)]
-        analysis = self.analyzer.analyze(words.text)
-        firsts = {token: spans[0] for token, spans in analysis.spans_by_token().items()}
-        return [words.text[start:end] for start, end in sorted(firsts.values())]
+        return words.needed(self.searcher.analyzer)
 
     def finished(self) -> TranslatedQuery:
         """Return the query, or refuse a combination with other results."""
@@ -464,7 +337,7 @@ class _Reading:
             request["candidates"] = [name for name, is_known in zip(self.ids, known, strict=True) if is_known]
         return self.with_words(request, scored) if scored else TranslatedQuery(request, 1.0, self.constant)
 
-    def made_strict(self, group: list[_Words]) -> bool:
+    def made_strict(self, group: list[Words]) -> bool:
         """Require the only word of a group; False if it has several."""
         if len(group) > 1 or group[0].weights is not None or group[0].fuzzy or group[0].prefix:
             return False
@@ -475,7 +348,7 @@ class _Reading:
         self.strict.append(group[0])
         return True
 
-    def with_words(self, request: dict[str, Any], scored: list[_Words]) -> TranslatedQuery:
+    def with_words(self, request: dict[str, Any], scored: list[Words]) -> TranslatedQuery:
         """Add the words of the scoring clauses, whose query weights are added up."""
         words = [each for each in scored if each.weights is None]
         if words:
@@ -504,27 +377,6 @@ class _Reading:
                 total[term] = total.get(term, 0.0) + each.boost * weight
         request["weights"] = total
         return TranslatedQuery(request, 1.0, self.constant)
-
-
-_OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0}
-"""Keys of clauses with words, and their defaults."""
-
-
-def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    operator = str(given.get("operator", "or")).lower()
-    if operator not in ("or", "and"):
-        raise UnsupportedError.of(f"operator of {where}", operator, ["or", "and"])
-    least = str(given.get("minimum_should_match", "1"))
-    if least not in ("1", "100%"):
-        raise UnsupportedError.of(f"minimum_should_match of {where}", least, ["1", "100%"])
-    fuzziness = str(given.get("fuzziness", "0")).upper()
-    if fuzziness not in ("0", "AUTO"):
-        raise UnsupportedError.of(f"fuzziness of {where}", fuzziness, ["0", "AUTO"])
-    return {"every": operator == "and" or least == "100%", "fuzzy": fuzziness == "AUTO"}
-
-
-def _boost(given: Mapping[str, Any]) -> float:
-    return number(given.get("boost", 1), "boost")
 
 
 def _clauses(given: Mapping[str, Any], name: str) -> list[Any]:

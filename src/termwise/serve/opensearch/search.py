@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,6 +66,7 @@ def search(
     TermwiseError
         If a part of the request is not supported, not as expected, or over a limit.
     """
+    begin = time.perf_counter()
     seen = OneGeneration(served)
     asked = read_search(body, parameters, seen.searcher(), settings)
     fields = Fields.of(seen.searcher())
@@ -80,20 +82,22 @@ def search(
         ranges=_ranges(asked.aggregations),
         total=asked.total,
         text=any(asked.source.wants(name) for name in fields.texts),
-        highlight=asked.highlight is not None,
-        excerpt_length=20 if asked.highlight is None else asked.highlight.length,
         explain=asked.explain,
     )
     found = own.search(seen, request, settings)
     hits = found["hits"][: asked.size]
+    highlighted = _highlighted(seen, request, asked, fields, hits)
     answer: dict[str, Any] = {
-        "took": round(found["milliseconds"]),
+        "took": round(1000 * (time.perf_counter() - begin)),
         "timed_out": False,
         "_shards": SHARDS,
         "hits": {
             **({"total": {"value": found["total"], "relation": "eq"}} if asked.total else {}),
             "max_score": _max_score(asked, hits),
-            "hits": [_hit(served.name, asked, fields, hit) for hit in hits],
+            "hits": [
+                _hit(served.name, asked, fields, hit, excerpts)
+                for hit, excerpts in zip(hits, highlighted, strict=True)
+            ],
         },
     }
     if asked.aggregations:
@@ -164,7 +168,25 @@ def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:
     return asked.query.score(hits[0]["score"])
 
 
-def _hit(index: str, asked: SearchBody, fields: Fields, hit: HitAnswer) -> dict[str, Any]:
+def _highlighted(
+    seen: OneGeneration, request: SearchRequest, asked: SearchBody, fields: Fields, hits: list[HitAnswer]
+) -> list[dict[str, list[str]]]:
+    """Return the excerpts of each result by text; a text without a word of the query has none."""
+    searcher = seen.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
+    doc_ids = [hit["doc_id"] for hit in hits]
+    found: list[dict[str, list[str]]] = [{} for _ in hits]
+    for each in asked.highlights:
+        field = each.field if len(fields.texts) > 1 else None
+        snippets = searcher.snippets(request.query or "", doc_ids, length=each.length, field=field)
+        for excerpts, snippet in zip(found, snippets, strict=True):
+            if snippet.spans:
+                excerpts[each.field] = [_marked(own.excerpt_record(snippet), each)]
+    return found
+
+
+def _hit(
+    index: str, asked: SearchBody, fields: Fields, hit: HitAnswer, excerpts: dict[str, list[str]]
+) -> dict[str, Any]:
     """Return a result."""
     score = asked.query.score(hit["score"])
     record: dict[str, Any] = {
@@ -174,8 +196,8 @@ def _hit(index: str, asked: SearchBody, fields: Fields, hit: HitAnswer) -> dict[
     }
     if asked.source.wanted:
         record["_source"] = _source(asked.source, fields, hit)
-    if asked.highlight is not None and hit["excerpt"]["marks"]:
-        record["highlight"] = {asked.highlight.field: [_marked(hit["excerpt"], asked.highlight)]}
+    if excerpts:
+        record["highlight"] = excerpts
     if asked.sort is not None:
         name = asked.sort.removeprefix("-") if asked.sort not in fields.schema else asked.sort
         record["sort"] = [_sort_value(hit.get("attributes", {}).get(name), fields.schema[name])]

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from termwise.explain.snippets import SHORTEST
 from termwise.search.by_example import AnySearcher
+from termwise.search.snippets import LONGEST
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
@@ -57,12 +59,12 @@ FRAGMENT = 100
 
 @dataclass(frozen=True)
 class Highlight:
-    """How excerpts are shown.
+    """How the excerpt of a text is shown.
 
     Attributes
     ----------
     field : str
-        Text under whose name the excerpt stands.
+        Name of the text.
     before, after : str
         Tags around words.
     length : int
@@ -91,7 +93,7 @@ class SearchBody:
         Attribute, after ``-`` for descending order.
     collapse : str or None
     source : SourceFilter
-    highlight : Highlight or None
+    highlights : tuple of Highlight
     aggregations : tuple of Aggregation
     explain, total, scores : bool
         Whether the answer has explanations, the number of matches, and, although sorted, scores.
@@ -103,7 +105,7 @@ class SearchBody:
     sort: str | None
     collapse: str | None
     source: SourceFilter
-    highlight: Highlight | None
+    highlights: tuple[Highlight, ...]
     aggregations: tuple[Aggregation, ...]
     explain: bool
     total: bool
@@ -154,7 +156,7 @@ def read_search(
         sort=sort,
         collapse=_collapse(given.get("collapse"), fields),
         source=SourceFilter.of_parameters(parameters) or SourceFilter.of(given.get("_source")),
-        highlight=_highlight(given.get("highlight"), query, fields),
+        highlights=_highlights(given.get("highlight"), query, fields),
         aggregations=aggregations,
         explain=flag(given.get("explain", False), "explain"),
         total=_total(given.get("track_total_hits", True)),
@@ -215,35 +217,47 @@ def _sort_entry(entry: object) -> tuple[str, bool]:
     return name, order == "desc"
 
 
-_HIGHLIGHT_KEYS = ("fragment_size", "number_of_fragments", "pre_tags", "post_tags", "type", "order")
+_HIGHLIGHT_KEYS = (
+    "fragment_size",
+    "number_of_fragments",
+    "pre_tags",
+    "post_tags",
+    "type",
+    "order",
+    "require_field_match",
+)
+"""Keys for all fields of a highlight, or for one; a clause with words is for all texts, so the last one is ignored."""
 
 
-def _highlight(value: object, query: TranslatedQuery, fields: Fields) -> Highlight | None:
+def _highlights(value: object, query: TranslatedQuery, fields: Fields) -> tuple[Highlight, ...]:
     if value is None:
-        return None
-    given = known_keys(value, "highlight", ("fields", "encoder", "require_field_match", *_HIGHLIGHT_KEYS))
-    chosen: list[tuple[str, Any]] = []
+        return ()
+    given = known_keys(value, "highlight", ("fields", "encoder", *_HIGHLIGHT_KEYS))
+    encoder = text(given.get("encoder", "default"), "encoder of highlight")
+    if encoder not in ("default", "html"):
+        raise UnsupportedError.of("encoder of highlight", encoder, ["default", "html"])
+    common = {name: given[name] for name in _HIGHLIGHT_KEYS if name in given}
+    found: dict[str, Highlight] = {}
     for each in several(given.get("fields", {})):
-        chosen += record(each, "fields of highlight").items()
-    if not chosen:
-        return None
-    if "query" not in query.request:
+        for pattern, value_of_field in record(each, "fields of highlight").items():
+            settings = common | known_keys(value_of_field, f"highlight of {pattern}", _HIGHLIGHT_KEYS)
+            for name in fields.texts_like(pattern):
+                found.setdefault(name, _highlight(name, settings, html=encoder == "html"))
+    if found and "query" not in query.request:
         raise UnsupportedError.of("without the words of a query, the key", "highlight")
-    settings = {name: given[name] for name in _HIGHLIGHT_KEYS if name in given}
-    settings |= known_keys(chosen[0][1], "a field of highlight", _HIGHLIGHT_KEYS)
-    for name, of_field in chosen:
-        known_keys(of_field, "a field of highlight", _HIGHLIGHT_KEYS)
-        if "*" not in name and not fields.is_text(name):
-            raise UnsupportedError.of("highlight of the attribute", name, fields.texts)
-    if given.get("encoder", "default") not in ("default", "html"):
-        raise UnsupportedError.of("encoder of highlight", given["encoder"], ["default", "html"])
+    return tuple(found.values())
+
+
+def _highlight(name: str, settings: Mapping[str, Any], *, html: bool) -> Highlight:
+    for key, known in (("type", ("unified", "plain", "fvh")), ("order", ("none", "score"))):
+        if settings.get(key, known[0]) not in known:
+            raise UnsupportedError.of(f"{key} of highlight", settings[key], known)
     whole_text = whole(settings.get("number_of_fragments", 5), "number_of_fragments") == 0
     size = whole(settings.get("fragment_size", FRAGMENT), "fragment_size")
-    name = chosen[0][0]
     return Highlight(
-        fields.texts[0] if "*" in name else name,
+        name,
         (texts(settings.get("pre_tags", "<em>"), "pre_tags") or [""])[0],
         (texts(settings.get("post_tags", "</em>"), "post_tags") or [""])[0],
-        100_000 if whole_text else min(100_000, max(20, size)),
-        given.get("encoder") == "html",
+        LONGEST if whole_text else min(LONGEST, max(SHORTEST, size)),
+        html,
     )

@@ -133,6 +133,7 @@ def test_bulk_helpers_index_and_delete(client: Any) -> None:
             lambda client: client.search(index="shop", body={"query": {"wildcard": {"text": "t*"}}}),
             "[wildcard]",
         ),
+        (lambda client: client.search(index="shop", body={"query": {"match": {"title": "tea"}}}), "[title]"),
         (lambda client: client.update(index="shop", id="pot", body={"doc": {"price": 1}}), "_update/pot"),
         (lambda client: client.delete_by_query(index="shop", body={"query": {}}), "_delete_by_query"),
         (lambda client: client.indices.create(index="more"), "[more]"),

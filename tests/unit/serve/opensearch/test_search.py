@@ -26,9 +26,11 @@ def client(folder: Path) -> Iterator[TestClient]:
         yield client
 
 
-def search(client: TestClient, query: object = None, **body: object) -> dict[str, Any]:
+def search(
+    client: TestClient, query: object = None, *, index: str = "shop", **body: object
+) -> dict[str, Any]:
     request = body if query is None else {"query": query, **body}
-    answer = client.post("/shop/_search", json=request)
+    answer = client.post(f"/{index}/_search", json=request)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -63,7 +65,7 @@ def test_a_match_has_the_results_and_scores_of_the_searcher(client: TestClient, 
     ("query", "found"),
     [
         ({"match": {"text": {"query": "green rice", "operator": "and"}}}, {"genmaicha"}),
-        ({"match": {"title": {"query": "green rice", "minimum_should_match": "100%"}}}, {"genmaicha"}),
+        ({"match": {"text": {"query": "green rice", "minimum_should_match": "100%"}}}, {"genmaicha"}),
         ({"multi_match": {"query": "clay rice", "fields": ["title", "text"]}}, {"pot", "genmaicha"}),
         ({"multi_match": {"query": "roasted rice", "type": "phrase"}}, {"genmaicha"}),
         ({"match_phrase": {"text": "tea green"}}, set()),
@@ -256,6 +258,17 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"match": {"text": {"query": "tea", "slop": 2}}}}, "[slop]"),
         ({"query": {"match": {"text": {"query": "tea", "operator": "xor"}}}}, "[xor]"),
         ({"query": {"match": {"colour": "red"}}}, "colour"),
+        ({"query": {"match": {"title": "tea"}}}, "match on some of the texts [title]"),
+        ({"query": {"match_phrase": {"content": "green tea"}}}, "multi_match without fields"),
+        ({"query": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "--fields title"),
+        ({"query": {"multi_match": {"query": "tea", "type": ["phrase"]}}}, "type of multi_match"),
+        ({"query": {"neural_sparse": {"kind": {"query_text": "tea"}}}}, "attribute [kind]"),
+        ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"title": {}}}}, "joined field [title]"),
+        ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"kind": {}}}}, "attribute [kind]"),
+        ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"text": {"no_match_size": 9}}}},
+         "[no_match_size]"),
+        ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"text": {}}, "type": "semantic"}},
+         "[semantic]"),
         ({"query": {"term": {"text": "tea"}}}, "use match"),
         ({"query": {"range": {"price": {"gte": 1, "format": "yyyy"}}}}, "[format]"),
         ({"query": {"multi_match": {"query": "tea", "fields": ["title^3", "text"]}}}, "title^3"),
@@ -300,24 +313,83 @@ def test_parameters_and_addresses_are_refused_by_name(client: TestClient) -> Non
     assert (unknown.status_code, unknown.json()["error"]["type"]) == (404, "index_not_found_exception")
 
 
-def test_fields_with_weights_are_apart_in_a_result(tmp_path: Path) -> None:
-    folder = tmp_path / "books.tw"
-    books = tmp_path / "books.jsonl"
-    books.write_text(
-        '{"_id": "a", "title": "Tea", "content": "leaves", "meta.lang": "en"}\n'
-        '{"_id": "b", "title": "Clay", "content": "pots for tea", "meta.lang": "de"}\n'
+@pytest.fixture(scope="module")
+def books(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Serve books whose titles and contents are apart."""
+    place = tmp_path_factory.mktemp("books")
+    (place / "books.jsonl").write_text(
+        '{"_id": "a", "title": "Tea", "content": "Leaves of a shrub, dried in the sun.", "meta.lang": "en"}\n'
+        '{"_id": "b", "title": "Clay", "content": "Pots for tea & rice, from red clay.", "meta.lang": "de"}\n'
     )
+    fields = {"title": 3, "content": 1}
     termwise.build_index(
-        books, folder, store_text=True, fields={"title": 3, "content": 1}, attributes=["meta.lang"]
+        place / "books.jsonl",
+        place / "books.tw",
+        store_text=True,
+        fields=fields,
+        attributes=["meta.lang"],
     )
-    with served([str(folder)]) as client:
-        answer = client.post(
-            "/books/_search",
-            json={"query": {"multi_match": {"query": "tea", "fields": ["title^3", "content"]}}},
-        ).json()
-        assert answer["hits"]["hits"][0]["_source"] == {
-            "id": "a", "title": "Tea", "content": "leaves", "meta": {"lang": "en"},
-        }  # fmt: skip
-        properties = client.get("/books/_mapping").json()["books"]["mappings"]["properties"]
-        assert properties["title"] == properties["content"] == {"type": "text"}
-        assert properties["meta"]["properties"]["lang"]["type"] == "keyword"
+    with served([str(place / "books.tw")]) as client:
+        yield client
+
+
+def test_fields_with_weights_are_apart_in_a_result(books: TestClient) -> None:
+    query = {"multi_match": {"query": "tea", "fields": ["title^3", "content"]}}
+    answer = books.post("/books/_search", json={"query": query}).json()
+    assert answer["hits"]["hits"][0]["_source"] == {
+        "id": "a", "title": "Tea", "content": "Leaves of a shrub, dried in the sun.", "meta": {"lang": "en"},
+    }  # fmt: skip
+    properties = books.get("/books/_mapping").json()["books"]["mappings"]["properties"]
+    assert properties["title"] == properties["content"] == {"type": "text"}
+    assert properties["meta"]["properties"]["lang"]["type"] == "keyword"
+
+
+@pytest.mark.parametrize(
+    ("fields", "highlights"),
+    [
+        ({"title": {}}, {"a": {"title": ["<em>Tea</em>"]}, "b": {"title": ["<em>Clay</em>"]}}),
+        ({"content": {}}, {"a": {}, "b": {"content": ["Pots for <em>tea</em> & rice, from red <em>clay</em>."]}}),
+        (
+            [{"*": {"pre_tags": ["<b>"], "post_tags": "</b>", "number_of_fragments": 0}}],
+            {
+                "a": {"title": ["<b>Tea</b>"]},
+                "b": {"title": ["<b>Clay</b>"], "content": ["Pots for <b>tea</b> & rice, from red <b>clay</b>."]},
+            },
+        ),
+        (
+            {"cont*": {"fragment_size": 20}, "title": {"pre_tags": "[", "post_tags": "]"}},
+            {"a": {"title": ["[Tea]"]}, "b": {"title": ["[Clay]"], "content": ["… rice, from red <em>clay</em>."]}},
+        ),
+    ],
+)  # fmt: skip
+def test_each_field_has_its_own_highlights(books: TestClient, fields: object, highlights: object) -> None:
+    query = {"multi_match": {"query": "tea clay"}}
+    hits = search(books, query, index="books", highlight={"fields": fields})["hits"]["hits"]
+    assert {hit["_id"]: hit.get("highlight", {}) for hit in hits} == highlights
+
+
+@pytest.mark.parametrize("field", ["title", "content"])
+def test_a_match_on_one_of_several_fields_is_refused(books: TestClient, field: str) -> None:
+    for clause in ("match", "match_phrase", "match_bool_prefix"):
+        for query in ({clause: {field: "tea"}}, {"bool": {"must_not": {clause: {field: "tea"}}}}):
+            refused(books, {"query": query}, f"{clause} on some of the texts [{field}]", "/books/_search")
+    one = {"multi_match": {"query": "tea", "fields": [f"{field}^3"]}}
+    refused(books, {"query": one}, f"termwise index --fields {field}", "/books/_search")
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "query"),
+    [
+        (["title"], "title", {"match": {"title": "tea"}}),
+        (["title", "content"], "text", {"match": {"text": "tea"}}),
+        (["title", "content"], "text", {"multi_match": {"query": "tea", "fields": ["content", "title"]}}),
+    ],
+)
+def test_a_match_on_the_only_text_is_answered(
+    tmp_path: Path, fields: list[str], name: str, query: object
+) -> None:
+    (tmp_path / "books.jsonl").write_text('{"_id": "a", "title": "Tea", "content": "leaves"}\n')
+    termwise.build_index(tmp_path / "books.jsonl", tmp_path / "i.tw", fields=fields, store_text=True)
+    with served([str(tmp_path / "i.tw")]) as client:
+        (hit,) = search(client, query, index="i", highlight={"fields": {"*": {}}})["hits"]["hits"]
+        assert hit["highlight"][name][0].startswith("<em>Tea</em>")

@@ -1,0 +1,191 @@
+"""Clauses with words, and what each says about results and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from termwise.search.by_example import AnySearcher
+from termwise.serve.errors import ServiceError
+from termwise.serve.index_facts import model_names
+from termwise.serve.opensearch.errors import UnsupportedError
+from termwise.serve.opensearch.fields import Fields
+from termwise.serve.opensearch.parts import known_keys, number, only_default, record, several, single, text
+from termwise.text import Analyzer
+
+_OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0}
+"""Keys of clauses of which one word suffices, and their defaults."""
+
+_MATCHES: dict[str, tuple[tuple[str, ...], dict[str, bool]]] = {
+    "match": (tuple(_OPERATORS), {}),
+    "match_phrase": (("slop",), {"phrase": True}),
+    "match_bool_prefix": ((), {"prefix": True}),
+}
+"""Clauses on one text: their keys besides query and boost, and what they say about the words."""
+
+_TYPES: dict[str, dict[str, bool]] = {
+    "best_fields": {},
+    "most_fields": {},
+    "cross_fields": {},
+    "phrase": {"phrase": True},
+    "bool_prefix": {"prefix": True},
+}
+"""Types of multi_match, and what they say about the words."""
+
+MATCHES = (*_MATCHES, "multi_match")
+WORD_CLAUSES = (*MATCHES, "neural_sparse")
+
+
+@dataclass(frozen=True)
+class Words:
+    """A clause that adds to scores: words, or weights of terms.
+
+    Attributes
+    ----------
+    text : str
+    boost : float
+    every, phrase, fuzzy, prefix : bool
+        Whether results contain all words, contain them as a phrase, match similar words, and match words that begin
+        with the last one.
+    weights : mapping of str to float or None
+        Query weights of terms, instead of words.
+    """
+
+    text: str = ""
+    boost: float = 1.0
+    every: bool = False
+    phrase: bool = False
+    fuzzy: bool = False
+    prefix: bool = False
+    weights: Mapping[str, float] | None = None
+
+    def needed(self, analyzer: Analyzer) -> list[str]:
+        """Return the words or the phrase, as conditions on texts."""
+        if self.phrase:
+            return [self.text] if analyzer.tokens(self.text) else []
+        if (
+            analyzer.vocabulary is not None
+        ):  # tokens are pieces, of which a text can have those of other words
+            return [each for each in dict.fromkeys(self.text.split()) if analyzer.tokens(each)]
+        firsts = {token: spans[0] for token, spans in analyzer.analyze(self.text).spans_by_token().items()}
+        return [self.text[start:end] for start, end in sorted(firsts.values())]
+
+
+def read_words(kind: str, body: object, searcher: AnySearcher, fields: Fields, most: int) -> Words:
+    """Read a clause with words.
+
+    Parameters
+    ----------
+    kind : str
+        One of `WORD_CLAUSES`.
+    body : object
+        Its value.
+    searcher : Searcher or MixtureSearcher
+    fields : Fields
+        Of the index.
+    most : int
+        Largest number of characters of the words.
+
+    Raises
+    ------
+    UnsupportedError
+        If a key or value is not supported, or the clause is for some of the texts of a document only.
+    UnknownNameError
+        If the index has no such field.
+    ServiceError
+        If the clause is not as expected.
+    """
+    if kind == "multi_match":
+        words = _multi_match(body, fields)
+    elif kind in WORD_CLAUSES:
+        name, value = single(body, kind)
+        fields.check_whole(kind, [name])
+        words = _neural_sparse(value, searcher) if kind == "neural_sparse" else _match(kind, value)
+    else:
+        raise UnsupportedError.of("here, the clause", kind, WORD_CLAUSES)
+    if len(words.text) > most:
+        raise ServiceError(
+            "a text of the query is longer than this service allows",
+            facts=[("characters", len(words.text)), ("most", most)],
+        )
+    return words
+
+
+def _match(kind: str, value: object) -> Words:
+    keys, meaning = _MATCHES[kind]
+    given = value if isinstance(value, dict) else {"query": text(value, kind)}
+    only_default(known_keys(given, kind, ("query", "boost", *keys)), kind, slop=0)
+    return _words(given, kind, meaning)
+
+
+def _multi_match(body: object, fields: Fields) -> Words:
+    given = known_keys(body, "multi_match", ("query", "fields", "type", "boost", *_OPERATORS))
+    _check_fields(several(given.get("fields", "*")), fields)
+    kind = text(given.get("type", "best_fields"), "type of multi_match")
+    if kind not in _TYPES:
+        raise UnsupportedError.of("type of multi_match", kind, _TYPES)
+    meaning = _TYPES[kind]
+    if meaning:
+        only_default(given, f"multi_match of the type {kind}", **_OPERATORS)
+    return _words(given, "multi_match", meaning)
+
+
+def _words(given: Mapping[str, Any], kind: str, meaning: Mapping[str, Any]) -> Words:
+    words = text(given.get("query"), f"query of {kind}")
+    return Words(words, _boost(given), **(meaning or _operators(given, kind)))
+
+
+def _operators(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    operator = str(given.get("operator", "or")).lower()
+    if operator not in ("or", "and"):
+        raise UnsupportedError.of(f"operator of {where}", operator, ["or", "and"])
+    least = str(given.get("minimum_should_match", "1"))
+    if least not in ("1", "100%"):
+        raise UnsupportedError.of(f"minimum_should_match of {where}", least, ["1", "100%"])
+    fuzziness = str(given.get("fuzziness", "0")).upper()
+    if fuzziness not in ("0", "AUTO"):
+        raise UnsupportedError.of(f"fuzziness of {where}", fuzziness, ["0", "AUTO"])
+    return {"every": operator == "and" or least == "100%", "fuzzy": fuzziness == "AUTO"}
+
+
+def _boost(given: Mapping[str, Any]) -> float:
+    return number(given.get("boost", 1), "boost")
+
+
+def _check_fields(names: Any, fields: Fields) -> None:
+    """Check that a multi_match is for all texts, and that its boosts are the weights of the index."""
+    boosts: dict[str, float] = {}
+    for each in names:
+        name, caret, boost = text(each, "a field of multi_match").partition("^")
+        try:
+            boosts[name] = number(float(boost), "the boost of a field") if caret else 1.0
+        except ValueError:
+            raise ServiceError("the boost of a field is a number", facts=[("field", each)]) from None
+    fields.check_whole("multi_match", list(boosts))
+    weights = {name: fields.weights.get(name, 1) for name in boosts}
+    ratios = {boost / weights[name] for name, boost in boosts.items()}
+    if any(boost != 1 for boost in boosts.values()) and len(ratios) > 1:
+        raise UnsupportedError.of(
+            "for the fields of this index, the boosts",
+            ", ".join(map(str, names)),
+            [", ".join(f"{name}^{weight}" for name, weight in weights.items())],
+            "weights of fields are set when the index is built: termwise index --fields title^3,text",
+        )
+
+
+def _neural_sparse(value: object, searcher: AnySearcher) -> Words:
+    given = known_keys(
+        value, "neural_sparse", ("query_text", "query_tokens", "model_id", "analyzer", "boost")
+    )
+    if ("query_text" in given) == ("query_tokens" in given):
+        raise ServiceError("neural_sparse needs one of query_text and query_tokens")
+    own = {"model_id": model_names(searcher), "analyzer": [searcher.analyzer.spec.name]}
+    for name, known in own.items():
+        if given.get(name) is not None and given[name] not in known:
+            raise UnsupportedError.of(name, given[name], known)
+    if "query_text" in given:
+        return Words(text(given["query_text"], "query_text"), _boost(given))
+    tokens = record(given["query_tokens"], "query_tokens")
+    weights = {token: number(weight, "a weight of query_tokens") for token, weight in tokens.items()}
+    return Words(boost=_boost(given), weights=weights)
