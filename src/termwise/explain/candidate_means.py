@@ -75,11 +75,11 @@ def centred_explanation(explanation: Explanation, means: Mapping[str, Mapping[st
         of_part = means.get(part.name, {})
         own = [each for each in explanation.contributions if each.part == part.name]
         if of_part.get(NO_TEXT) and all(each.origin != "empty" for each in own):
-            own.append(Contribution(NO_TEXT, "empty", 1.0, 0.0, 0.0, part=part.name))
+            own.append(Contribution(NO_TEXT, "empty", 1.0, 0.0, 0.0, part=part.name, scale=part.scale))
         shifted = []
         for each in own:
             mean = of_part.get(each.term, 0.0)
-            score = each.query_weight * (each.weight - mean) * part.scale
+            score = each.query_weight * (each.weight - mean) * each.scale
             shifted.append(replace(each, mean=mean, score=score))
         moved += sorted(shifted, key=lambda each: -each.score)
     return replace(explanation, constant=0.0, contributions=tuple(moved), centred=True)

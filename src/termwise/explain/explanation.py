@@ -46,8 +46,7 @@ class Contribution:
     weight : float
         Weight of the term in the document, 0 if absent; negative if its vector points away from that of the document.
     score : float
-        Their product; in a mixture, times the scale of its part. In a centred explanation, `mean` is subtracted from
-        `weight` first.
+        ``query_weight * weight * scale``. In a centred explanation, `mean` is subtracted from `weight` first.
     query_spans : tuple of (int, int)
         Positions of the term in the query, or of the words that it was added for.
     spans : tuple of (int, int)
@@ -57,6 +56,8 @@ class Contribution:
         first.
     part : str
         Name of its part in a mixture; empty otherwise.
+    scale : float
+        Scale of its part for this query, see `MixturePart`; 1 outside of a mixture.
     mean : float
         In a centred explanation, the mean weight of the term over the candidates; 0 otherwise.
     fields : tuple of FieldShare
@@ -73,6 +74,7 @@ class Contribution:
     spans: tuple[Span, ...] = ()
     sources: tuple[SourceWord, ...] = ()
     part: str = ""
+    scale: float = 1.0
     mean: float = 0.0
     fields: tuple[FieldShare, ...] = ()
 

@@ -351,13 +351,12 @@ def product(part: Contribution, explanation: Explanation, decimals: int) -> str:
 
     In a centred explanation, the document weight is a difference to the mean of the candidates.
     """
-    scale = next((each.scale for each in explanation.parts if each.name == part.part), None)
     weight = number(part.weight, decimals)
     if explanation.centred:
         mean = number(part.mean, decimals)
         weight = f"({weight} - {f'({mean})' if mean[0] == '-' else mean})"
     factors = [factor(part.query_weight), weight]
-    return " × ".join(factors if scale is None else [*factors, factor(scale)])
+    return " × ".join([*factors, factor(part.scale)] if part.part else factors)
 
 
 def label(part: Contribution, query: str, *, words: int = 2) -> str:

@@ -881,7 +881,7 @@ class MixtureSearcher:
             )
         )
         contributions = tuple(
-            replace(contribution, score=contribution.score * part.scale, part=part.name)
+            replace(contribution, score=contribution.score * part.scale, part=part.name, scale=part.scale)
             for part, explained in zip(parts, explanations, strict=True)
             for contribution in sorted(
                 (*explained.contributions, *_empty(part, explained)),

@@ -6,6 +6,8 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from termwise.explain.explanation import Origin
+
 
 class Excerpt(TypedDict):
     """Part of a text, with the places (start, end) of the words of the query in it."""
@@ -21,6 +23,111 @@ class PartScore(TypedDict):
     score: float
 
 
+class SourceWordAnswer(TypedDict):
+    """A word of the document that is translated into a term of the query, and its share of the contribution."""
+
+    term: str
+    probability: float
+    share: float
+    spans: list[list[int]]
+
+
+class FieldShareAnswer(TypedDict):
+    """Share of a field in a contribution, and the number of words in the field that it comes from."""
+
+    name: str
+    weight: int
+    occurrences: int
+    share: float
+
+
+class ContributionAnswer(TypedDict):
+    """What a term adds to a score: `score` is `query_weight` × `weight`, and in a mixture × `scale`.
+
+    `weight` is that of the term in the document, and `scale` that of its `part` for this query. `spans` and
+    `query_spans` are positions of the term in the text and in the query.
+    """
+
+    term: str
+    origin: Origin
+    query_weight: float
+    weight: float
+    score: float
+    query_spans: NotRequired[list[list[int]]]
+    spans: NotRequired[list[list[int]]]
+    sources: NotRequired[list[SourceWordAnswer]]
+    part: NotRequired[str]
+    scale: NotRequired[float]
+    fields: NotRequired[list[FieldShareAnswer]]
+
+
+class WindowAnswer(TypedDict):
+    """The window of a long text that was compared with the query, and its range of characters."""
+
+    number: int
+    count: int
+    start: NotRequired[int]
+    end: NotRequired[int]
+    part: NotRequired[str]
+
+
+class MixturePartAnswer(TypedDict):
+    """A part of a mixture, which adds `weight` × (`score` − `mean`) / `deviation` to the score of the mixture.
+
+    `scale` is `weight` / `deviation`. `shift` is what the part adds to the score of every document: (`constant` −
+    `mean`) × `scale`. `unknown` are positions of words of the query that its index lacks.
+    """
+
+    name: str
+    weight: float
+    score: float
+    mean: float
+    deviation: float
+    constant: float
+    unknown: NotRequired[list[list[int]]]
+    scale: float
+    shift: float
+
+
+class CompetitorAnswer(TypedDict):
+    """A document with a neighbouring rank."""
+
+    rank: int
+    doc_id: str
+    score: float
+
+
+class TextConditionAnswer(TypedDict):
+    """A word or phrase that results contain or, if `excluded`, do not contain."""
+
+    words: str
+    excluded: bool
+    in_text: bool
+
+
+class ExplanationAnswer(TypedDict):
+    """A score: the sum of `constant` and of the scores of `contributions`.
+
+    In a mixture, `constant` is the sum of the shifts of its `parts`. `unknown` are positions of words of the query
+    that the index lacks, and `results` is the number of ranked documents. What is empty is left out.
+    """
+
+    doc_id: str
+    score: float
+    constant: float
+    contributions: list[ContributionAnswer]
+    parts: NotRequired[list[MixturePartAnswer]]
+    unknown: NotRequired[list[list[int]]]
+    rank: NotRequired[int]
+    results: NotRequired[int]
+    competitors: NotRequired[list[CompetitorAnswer]]
+    example: NotRequired[str]
+    windows: NotRequired[list[WindowAnswer]]
+    conditions: NotRequired[list[TextConditionAnswer]]
+    query: NotRequired[str]
+    text: NotRequired[str]
+
+
 class HitAnswer(TypedDict):
     """A result; attributes, text, excerpt and explanation on request."""
 
@@ -31,7 +138,7 @@ class HitAnswer(TypedDict):
     text: NotRequired[str | None]
     texts: NotRequired[dict[str, str]]
     excerpt: NotRequired[Excerpt]
-    explanation: NotRequired[dict[str, Any]]
+    explanation: NotRequired[ExplanationAnswer]
     index: NotRequired[str]
     parts: NotRequired[dict[str, PartScore]]
 
@@ -83,11 +190,11 @@ class FusedSearchAnswer(TypedDict):
 
 
 class ExplainAnswer(TypedDict):
-    """Explanation of a score: `score` is the sum of `constant` and of the scores of `contributions`."""
+    """Explanation of a score."""
 
     index: str
     generation: int
-    explanation: dict[str, Any]
+    explanation: ExplanationAnswer
 
 
 class DocumentAnswer(TypedDict):

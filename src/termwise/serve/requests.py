@@ -87,7 +87,10 @@ class SearchRequest(_Request):
     excerpt_length: int = Field(
         200, ge=20, le=100_000, description="Largest number of characters of an excerpt."
     )
-    explain: bool = Field(False, description="Return the score of each result as a sum over terms.")
+    explain: bool = Field(
+        False,
+        description="Return the score of each result as a sum over terms; by default for at most 100 results.",
+    )
 
 
 class IndexWeight(_Request):
@@ -122,6 +125,7 @@ class ExplainRequest(_Request):
         None, ge=0, le=20, description="Documents with neighbouring ranks to name."
     )
     filter: Filter | None = Field(None, description="Filter of that ranking.")
+    text: bool = Field(False, description="Return the query and the text, in which spans are positions.")
     fuzzy: bool = False
     prefix: bool = False
 

@@ -29,6 +29,7 @@ from termwise.serve.answers import (
     SuggestAnswer,
 )
 from termwise.serve.documents import texts_by_field
+from termwise.serve.explanations import explanation_record
 from termwise.serve.indexes import ServedIndexes, generation
 from termwise.serve.requests import ExplainRequest, FacetsRequest, FusedSearchRequest, SearchRequest
 from termwise.serve.search_pool import check_deadline
@@ -68,7 +69,7 @@ def search(served: Searched, request: SearchRequest, settings: ServiceSettings) 
     """
     answer, explanations = search_and_explain(served, request, settings)
     for record, explanation in zip(answer["hits"], explanations, strict=bool(explanations)):
-        record["explanation"] = explanation.to_dict()
+        record["explanation"] = explanation_record(explanation)
     return answer
 
 
@@ -189,7 +190,7 @@ def _fused_hits(
 
 
 def explain(served: Searched, request: ExplainRequest, settings: ServiceSettings) -> ExplainAnswer:
-    """Explain the score of one document; see `termwise.explain.Explanation.to_dict`.
+    """Explain the score of one document.
 
     Raises
     ------
@@ -197,7 +198,8 @@ def explain(served: Searched, request: ExplainRequest, settings: ServiceSettings
         See `search`.
     """
     explanation, number = explanation_of(served, request, settings)
-    return {"index": served.name, "generation": number, "explanation": explanation.to_dict()}
+    record = explanation_record(explanation, texts=request.text)
+    return {"index": served.name, "generation": number, "explanation": record}
 
 
 def explanation_of(
@@ -406,6 +408,8 @@ def _check_limits(request: SearchRequest, settings: ServiceSettings) -> None:
     conditions = [*request.must, *request.must_not, *request.phrases]
     _check_length("must, must_not and phrases", "".join(conditions), settings.max_query)
     _check_most("k + offset", request.k + request.offset, settings.max_results)
+    if request.explain:
+        _check_most("k of a search with explanations", request.k, settings.max_explained)
     _check_facets(request, settings)
 
 

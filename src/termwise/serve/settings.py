@@ -34,6 +34,8 @@ class ServiceSettings:
         Characters of a query, of an example, and of all strings of `must`, `must_not` and `phrases` together.
     max_results : int
         Results of a search, with those that `offset` skips.
+    max_explained : int
+        Results of a search that explains their scores.
     max_facets : int
         Attributes to count in one search, and values of each.
     max_operations : int
@@ -58,6 +60,7 @@ class ServiceSettings:
     max_bodies: int = 64 << 20
     max_query: int = 4_000
     max_results: int = 1_000
+    max_explained: int = 100
     max_facets: int = 20
     max_operations: int = 10_000
     read_only: bool = False

@@ -29,7 +29,9 @@ TEXT = "Merge lists."
 
 
 def term(name, part, weight, scale, span, text_spans=((0, 5),), origin="exact"):
-    return Contribution(name, origin, 1.0, weight, weight * scale, (span,), text_spans, part=part)
+    return Contribution(
+        name, origin, 1.0, weight, weight * scale, (span,), text_spans, part=part, scale=scale
+    )
 
 
 # bm25: 0.25 * (4 - 3) / 0.5 = 0.5; lookup: 0.75 * (1.5 - 2) / 0.25 = -1.5
@@ -251,7 +253,7 @@ def test_a_negative_weight_of_a_part_is_not_that_of_a_word():
 
 def test_a_document_without_a_vector_has_a_line_for_its_score():
     # lookup: the smallest score of the candidates is 1.5, the mean 2
-    empty = Contribution("no text", "empty", 1.0, 1.5, 4.5, part="lookup")
+    empty = Contribution("no text", "empty", 1.0, 1.5, 4.5, part="lookup", scale=3.0)
     shown = Explanation(QUERY, "d1", -1.5, -6.0, (empty,), (), "", parts=PARTS[1:])
     table = rendered(explanation_renderable(shown), width=92)
     assert any(

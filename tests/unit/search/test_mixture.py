@@ -225,7 +225,8 @@ def test_explanations_add_up(mixture, query):
         )
         scales = {part.name: part.scale for part in explanation.parts}
         for part in parts:
-            assert part.score == pytest.approx(part.query_weight * part.weight * scales[part.part], abs=1e-12)
+            assert part.scale == scales[part.part]
+            assert part.score == pytest.approx(part.query_weight * part.weight * part.scale, abs=1e-12)
         assert [part.part for part in parts] == sorted((part.part for part in parts), key=list(scales).index)
         assert (
             explanation.text == DOCUMENTS[int(explanation.doc_id[1:])].text

@@ -13,7 +13,7 @@ from termwise.attributes.dates import parse_date
 from termwise.errors import UnknownIdError
 from termwise.search.by_example import AnySearcher
 from termwise.serve import search as own
-from termwise.serve.answers import Excerpt, FacetValue, HitAnswer
+from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
 from termwise.serve.errors import invalid_request
 from termwise.serve.opensearch.aggregations import Aggregation, Edge, ranges_answer, terms_answer
 from termwise.serve.opensearch.fields import Fields, SourceFilter
@@ -150,7 +150,7 @@ def explain(
     return answer
 
 
-def _shares_a_term(explanation: Mapping[str, Any]) -> bool:
+def _shares_a_term(explanation: ExplanationAnswer) -> bool:
     return any(part["origin"] not in ("absent", "background") for part in explanation["contributions"])
 
 
@@ -239,13 +239,23 @@ def _marked(excerpt: Excerpt, highlight: Highlight) -> str:
 
 
 def _explanation(query: TranslatedQuery, hit: HitAnswer) -> dict[str, Any]:
-    """Return the explanation of a score, whose details add up to it."""
+    """Return the explanation of a score, whose details add up to it; the details of a term multiply to its value."""
     found = hit["explanation"]
+    boost = [] if query.factor == 1 else [_detail(query.factor, "boost")]
     details = [
         _detail(
             query.factor * part["score"],
-            f"{part['term']} ({part['origin']}): {part['query_weight']:g} in the query, "
-            f"{part['weight']:g} in the document",
+            f"{part['term']} ({part['origin']}), product of:",
+            [
+                _detail(part["query_weight"], "weight in the query"),
+                _detail(part["weight"], "weight in the document"),
+                *(
+                    [_detail(part["scale"], f"scale of {part['part']} for this query")]
+                    if "part" in part
+                    else []
+                ),
+                *boost,
+            ],
         )
         for part in found["contributions"]
     ]
@@ -253,15 +263,11 @@ def _explanation(query: TranslatedQuery, hit: HitAnswer) -> dict[str, Any]:
         details.append(_detail(query.factor * found["constant"], "constant of all documents"))
     if query.constant:
         details.append(_detail(query.constant, "match_all or constant_score"))
-    times = "" if query.factor == 1 else f", times the boost {query.factor:g}"
-    return {
-        **_detail(query.score(hit["score"]), f"sum of the weights of terms{times}"),
-        "details": details,
-    }
+    return _detail(query.score(hit["score"]), "sum of:", details)
 
 
-def _detail(value: float, description: str) -> dict[str, Any]:
-    return {"value": value, "description": description, "details": []}
+def _detail(value: float, description: str, details: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    return {"value": value, "description": description, "details": list(details)}
 
 
 def _ranges(aggregations: Sequence[Aggregation]) -> dict[str, dict[str, list[Edge]]]:

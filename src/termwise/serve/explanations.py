@@ -1,0 +1,45 @@
+"""Explanations of scores in answers, without empty values, and without texts that were not asked for."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from termwise.explain import Explanation
+from termwise.serve.answers import ExplanationAnswer
+
+
+def explanation_record(explanation: Explanation, *, texts: bool = False) -> ExplanationAnswer:
+    """Return an explanation as JSON-like data.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Not centred.
+    texts : bool, optional
+        With the query and the text of the document, in which the spans are positions.
+
+    Examples
+    --------
+    >>> from termwise.explain import Contribution
+    >>> part = Contribution("tea", "exact", 2.0, 1.5, 3.0, ((0, 3),))
+    >>> record = explanation_record(Explanation("tea", "sencha", 3.0, 0.0, (part,), (), "Green tea"))
+    >>> record["contributions"]
+    [{'term': 'tea', 'origin': 'exact', 'query_weight': 2.0, 'weight': 1.5, 'score': 3.0, 'query_spans': [[0, 3]]}]
+    >>> sorted(record)
+    ['constant', 'contributions', 'doc_id', 'score']
+    """
+    record = _filled(explanation.to_dict())
+    for name in ("index", "centred", *(() if texts else ("query", "text"))):
+        record.pop(name, None)
+    for part in record.setdefault("contributions", []):
+        del part["mean"]
+        if "part" not in part:
+            del part["scale"]
+    return cast(ExplanationAnswer, record)
+
+
+def _filled(value: Any) -> Any:
+    """Return JSON-like data without empty values in its objects."""
+    if isinstance(value, dict):
+        return {name: _filled(each) for name, each in value.items() if each not in (None, (), [], "")}
+    return [_filled(each) for each in value] if isinstance(value, list | tuple) else value
