@@ -8,7 +8,7 @@ conditions. A combination whose results would be others is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,6 @@ from termwise.serve.opensearch.parts import (
     known_keys,
     number,
     only_default,
-    record,
     several,
     single,
     texts,
@@ -190,27 +189,21 @@ class _Reading:
             )
         self.must_not += needed
 
-    def combine(self, body: object, *, scores: bool) -> None:
+    def combine(self, body: Any, *, scores: bool) -> None:
         """Read the clauses of a bool that all results fulfil."""
-        given = known_keys(
-            body, "bool", ("must", "should", "must_not", "filter", "minimum_should_match", "boost")
-        )
-        only_default(given, "bool", boost=1)
-        if not given:
+        given, required = _bool(body)
+        only_default(body, "bool", boost=1)
+        if not body:
             self.constant += 1.0 if scores else 0.0
-        for each in _clauses(given, "must"):
+        for each in given["must"]:
             self.require(each, scores=scores)
-        for each in _clauses(given, "filter"):
+        for each in given["filter"]:
             self.require(each, scores=False)
-        for each in _clauses(given, "must_not"):
+        for each in given["must_not"]:
             self.exclude_clause(each)
-        should = _clauses(given, "should")
+        should = given["should"]
         if not should:
             return
-        alone = not _clauses(given, "must") and not _clauses(given, "filter")
-        if str(given.get("minimum_should_match", int(alone))) not in ("0", "1"):
-            raise UnsupportedError.of("minimum_should_match", given["minimum_should_match"], ["0", "1"])
-        required = str(given.get("minimum_should_match", int(alone))) == "1"
         if required and len(should) == 1:
             self.require(should[0], scores=scores)
         elif required and all(self.is_condition(each) for each in should):
@@ -243,11 +236,8 @@ class _Reading:
         """Whether a clause is a condition on attributes."""
         kind, body = single(given, "a query")
         if kind == "bool":
-            return all(
-                self.is_condition(each)
-                for name in ("must", "should", "must_not", "filter")
-                for each in _clauses(record(body, "bool"), name)
-            )
+            clauses, _ = _bool(body)
+            return all(self.is_condition(each) for of_kind in clauses.values() for each in of_kind)
         return kind in CONDITIONS or self.on_attribute(kind, body)
 
     def filter(self, kind: str, body: Any) -> Filter:
@@ -267,18 +257,12 @@ class _Reading:
 
     def combined_filter(self, body: object) -> Filter:
         """Return a bool of conditions on attributes as a filter."""
-        given = known_keys(
-            body, "bool", ("must", "should", "must_not", "filter", "minimum_should_match", "boost")
-        )
+        given, required = _bool(body)
         found = {
-            name: [self.filter(*self.clause(each)) for each in _clauses(given, name)]
-            for name in ("must", "filter", "must_not", "should")
+            name: [self.filter(*self.clause(each)) for each in clauses] for name, clauses in given.items()
         }
         parts = [*found["must"], *found["filter"], *map(Not, found["must_not"])]
-        alone = not found["must"] and not found["filter"]
-        if str(given.get("minimum_should_match", int(alone))) not in ("0", "1"):
-            raise UnsupportedError.of("minimum_should_match", given["minimum_should_match"], ["0", "1"])
-        if found["should"] and str(given.get("minimum_should_match", int(alone))) == "1":
+        if found["should"] and required:
             parts.append(Or(*found["should"]))
         if not parts:
             raise UnsupportedError.of("as a condition, a bool", "without clauses")
@@ -379,8 +363,15 @@ class _Reading:
         return TranslatedQuery(request, 1.0, self.constant)
 
 
-def _clauses(given: Mapping[str, Any], name: str) -> list[Any]:
-    return list(several(given.get(name, [])))
+def _bool(body: object) -> tuple[dict[str, Sequence[Any]], bool]:
+    """Return the clauses of a bool by kind, and whether results fulfil one of `should`."""
+    kinds = ("must", "filter", "must_not", "should")
+    given = known_keys(body, "bool", (*kinds, "minimum_should_match", "boost"))
+    clauses = {name: several(given.get(name, [])) for name in kinds}
+    least = str(given.get("minimum_should_match", int(not clauses["must"] and not clauses["filter"])))
+    if least not in ("0", "1"):
+        raise UnsupportedError.of("minimum_should_match", least, ["0", "1"])
+    return clauses, least == "1"
 
 
 def _weights(searcher: Searcher, words: str) -> dict[str, float]:

@@ -35,7 +35,7 @@ from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.parts import flag, known_keys, record, several, texts
-from termwise.serve.opensearch.search import SHARDS, count, explain, search
+from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, Role
 from termwise.serve.service import Service
@@ -308,6 +308,31 @@ async def _bulk(service: Service, request: Request) -> Response:
     )
 
 
+async def _delete_by_query(service: Service, request: Request) -> Response:
+    _check_parameters(request, "refresh", "conflicts", "wait_for_completion")
+    if not flag(request.query_params.get("wait_for_completion", True), "wait_for_completion"):
+        raise UnsupportedError.of("wait_for_completion", "false", ["true"])
+    begin = time.perf_counter()
+    served, body = _served(service, request), await _body(service, request)
+    doc_ids = await service.pool.run(lambda: to_delete(served, body, service.settings))
+    changes = [Delete(doc_id) for doc_id in doc_ids]
+    outcomes = await service.change(served, changes, refresh=_wants_refresh(request)) if changes else []
+    deleted = outcomes.count("deleted")
+    return JsonAnswer(
+        {
+            "took": round(1000 * (time.perf_counter() - begin)),
+            "timed_out": False,
+            "total": len(changes),
+            "deleted": deleted,
+            "batches": int(bool(changes)),
+            "version_conflicts": len(changes) - deleted,
+            "noops": 0,
+            "retries": {"bulk": 0, "search": 0},
+            "failures": [],
+        }
+    )
+
+
 async def _refresh(service: Service, request: Request) -> Response:
     """Answer when every later search sees all changes that were answered before; see `ServiceSettings`."""
     _check_parameters(request)
@@ -440,6 +465,7 @@ _TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
     ("count", "GET POST", "/_count /{index}/_count", "search", _count),
     ("explain", "GET POST", "/{index}/_explain/{doc_id:any}", "search", _explain),
     ("bulk", "POST PUT", "/_bulk /{index}/_bulk", "write", _bulk),
+    ("delete_by_query", "POST", "/{index}/_delete_by_query", "write", _delete_by_query),
     ("get", "GET", "/{index}/_doc/{doc_id:any}", "search", _get),
     ("put", "PUT POST", "/{index}/_doc/{doc_id:any}", "write", _put),
     ("delete", "DELETE", "/{index}/_doc/{doc_id:any}", "write", _delete),

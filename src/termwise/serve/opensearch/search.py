@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,8 +15,9 @@ from termwise.errors import UnknownIdError
 from termwise.search.by_example import AnySearcher
 from termwise.serve import search as own
 from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
-from termwise.serve.errors import invalid_request
+from termwise.serve.errors import TooLargeError, invalid_request
 from termwise.serve.opensearch.aggregations import Aggregation, Edge, ranges_answer, terms_answer
+from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields, SourceFilter
 from termwise.serve.opensearch.parts import known_keys
 from termwise.serve.opensearch.query import TranslatedQuery, translate
@@ -114,6 +116,32 @@ def count(served: own.Searched, body: object, settings: ServiceSettings) -> dict
     given = known_keys(body, "a count", ("query",))
     query = translate(given.get("query", {"match_all": {}}), seen.searcher(), settings)
     return {"count": own.count(seen, _request(query), settings), "_shards": SHARDS}
+
+
+def to_delete(served: own.Searched, body: object, settings: ServiceSettings) -> list[str]:
+    """Return the documents that fulfil the conditions of a query, to be deleted by one request.
+
+    Raises
+    ------
+    UnsupportedError
+        If the query ranks by words, because a model can find documents without them.
+    TooLargeError
+        If there are more documents than the changes of a request.
+    """
+    seen, most = OneGeneration(served), settings.max_operations
+    given = known_keys(body, "a deletion", ("query",))
+    query = translate(given.get("query"), seen.searcher(), settings)
+    if query.ranks:
+        fix = "require words: put match with operator and, or match_phrase, into the filter of a bool"
+        raise UnsupportedError.of("in a deletion, a clause that", "ranks by words", ["conditions"], fix)
+    request = _request(query, k=most, show=[], total=True)
+    found = own.search(seen, request, replace(settings, max_results=most))
+    if found["total"] > most:
+        raise TooLargeError(
+            "more documents fulfil the query than one request changes",
+            facts=[("documents", found["total"]), ("most", most)],
+        )
+    return [hit["doc_id"] for hit in found["hits"]]
 
 
 def explain(

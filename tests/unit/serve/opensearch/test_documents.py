@@ -49,6 +49,29 @@ def test_a_document_is_stored_changed_and_deleted(client: TestClient) -> None:
     assert client.get(f"/shop/_doc/{without_name['_id']}").json()["found"]
 
 
+def test_documents_are_deleted_by_a_query(shop: Path) -> None:
+    def delete(client: TestClient, query: object) -> dict[str, Any]:
+        found: dict[str, Any] = client.post("/shop/_delete_by_query", json={"query": query}).json()
+        return found
+
+    green = {"bool": {"filter": [{"term": {"kind": "green"}}, {"match": {"text": "rice"}}]}}
+    with served([str(shop)], ServiceSettings(max_operations=3)) as client:
+        assert (delete(client, green)["total"], client.get("/shop/_count").json()["count"]) == (1, 4)
+        assert client.get("/shop/_doc/genmaicha").status_code == 404
+        assert delete(client, green)["deleted"] == 0
+        too_many = delete(client, {"match_all": {}})
+        assert too_many["status"] == 413
+        assert "documents: 4; most: 3" in too_many["error"]["reason"]
+        assert "[ranks by words]" in delete(client, {"match": {"text": "tea"}})["error"]["reason"]
+        assert delete(client, None)["status"] == 400
+        waiting = client.post("/shop/_delete_by_query?wait_for_completion=false", json={"query": green})
+        assert waiting.status_code == 400
+        assert delete(client, {"exists": {"field": "price"}})["status"] == 413
+        assert delete(client, {"range": {"price": {"gte": 7}}})["deleted"] == 3
+    with served([str(shop)], ServiceSettings(read_only=True)) as client:
+        assert delete(client, {"match_all": {}})["status"] == 403
+
+
 def test_the_actions_of_a_bulk_request_are_answered_in_their_order(client: TestClient) -> None:
     answer = bulk(
         client,

@@ -67,5 +67,15 @@ def test_documents_are_written_found_and_deleted(store: Any) -> None:
         ("d7", "chapter 7 of the book of tea", 2007)
     ]
     assert found[0].score > found[1].score
-    store.delete_documents([f"d{n}" for n in range(20)])
-    assert store.count_documents() == 2
+    of_all = retriever.run(query="tea chapter", all_terms_must_match=True, filters=None, top_k=30)
+    assert len(of_all["documents"]) == 20
+    store.delete_documents([f"d{n}" for n in range(10)])
+    assert store.count_documents() == 12
+    german = {"field": "meta.lang", "operator": "==", "value": "de"}
+    assert store.count_documents_by_filter(german) == 1
+    assert store.get_metadata_fields_info()["year"]["type"] == "long"
+    assert store.delete_by_filter(german, refresh=True) == 1
+    store.delete_all_documents()
+    assert store.count_documents() == 0
+    with pytest.raises(errors.DocumentStoreError, match="_update_by_query"):
+        store.update_by_filter(german, {"year": 2026})

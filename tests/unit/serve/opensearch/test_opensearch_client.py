@@ -98,8 +98,11 @@ def test_documents_are_changed_one_by_one(client: Any) -> None:
     with pytest.raises(opensearchpy.NotFoundError):
         client.get(index="shop", id="a/ö ?")
     name = client.index(index="shop", body=body)["_id"]
-    assert client.count(index="shop", body={"query": {"ids": {"values": [name]}}})["count"] == 1
-    client.delete(index="shop", id=name)
+    query = {"query": {"ids": {"values": [name, "none"]}}}
+    assert client.count(index="shop", body=query)["count"] == 1
+    done = client.delete_by_query(index="shop", body=query, refresh=True)
+    assert (done["deleted"], done["total"], done["failures"]) == (1, 1, [])
+    assert client.delete_by_query(index="shop", body=query)["deleted"] == 0
     assert client.indices.refresh(index="shop")["_shards"]["failed"] == 0
 
 
@@ -135,7 +138,14 @@ def test_bulk_helpers_index_and_delete(client: Any) -> None:
         ),
         (lambda client: client.search(index="shop", body={"query": {"match": {"title": "tea"}}}), "[title]"),
         (lambda client: client.update(index="shop", id="pot", body={"doc": {"price": 1}}), "_update/pot"),
-        (lambda client: client.delete_by_query(index="shop", body={"query": {}}), "_delete_by_query"),
+        (
+            lambda client: client.update_by_query(index="shop", body={"query": {"match_all": {}}}),
+            "_update_by_query",
+        ),
+        (
+            lambda client: client.delete_by_query(index="shop", body={"query": {"wildcard": {"text": "t*"}}}),
+            "[wildcard]",
+        ),
         (lambda client: client.indices.create(index="more"), "[more]"),
         (lambda client: client.mget(index="shop", body={"ids": ["pot"]}), "_mget"),
     ],
