@@ -69,6 +69,7 @@ def explain(
     documents = np.array(ordinals, dtype=np.int64)
     chunks, scores, _ = best_chunks(index, vector, documents)
     texts = DocumentText.read(texts_of or index, documents)
+    name = index.path.resolve().name
     for position, (doc_id, ordinal) in enumerate(zip(doc_ids, ordinals, strict=True)):
         chunk, whole = int(chunks[position]), texts[position]
         fields = DocumentFields.of(index, chunk)
@@ -93,7 +94,7 @@ def explain(
             competitors=neighbours,
             results=results,
             windows=() if best is None else (_window(best, index, encoder, text),),
-            index=index.path.resolve().name,
+            index=name,
         )
         if window is not None:
             explanation = in_document(explanation, whole, window)

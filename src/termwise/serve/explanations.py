@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any, cast
 
 from termwise.explain import Explanation
@@ -28,18 +29,22 @@ def explanation_record(explanation: Explanation, *, texts: bool = False) -> Expl
     >>> sorted(record)
     ['constant', 'contributions', 'doc_id', 'score']
     """
-    record = _filled(explanation.to_dict())
+    record = _filled(vars(explanation))
+    for filled, part in zip(record.get("parts", ()), explanation.parts, strict=True):
+        filled |= {"scale": part.scale, "shift": part.shift}
     for name in ("index", "centred", *(() if texts else ("query", "text"))):
         record.pop(name, None)
     for part in record.setdefault("contributions", []):
-        del part["mean"]
+        del part["mean"]  # of a centred explanation
         if "part" not in part:
             del part["scale"]
     return cast(ExplanationAnswer, record)
 
 
 def _filled(value: Any) -> Any:
-    """Return JSON-like data without empty values in its objects."""
+    """Return records as JSON-like data, without empty values."""
+    if is_dataclass(value):
+        value = vars(value)
     if isinstance(value, dict):
-        return {name: _filled(each) for name, each in value.items() if each not in (None, (), [], "")}
-    return [_filled(each) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _filled(each) for name, each in value.items() if each not in (None, (), "")}
+    return [_filled(each) for each in value] if isinstance(value, tuple) else value

@@ -416,7 +416,8 @@ def _check_limits(request: SearchRequest, settings: ServiceSettings) -> None:
 def _check_facets(request: SearchRequest | FacetsRequest, settings: ServiceSettings) -> None:
     ranges = request.ranges if isinstance(request, SearchRequest) else {}
     _check_most("number of facets", len(request.facets) + len(ranges), settings.max_facets)
-    _check_most("facet_values", request.facet_values, settings.max_results)
+    if request.facets:
+        _check_most("facet_values", request.facet_values, settings.max_results)
 
 
 def _check_length(name: str, text: str, most: int) -> None:
