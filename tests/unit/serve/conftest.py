@@ -57,17 +57,19 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[Running]:
+def running(*arguments: str | Path) -> Iterator[Running]:
     """Run ``termwise serve`` at a free port, and stop it at the end."""
-    command = [sys.executable, "-m", "termwise", "serve", *arguments, "--port", "0"]
+    command = [sys.executable, "-m", "termwise", "serve", *map(str, arguments), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r":(\d+)/", line)
-        assert found, line
-        reader = threading.Thread(target=process.stderr.read)  # so that the log never fills the pipe
-        reader.start()
-        yield Running(process.pid, int(found[1]))
-        process.terminate()
+        try:
+            ports = (re.search(r":(\d+)/", line) for line in process.stderr)  # notes may come first
+            found = next(filter(None, ports), None)
+            assert found, "the service has not started"
+            reader = threading.Thread(target=process.stderr.read)  # so that the log never fills the pipe
+            reader.start()
+            yield Running(process.pid, int(found[1]))
+        finally:
+            process.terminate()
         reader.join()
     assert process.returncode == 128 + signal.SIGTERM

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.serve.opensearch.conftest import running
+from tests.unit.serve.conftest import running
 
 import termwise
 
@@ -30,8 +30,8 @@ def store(tmp_path: Path) -> Iterator[Any]:
         ),
     ]
     termwise.build_index(first, tmp_path / "default.tw", fields={"content": 1}, store_text=True)
-    with running(tmp_path / "default.tw", "--max-results", "10000") as port:
-        yield stores.OpenSearchDocumentStore(hosts=f"http://localhost:{port}")
+    with running(tmp_path / "default.tw", "--max-results", "10000") as service:
+        yield stores.OpenSearchDocumentStore(hosts=f"http://localhost:{service.port}")
 
 
 def test_documents_are_written_found_and_deleted(store: Any) -> None:

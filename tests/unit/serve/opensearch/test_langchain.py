@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.serve.conftest import TEAS
-from tests.unit.serve.opensearch.conftest import running
+from tests.unit.serve.conftest import TEAS, running
 
 import termwise
 
@@ -21,9 +20,9 @@ opensearchpy = pytest.importorskip("opensearchpy", reason=REASON)
 
 def test_documents_are_deleted_and_vectors_refused(tmp_path: Path) -> None:
     termwise.build_index(TEAS, tmp_path / "shop.tw", store_text=True)
-    with running(tmp_path / "shop.tw") as port:
+    with running(tmp_path / "shop.tw") as service:
         store = vectorstores.OpenSearchVectorSearch(
-            f"http://localhost:{port}", "shop", fakes.DeterministicFakeEmbedding(size=4)
+            f"http://localhost:{service.port}", "shop", fakes.DeterministicFakeEmbedding(size=4)
         )
         assert store.index_exists()
         store.delete(["pot"], refresh_indices=True)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.serve.conftest import TEAS
-from tests.unit.serve.opensearch.conftest import running
+from tests.unit.serve.conftest import TEAS, running
 
 import termwise
 from termwise.serve import KeyFile
@@ -28,8 +27,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 def port(tmp_path_factory: pytest.TempPathFactory, keys: tuple[Path, str, str]) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("service") / "shop.tw"
     termwise.build_index(TEAS, folder, store_text=True)
-    with running(folder, "--keys", keys[0]) as port:
-        yield port
+    with running(folder, "--keys", keys[0]) as service:
+        yield service.port
 
 
 def _client(port: int, key: str) -> Any:
