@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import settings
@@ -22,13 +23,17 @@ def no_note_on_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def skip_with_warning(message: str) -> NoReturn:
+    """Skip a test, or a module that is being imported, and say so in the summary of the suite."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn(f"skipped: {message}", stacklevel=2)
+    pytest.skip(message, allow_module_level=True)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Return the folder of judged collections beside the repository; skip with a warning without one."""
     if not SHARED.is_dir():
-        message = f"skipped: the judged collections are not at {SHARED}"
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.warn(message, stacklevel=1)
-        pytest.skip(message)
+        skip_with_warning(f"the judged collections are not at {SHARED}")
     return SHARED

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from termwise.attributes.dates import parse_date
 from termwise.errors import UnknownIdError
+from termwise.explain.explanation_text import NOT_TERMS
 from termwise.search.by_example import AnySearcher
 from termwise.serve import search as own
 from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
@@ -179,7 +180,7 @@ def explain(
 
 
 def _shares_a_term(explanation: ExplanationAnswer) -> bool:
-    return any(part["origin"] not in ("absent", "background") for part in explanation["contributions"])
+    return any(part["origin"] not in ("absent", *NOT_TERMS) for part in explanation["contributions"])
 
 
 def _request(query: TranslatedQuery, **fields: Any) -> SearchRequest:

@@ -121,7 +121,7 @@ def _match(kind: str, value: object) -> Words:
 
 def _multi_match(body: object, fields: Fields) -> Words:
     given = known_keys(body, "multi_match", ("query", "fields", "type", "boost", *_OPERATORS))
-    _check_fields(several(given.get("fields", "*")), fields)
+    _check_fields(several(given.get("fields", "*")) or ["*"], fields)
     kind = text(given.get("type", "best_fields"), "type of multi_match")
     if kind not in _TYPES:
         raise UnsupportedError.of("type of multi_match", kind, _TYPES)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import skip_with_warning
 from tests.unit.serve.conftest import running
 
 import termwise
 
-REASON = "opensearch-haystack is not installed: pip install opensearch-haystack"
-stores = pytest.importorskip("haystack_integrations.document_stores.opensearch", reason=REASON)
-retrievers = pytest.importorskip("haystack_integrations.components.retrievers.opensearch", reason=REASON)
-haystack = pytest.importorskip("haystack", reason=REASON)
-types = pytest.importorskip("haystack.document_stores.types", reason=REASON)
-errors = pytest.importorskip("haystack.document_stores.errors", reason=REASON)
+if find_spec("haystack_integrations") is None:
+    skip_with_warning("opensearch-haystack is not installed: pip install opensearch-haystack")
+
+haystack = import_module("haystack")
+types, errors = (import_module(f"haystack.document_stores.{name}") for name in ("types", "errors"))
+stores = import_module("haystack_integrations.document_stores.opensearch")
+retrievers = import_module("haystack_integrations.components.retrievers.opensearch")
 
 
 @pytest.fixture

@@ -5,17 +5,22 @@ The store needs vectors for all but deletions, and what needs vectors is refused
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.conftest import skip_with_warning
 from tests.unit.serve.conftest import TEAS, running
 
 import termwise
 
-REASON = "langchain-community is not installed: pip install langchain-community opensearch-py"
-vectorstores = pytest.importorskip("langchain_community.vectorstores", reason=REASON)
-fakes = pytest.importorskip("langchain_core.embeddings.fake", reason=REASON)
-opensearchpy = pytest.importorskip("opensearchpy", reason=REASON)
+if find_spec("langchain_community") is None or find_spec("opensearchpy") is None:
+    skip_with_warning("langchain-community is not installed: pip install langchain-community opensearch-py")
+
+vectorstores = import_module("langchain_community.vectorstores")
+fakes = import_module("langchain_core.embeddings.fake")
+opensearchpy = import_module("opensearchpy")
 
 
 def test_documents_are_deleted_and_vectors_refused(tmp_path: Path) -> None:
