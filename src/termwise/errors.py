@@ -51,10 +51,11 @@ MOST_NAMES = 40
 """Largest number of known names that an error lists in full."""
 
 
-def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
-    """Return the known names that are most similar to an unknown name, nearest first; case is ignored.
+def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.7) -> list[str]:
+    """Return up to three known names that are similar to an unknown name, nearest first; case is ignored.
 
-    Names that differ only in case are returned alone.
+    Names are similar if they share enough characters, or if one of them is the beginning of the other and has three
+    characters or more. Names that differ only in case are returned alone.
 
     Parameters
     ----------
@@ -63,12 +64,14 @@ def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[
     known : iterable of str
         All names.
     cutoff : float, optional
-        Cutoff of `difflib.get_close_matches`, from 0 to 1.
+        Least share of the characters that two names have in common, as `difflib.get_close_matches` counts it.
 
     Examples
     --------
     >>> near_names("TILDES", ["bm25", "tilde", "tildev2"]), near_names("TILDE", ["bm25", "tilde", "tildev2"])
     (['tilde', 'tildev2'], ['tilde'])
+    >>> near_names("lang", ["language", "country"]), near_names("colour", ["country", "author"])
+    (['language'], [])
     """
     import difflib
 
@@ -76,8 +79,17 @@ def near_names(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[
     for each in known:
         spelt.setdefault(each.casefold(), []).append(each)
     folded = name.casefold()
-    near = [folded] if folded in spelt else difflib.get_close_matches(folded, spelt, n=3, cutoff=cutoff)
-    return [each for one in near for each in spelt[one]]
+    if folded in spelt:
+        return spelt[folded]
+    near = difflib.get_close_matches(folded, spelt, n=3, cutoff=cutoff)
+    near += [each for each in spelt if each not in near and _begins(each, folded)]
+    return [each for one in near[:3] for each in spelt[one]]
+
+
+def _begins(name: str, other: str) -> bool:
+    """Return whether one of two names is the beginning of the other, and has at least three characters."""
+    shorter, longer = sorted((name, other), key=len)
+    return len(shorter) >= 3 and longer.startswith(shorter)
 
 
 class TermwiseError(Exception):

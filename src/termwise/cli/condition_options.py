@@ -37,7 +37,7 @@ Syntax = Annotated[
     bool,
     typer.Option(
         "--syntax",
-        help='Read operators in the query: +word, -word, "a phrase", -"a phrase" and field:word.',
+        help='Read operators in the query: +word, -word, "a phrase", -"a phrase" and field:value (an attribute).',
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,9 @@ from termwise.cli.terminal import note
 from termwise.errors import UsageError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]+)?|https?://\[[0-9a-f:]+\](:[0-9]+)?")
+"""Origin as browsers write it: in lower case, without a slash at the end."""
 
 
 def command(
@@ -58,8 +62,16 @@ def command(
         list[str] | None,
         option(
             "--allowed-host NAME",
-            "Name of this service in the header Host; repeat it for several.  [default: this machine, "
-            "or any with --host]",
+            "Name of this service in the header Host, besides those of this machine; repeat it for several.  "
+            "[default: only this machine, or any with --host]",
+        ),
+    ] = None,
+    allowed_origins: Annotated[
+        list[str] | None,
+        option(
+            "--allowed-origin ORIGIN",
+            "Another site whose pages may send requests and read the answers, such as https://shop.example; repeat it "
+            "for several.",
         ),
     ] = None,
 ) -> None:
@@ -88,9 +100,16 @@ def command(
                 "--without-keys, to allow all requests",
             ],
         )
+    for origin in allowed_origins or ():
+        if not ORIGIN.fullmatch(origin):
+            raise UsageError(
+                "an origin has a scheme and a host, without a path",
+                facts=[("given", origin)],
+                fixes=["--allowed-origin https://shop.example", "--allowed-origin http://localhost:3000"],
+            )
     from termwise.serve import ServiceSettings, serve
 
-    hosts = tuple(allowed_hosts or (("127.0.0.1", "localhost", "[::1]") if host in LOOPBACK else ()))
+    hosts = tuple(allowed_hosts or (("localhost",) if host in LOOPBACK else ()))
     settings = ServiceSettings(
         threads=threads or available_processors(),
         queue=queue,
@@ -101,6 +120,7 @@ def command(
         read_only=read_only,
         keys=keys,
         hosts=hosts,
+        origins=tuple(allowed_origins or ()),
         mcp=mcp == "http",
     )
     if mcp == "stdio":

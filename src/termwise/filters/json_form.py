@@ -36,6 +36,11 @@ from termwise.filters.expressions import (
 )
 from termwise.filters.parser import MOST_NESTED
 
+EXAMPLE = {"and": [{"field": "price", "<": 20}, {"field": "tags", "in": ["tea", "pot"]}]}
+"""A filter, for errors and descriptions."""
+
+_FIX = f"write a filter as in {json.dumps(EXAMPLE)}"
+
 _OPERATORS = (*COMPARISONS, "in", "not in", "between", "exists")
 
 
@@ -95,7 +100,8 @@ def _filter(body: object, depth: int) -> Filter:
         if word == "not":
             return Not(_filter(parts, depth + 1))
         if word not in ("and", "or"):
-            raise UnknownNameError.of("operator", str(word), ["and", "or", "not", "field"])
+            error = UnknownNameError.of("operator", str(word), ["and", "or", "not", "field"])
+            raise UnknownNameError(error.message, facts=error.facts, fixes=[*error.fixes, _FIX])
         if not isinstance(parts, list | tuple) or not parts:
             raise _malformed(body, f'"{word}" with a list of filters')
         return (And if word == "and" else Or)(*(_filter(each, depth + 1) for each in parts))
@@ -129,4 +135,8 @@ def _malformed(body: object, expected: str) -> ParameterError:
         seen = json.dumps(body, ensure_ascii=False)[:200]
     except (TypeError, ValueError, RecursionError):
         seen = shown(body)
-    return ParameterError("a filter in JSON has another form", facts=[("seen", seen), ("expected", expected)])
+    return ParameterError(
+        "a filter in JSON has another form",
+        facts=[("seen", seen), ("expected", expected)],
+        fixes=[_FIX],
+    )

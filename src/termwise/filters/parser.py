@@ -43,7 +43,7 @@ from termwise.filters.expressions import (
     Or,
     Value,
 )
-from termwise.filters.types import check_condition
+from termwise.filters.types import YES_AND_NO, check_condition
 
 MOST_NESTED = 100
 """Largest depth of parentheses and of ``not``."""
@@ -52,6 +52,7 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+)
     |(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     |(?P<quoted>`(?:[^`\\]|\\.)+`)
+    |(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}[\w:.+-]*)
     |(?P<number>[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?(?![\w.]))
     |(?P<symbol><=|>=|!=|<>|==|[=<>(),])
     |(?P<word>"""
@@ -102,7 +103,7 @@ def parse_filter(text: str, schema: Schema | None = None) -> Filter:
     termwise.errors.ParameterError: the filter cannot be read  [parameter]
       filter    price < cheap
                         ^
-      expected  a value: a string in quotes, a number, true or false
+      expected  a value: a string or a date in quotes, a number, true or false
       fix       write a string in quotes: "cheap"
     """
     if not isinstance(text, str):
@@ -260,12 +261,14 @@ class _Parser:
             return number
         if token.keyword in ("true", "false"):
             return token.keyword == "true"
-        fixes = (
-            [f"write a string in quotes: {json.dumps(token.text, ensure_ascii=False)}"]
-            if token.kind == "word"
-            else []
-        )
-        raise self._error(token.start, "a value: a string in quotes, a number, true or false", fixes)
+        fixes = []
+        if token.kind == "word" and token.text.lower() in YES_AND_NO:
+            fixes = [f"write {YES_AND_NO[token.text.lower()]} for an attribute that is true or false"]
+        if token.kind in ("word", "date"):
+            kind = "string" if token.kind == "word" else "date"
+            fixes.append(f"write a {kind} in quotes: {json.dumps(token.text, ensure_ascii=False)}")
+        expected = "a value: a string or a date in quotes, a number, true or false"
+        raise self._error(token.start, expected, fixes)
 
     def _unescaped(self, token: _Token) -> str:
         def character(match: re.Match[str]) -> str:

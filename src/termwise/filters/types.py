@@ -34,6 +34,10 @@ _LIMITS: dict[FieldType, Bounds] = {
 }
 
 
+YES_AND_NO = {"yes": "true", "no": "false", "true": "true", "false": "false"}
+"""Words that are given for true and false, in lower case."""
+
+
 def check_filter(filter: Filter, schema: Schema) -> None:
     """Check a filter against the types of the fields.
 
@@ -180,6 +184,7 @@ def _span(condition: Condition, kind: FieldType, value: Value) -> _Span:
 
 def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterError:
     expected = EXPECTED["keyword" if kind == "keywords" else kind]
+    word = YES_AND_NO.get(value.lower()) if kind == "boolean" and isinstance(value, str) else None
     return ParameterError(
         "a filter compares a field with a value of another type",
         facts=[
@@ -188,6 +193,7 @@ def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterE
             ("value", shown(value)),
             ("expected", "a number" if kind in ("integer", "float") else expected),
         ],
+        fixes=[f"write {word}, without quotes"] if word else [],
     )
 
 

@@ -25,6 +25,7 @@ from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
+from termwise.index.field_texts import unpack
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.reader import chunk_id
 from termwise.index.updater import IndexUpdater
@@ -251,6 +252,31 @@ class LiveWriter:
         check("doc_id", doc_id, isinstance(doc_id, str), "an identifier")
         return self._touched.get(doc_id, self._rows[0].updater.index.find(doc_id) is not None)
 
+    def document(self, doc_id: str) -> Document | None:
+        """Return a document of the last published generation, with the text of each field if fields have weights.
+
+        Raises
+        ------
+        ParameterError
+            If the index stores no texts.
+        """
+        ordinals = self._rows[0].updater.index.find_many([doc_id])
+        if ordinals[0] < 0:
+            return None
+        index = self._index_of_texts()
+        if index is None:
+            raise ParameterError(
+                "the index does not store the texts of its documents",
+                facts=[("index", self.path)],
+                fixes=["build the index with `store_text=True`"],
+            )
+        (text,) = index.stored_document_texts(ordinals)
+        (attributes,) = self._with_attributes[0].updater.index.attributes(ordinals)
+        if not self.field_weights:
+            return Document(doc_id, text or "", attributes)
+        texts = dict(zip(self.field_weights, unpack(text or ""), strict=True))
+        return Document.of_fields(doc_id, texts, attributes)
+
     def commit(self) -> Manifest:
         """Publish the changes, and merge small segments; return the manifest of the new generation.
 
@@ -367,9 +393,7 @@ class LiveWriter:
         }
         same: set[str] = set()
         known: dict[str, int] = {}
-        weighted = bool(self.field_weights)
-        with_texts = (index for index in indexes if index.stores_text)
-        index = next((each for each in with_texts if bool(each.manifest.field_weights) == weighted), None)
+        index = self._index_of_texts()
         if index is not None:
             places = [
                 place
@@ -391,6 +415,19 @@ class LiveWriter:
                 else:
                     known[document.doc_id] = int(ordinals[place])
         return present, same, known
+
+    def _index_of_texts(self) -> Index | None:
+        """Return the part that stores the texts as they are given, by field if fields have weights; None without."""
+        weighted = bool(self.field_weights)
+        indexes = (rows.updater.index for rows in self._rows)
+        return next(
+            (
+                index
+                for index in indexes
+                if index.stores_text and bool(index.manifest.field_weights) == weighted
+            ),
+            None,
+        )
 
     def _kept(self, document: Document) -> Mapping[str, AttributeValue]:
         """Return the attributes of a document as the index returns them."""

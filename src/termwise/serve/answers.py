@@ -213,6 +213,16 @@ class ChangeAnswer(TypedDict):
     result: str
 
 
+class LineAnswer(TypedDict):
+    """Answer to a line of many changes: the outcome of the change, or the number of the line and the error."""
+
+    doc_id: NotRequired[str]
+    result: NotRequired[str]
+    line: NotRequired[int]
+    error: NotRequired[ErrorRecord]
+    status: NotRequired[int]
+
+
 class SuggestAnswer(TypedDict):
     """Completions of the last word of a text, and suggestions for words that no document has."""
 

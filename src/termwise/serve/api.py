@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from termwise.collection.fields import ID_FIELDS
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError, UnknownIdError
 from termwise.search.by_example import AnySearcher
 from termwise.serve import answers, search
 from termwise.serve.bodies import (
     JSON,
+    MERGE_PATCH,
     NDJSON,
     JsonAnswer,
     body_of,
@@ -24,7 +26,7 @@ from termwise.serve.bodies import (
     parsed_json,
 )
 from termwise.serve.changes import Change, Delete, Put
-from termwise.serve.documents import document_record, read_document
+from termwise.serve.documents import document_record, read_document, read_merge
 from termwise.serve.errors import ServiceError, TooLargeError, error_record, status_of
 from termwise.serve.index_facts import damages, index_facts
 from termwise.serve.indexes import ServedIndex
@@ -60,8 +62,14 @@ async def _ready(service: Service, request: Request) -> Response:
         lambda: [served.name for served in service.indexes if not served.follow()]
     )
     if failed:
-        return JsonAnswer({"status": f"unreadable: {', '.join(failed)}"}, status_code=503)
+        names = "" if service.settings.keys else f": {', '.join(failed)}"  # /ready needs no key
+        return JsonAnswer({"status": f"unreadable{names}"}, status_code=503)
     return JsonAnswer({"status": "ready"})
+
+
+async def _metrics(service: Service, request: Request) -> Response:
+    page = await asyncio.to_thread(request.app.state.metrics.page)
+    return Response(page, media_type="text/plain; version=0.0.4")
 
 
 async def _indexes(service: Service, request: Request) -> Response:
@@ -75,6 +83,10 @@ async def _index(service: Service, request: Request) -> Response:
 
 
 async def _verify(service: Service, request: Request) -> Response:
+    """Verify an index; without a body, so that a page of another site can send it, as it can send a search.
+
+    It changes nothing, the page cannot read the answer, and one verification runs at a time.
+    """
     served = served_index(service, request)
     found = await service.slowly(lambda: damages(served))
     return JsonAnswer({"index": served.name, "intact": not found, "damages": found})
@@ -127,54 +139,67 @@ async def _put_document(service: Service, request: Request) -> Response:
     doc_id = request.path_params["doc_id"]
     record = _record(parsed_json(await body_of(request, service.settings.max_body)))
     document = await asyncio.to_thread(lambda: read_document(served.searcher(), record, doc_id))
-    (outcome,) = await service.change(served, [Put(document)], refresh=_wants_refresh(request))
-    status = 201 if outcome == "created" else 200
-    return JsonAnswer({"doc_id": doc_id, "result": outcome}, status_code=status)
+    return await _changed(service, request, served, Put(document))
+
+
+async def _merge_document(service: Service, request: Request) -> Response:
+    served = served_index(service, request)
+    doc_id = request.path_params["doc_id"]
+    record = _record(parsed_json(await body_of(request, service.settings.max_body, (JSON, MERGE_PATCH))))
+    change = await asyncio.to_thread(lambda: read_merge(served.searcher(), record, doc_id))
+    return await _changed(service, request, served, change)
 
 
 async def _delete_document(service: Service, request: Request) -> Response:
-    served = served_index(service, request)
-    doc_id = request.path_params["doc_id"]
-    (outcome,) = await service.change(served, [Delete(doc_id)], refresh=_wants_refresh(request))
+    change = Delete(request.path_params["doc_id"])
+    return await _changed(service, request, served_index(service, request), change)
+
+
+async def _changed(service: Service, request: Request, served: ServedIndex, change: Change) -> Response:
+    """Make the change of one document, and return the answer."""
+    (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
     if outcome == "missing":
-        raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
-    return JsonAnswer({"doc_id": doc_id, "result": outcome})
+        raise UnknownIdError("the index has no such document", facts=[("doc_id", change.doc_id)])
+    status = 201 if outcome == "created" else 200
+    return JsonAnswer({"doc_id": change.doc_id, "result": outcome}, status_code=status)
 
 
 async def _change_documents(service: Service, request: Request) -> Response:
     """Make the changes of a body with one JSON object a line; answer with one a line."""
     served = served_index(service, request)
     body = await body_of(request, service.settings.max_body, (NDJSON, JSON))
-    lines = [line for line in body.split(b"\n") if line.strip()]
+    lines = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
     if len(lines) > service.settings.max_operations:
         raise TooLargeError(
             "the body has too many lines",
             facts=[("lines", len(lines)), ("most", service.settings.max_operations)],
         )
     parsed = await asyncio.to_thread(_parsed_lines, served, lines)
-    changes = [each for each in parsed if not isinstance(each, TermwiseError)]
+    changes = [each for each in parsed if not isinstance(each, dict)]
     outcomes = iter(await service.change(served, changes, refresh=_wants_refresh(request)) if changes else [])
     records = [
-        {"error": error_record(each), "status": status_of(each)}
-        if isinstance(each, TermwiseError)
-        else {"doc_id": each.doc_id, "result": next(outcomes)}
+        each if isinstance(each, dict) else {"doc_id": each.doc_id, "result": next(outcomes)}
         for each in parsed
     ]
     text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
     return Response(text, media_type=NDJSON)
 
 
-def _parsed_lines(served: ServedIndex, lines: Sequence[bytes]) -> list[Change | TermwiseError]:
+def _parsed_lines(served: ServedIndex, lines: Sequence[tuple[int, bytes]]) -> list[Change | dict[str, Any]]:
     searcher = served.searcher()
-    return [_parsed(searcher, *each) for each in enumerate(lines, 1)]
+    return [_parsed(searcher, *each) for each in lines]
 
 
-def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | TermwiseError:
-    """Return the change of a line, or the error why it is refused."""
+def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | dict[str, Any]:
+    """Return the change of a line, or the answer that says why it is refused."""
+    record: dict[str, Any] = {}
     try:
-        return _change(searcher, _record(parsed_json(line)), number)
+        record = _record(parsed_json(line))
+        return _change(searcher, record, number)
     except TermwiseError as error:
-        return error
+        given = next((record[name] for name in ("delete", *ID_FIELDS) if name in record), None)
+        named = {"doc_id": str(given)} if isinstance(given, str | int) else {}
+        return {"line": number, **named, "error": error_record(error), "status": status_of(error)}
 
 
 def _change(searcher: AnySearcher, record: dict[str, Any], number: int) -> Change:
@@ -239,6 +264,15 @@ OPERATIONS = (
         role="none",
         handler=_ready,
         answer=answers.StateAnswer,
+    ),
+    Operation(
+        method="GET",
+        path="/metrics",
+        name="metrics",
+        summary="Metrics in the form of Prometheus.",
+        role="search",
+        handler=_metrics,
+        answer=str,
     ),
     Operation(
         method="GET",
@@ -307,14 +341,15 @@ OPERATIONS = (
         name="change_documents",
         summary=(
             "Change many documents: one JSON object on each line, a document or an object with the key `delete`. The "
-            "answer has one line for each. The valid changes are made together."
+            "answer has one line for each, with the number of the line if it is refused. The valid changes are made "
+            "together."
         ),
         role="write",
         handler=_change_documents,
         body=dict[str, Any],
         body_lines=True,
         parameters=(REFRESH,),
-        answer=answers.ChangeAnswer,
+        answer=answers.LineAnswer,
     ),
     Operation(
         method="GET",
@@ -333,6 +368,21 @@ OPERATIONS = (
         role="write",
         handler=_put_document,
         body=dict[str, Any],
+        parameters=(REFRESH,),
+        answer=answers.ChangeAnswer,
+    ),
+    Operation(
+        method="PATCH",
+        path=f"{_INDEX}/documents/{{doc_id:any}}",
+        name="merge_document",
+        summary=(
+            "Change some texts and attributes of a document (JSON merge patch); null removes one. The index must store "
+            "texts, and for a new text, those of each field."
+        ),
+        role="write",
+        handler=_merge_document,
+        body=dict[str, Any],
+        example={"price": 12, "kind": None},
         parameters=(REFRESH,),
         answer=answers.ChangeAnswer,
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import time
@@ -11,9 +10,10 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from termwise.display.safe_text import legible
@@ -32,6 +32,9 @@ from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
 
 logger = logging.getLogger("termwise.serve")
+
+THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
+"""Hosts that every service answers, so that its state can be checked on its machine."""
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -65,7 +68,8 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     service = Service(folders, settings)
     access = Access(service.settings)
     metrics = Metrics(service)
-    document = openapi_document(OPERATIONS, [served.name for served in service.indexes])
+    names = None if service.settings.keys else [served.name for served in service.indexes]
+    document = openapi_document(OPERATIONS, names)
     tools = None
     if service.settings.mcp:
         from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed
@@ -74,10 +78,6 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
 
     async def openapi(request: Request) -> Response:
         return JsonAnswer(document)
-
-    async def metrics_page(request: Request) -> Response:
-        access.check(request, "search")
-        return Response(await asyncio.to_thread(metrics.page), media_type="text/plain; version=0.0.4")
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -92,7 +92,6 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             *(_route(service, access, operation) for operation in OPERATIONS),
             info_route(service, access),
             Route("/openapi.json", openapi, name="openapi"),
-            Route("/metrics", metrics_page, name="metrics"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
             *page_routes(service, access, document),
             *opensearch_routes(service, access),
@@ -100,7 +99,15 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},
         lifespan=lifespan,
     )
-    app.state.service = service
+    app.state.service, app.state.metrics = service, metrics
+    if service.settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.settings.origins,
+            allow_methods=("GET", "POST"),
+            allow_headers=("authorization", "x-api-key"),
+            expose_headers=("retry-after",),
+        )
     app.add_middleware(Surroundings, metrics=metrics, bodies=service.bodies, hosts=service.settings.hosts)
     return app
 
@@ -134,8 +141,28 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        return _method_refused(request)
     record = {"type": "not-found" if error.status_code == 404 else "refused", "message": error.detail}
     return _error(request, record, error.status_code, dict(error.headers or {}))
+
+
+def _method_refused(request: Request) -> Response:
+    """Return the error for a method that no route of an address has."""
+    allowed = {
+        method
+        for route in request.app.routes
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
+        for method in route.methods or ()
+    }
+    methods = ", ".join(sorted(allowed))
+    record = {
+        "type": "method",
+        "message": f"this address has no method {legible(request.method)}",
+        "facts": {"allowed": methods},
+        "fixes": ["use an allowed method; /docs lists all addresses"],
+    }
+    return _error(request, record, 405, {"allow": methods})
 
 
 def _error(request: Request, record: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> Response:
@@ -152,7 +179,7 @@ class Surroundings:
         self._app = app
         self._bodies = bodies
         self._metrics = metrics
-        self._hosts = frozenset(hosts)
+        self._hosts = frozenset((*hosts, *THIS_MACHINE)) if hosts else frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -197,7 +224,7 @@ class Surroundings:
             self._bodies.give_back(scope)
             seconds = time.perf_counter() - begin
             route = scope.get("route")
-            operation = route.name if isinstance(route, Route) else "unknown"
+            operation = route.name if isinstance(route, Route) and status != 405 else "unknown"
             self._metrics.count(operation, status, seconds)
             client = scope.get("client")
             log_request(

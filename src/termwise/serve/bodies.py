@@ -31,6 +31,7 @@ MOST_LEVELS = 30
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+MERGE_PATCH = "application/merge-patch+json"
 
 
 class JsonAnswer(Response):

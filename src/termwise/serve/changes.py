@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import Literal
 from termwise.errors import IndexLockedError
 from termwise.indexing import open_writer
 from termwise.indexing.live_writer import LiveWriter, LoadedNetworks
-from termwise.records import Document
+from termwise.records import AttributeValue, Document
 from termwise.serve.errors import DeadlineError, OverloadError
 
-Outcome = Literal["created", "replaced", "exists", "deleted", "missing"]
+Outcome = Literal["created", "replaced", "updated", "exists", "deleted", "missing"]
 
 MOST_WAITING = 256
 """Requests that may wait for the index."""
@@ -46,7 +46,38 @@ class Delete:
     doc_id: str
 
 
-Change = Put | Delete
+@dataclass(frozen=True)
+class Merge:
+    """Change some texts and attributes of the document with an identifier; see `read_merge`.
+
+    Attributes
+    ----------
+    doc_id : str
+    texts : mapping of str to str
+        New texts by field.
+    attributes : mapping of str to AttributeValue or None
+        New values of attributes; None removes one.
+    """
+
+    doc_id: str
+    texts: Mapping[str, str]
+    attributes: Mapping[str, AttributeValue | None]
+
+    def applied(self, document: Document) -> Document:
+        """Return the document with the changes."""
+        attributes = {
+            name: value
+            for name, value in {**document.attributes, **self.attributes}.items()
+            if value is not None
+        }
+        if not self.texts:
+            return document._replace(attributes=attributes)
+        if document.fields is None:  # one field, whose text is that of the document
+            return document._replace(text=next(iter(self.texts.values())), attributes=attributes)
+        return Document.of_fields(document.doc_id, {**document.fields, **self.texts}, attributes)
+
+
+Change = Put | Delete | Merge
 
 
 @dataclass
@@ -159,29 +190,38 @@ class ChangeQueue:
     def _committed(self, batches: Sequence[Sequence[Change]], deadline: float) -> list[list[Outcome]]:
         wait = max(0.0, deadline - time.monotonic())
         with open_writer(self._path, wait=wait, networks=self._networks) as writer:
-            return [_made(writer, batch) for batch in batches]
+            return _made(writer, batches)
 
 
-def _made(writer: LiveWriter, changes: Sequence[Change]) -> list[Outcome]:
-    """Make changes, and return the outcome of each as if they were made in their order.
+def _made(writer: LiveWriter, batches: Sequence[Sequence[Change]]) -> list[list[Outcome]]:
+    """Make the changes of several requests, and return the outcome of each as if they were made in their order.
 
     Only the last change of an identifier is made: the writer would write a segment for each change of one document.
     """
-    outcomes: list[Outcome] = []
     last: dict[str, Document | None] = {}
-    for change in changes:
-        doc_id = change.doc_id
-        known = last[doc_id] is not None if doc_id in last else writer.has(doc_id)
-        document = None if isinstance(change, Delete) else change.document
-        if isinstance(change, Delete):
-            outcomes.append("deleted" if known else "missing")
-        elif known and change.only_new:
-            outcomes.append("exists")
-            continue
-        else:
-            outcomes.append("replaced" if known else "created")
-        last.pop(doc_id, None)  # so that documents come in the order of their last changes
-        last[doc_id] = document
+    outcomes = [[_noted(writer, change, last) for change in batch] for batch in batches]
     writer.delete([doc_id for doc_id, document in last.items() if document is None])
     writer.add([document for document in last.values() if document is not None])
     return outcomes
+
+
+def _noted(writer: LiveWriter, change: Change, last: dict[str, Document | None]) -> Outcome:
+    """Note the document that a change leaves (None: it is deleted), and return the outcome of the change."""
+    doc_id = change.doc_id
+    known = last[doc_id] is not None if doc_id in last else writer.has(doc_id)
+    document: Document | None = None
+    outcome: Outcome
+    if isinstance(change, Delete):
+        outcome = "deleted" if known else "missing"
+    elif isinstance(change, Merge):
+        before = last[doc_id] if doc_id in last else writer.document(doc_id)
+        if before is None:
+            return "missing"
+        document, outcome = change.applied(before), "updated"
+    elif known and change.only_new:
+        return "exists"
+    else:
+        document, outcome = change.document, "replaced" if known else "created"
+    last.pop(doc_id, None)  # so that documents come in the order of their last changes
+    last[doc_id] = document
+    return outcome

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from termwise.attributes import Schema
 from termwise.attributes.json_values import json_attributes
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader
 from termwise.errors import UnknownIdError, UnknownNameError
 from termwise.index.field_texts import unpack
 from termwise.records import Document
 from termwise.search.by_example import AnySearcher
-from termwise.serve.errors import ServiceError
+from termwise.serve.changes import Merge
+from termwise.serve.errors import PartialUpdateError, ServiceError
+
+WHOLE = "send the whole document: PUT /v1/indexes/INDEX/documents/ID"
 
 REQUEST = Path("request")
 """Name of the source of records in errors, which the service leaves out."""
@@ -46,12 +50,7 @@ def read_document(
         If a text or an attribute has a value of another type.
     """
     if doc_id is not None:
-        given = next((record[name] for name in ID_FIELDS if name in record), doc_id)
-        if given != doc_id:
-            raise ServiceError(
-                "the identifier of the record is not that of the address",
-                facts=[("address", doc_id), ("record", given)],
-            )
+        _check_id(record, doc_id)
         record = {ID_FIELDS[0]: doc_id, **record}
     fields = field_weights(searcher) or searcher.index.manifest.fields
     texts = tuple(fields) or ("title", *BODY_FIELDS)
@@ -65,6 +64,84 @@ def read_document(
         attributes=schema or None,
     )
     return reader.document(number, record)
+
+
+def read_merge(searcher: AnySearcher, record: Mapping[str, Any], doc_id: str) -> Merge:
+    """Return a JSON merge patch (RFC 7396) of a document as a change.
+
+    Parameters
+    ----------
+    searcher : Searcher or MixtureSearcher
+        Of the index.
+    record : mapping of str to object
+        New texts and attributes by name; null removes one.
+    doc_id : str
+        Identifier from the address.
+
+    Raises
+    ------
+    PartialUpdateError
+        If the index does not keep what is necessary: the texts, and for a new text, those of each field.
+    ServiceError, UnknownNameError, MalformedRecordError
+        As `read_document`.
+    """
+    if not searcher.index.stores_text:
+        raise PartialUpdateError("this index does not keep the texts of its documents", fixes=[WHOLE])
+    schema = searcher.schema
+    fields = tuple(field_weights(searcher))
+    joined = () if fields else (searcher.index.manifest.fields or ("title", *BODY_FIELDS))
+    _check_id(record, doc_id)
+    given = _flat(record, schema)
+    _refuse_unknown(given, [*ID_FIELDS, *fields, *joined, *schema])
+    for name in given:
+        if name in joined:
+            raise PartialUpdateError(
+                "this index keeps the texts of the fields of a document joined",
+                facts=[("field", name)],
+                fixes=[
+                    WHOLE,
+                    "build the index with weights of its fields: termwise index --fields title^1,text^1",
+                ],
+            )
+    reader = RecordReader(
+        REQUEST,
+        id_fields=ID_FIELDS,
+        body_fields=(),
+        fields=dict.fromkeys(fields or BODY_FIELDS[:1], 1),
+        attributes=schema or None,
+    )
+    present = {name: value for name, value in given.items() if value is not None}
+    document = reader.document(1, {ID_FIELDS[0]: doc_id, **present})
+    texts = document.fields or {}
+    return Merge(
+        doc_id,
+        {name: texts[name] for name in given if name in fields},
+        {name: document.attributes.get(name) for name in given if name in schema},
+    )
+
+
+def _check_id(record: Mapping[str, Any], doc_id: str) -> None:
+    """Check that the identifier of a record, if it has one, is that of the address."""
+    given = next((record[name] for name in ID_FIELDS if name in record), doc_id)
+    if given != doc_id:
+        raise ServiceError(
+            "the identifier of the record is not that of the address",
+            facts=[("address", doc_id), ("record", given)],
+        )
+
+
+def _flat(record: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Return a record with the fields of its objects named ``OBJECT.FIELD``; null for an object is null for each."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        inside = [each for each in schema if each.startswith(f"{name}.")]
+        if isinstance(value, dict):
+            flat |= {f"{name}.{part}": each for part, each in value.items()}
+        elif value is None and inside and name not in schema:
+            flat |= dict.fromkeys(inside)
+        else:
+            flat[name] = value
+    return flat
 
 
 def field_weights(searcher: AnySearcher) -> Mapping[str, int]:

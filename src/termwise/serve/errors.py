@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from termwise.errors import (
     UnknownIdError,
     UsageError,
 )
+from termwise.serve.requests import SearchRequest
 
 logger = logging.getLogger("termwise.serve")
 
@@ -72,6 +74,19 @@ class SlowRequestError(ServiceError):
     status = 408
 
 
+class PartialUpdateError(ServiceError):
+    """A part of a document cannot be changed, because the index does not keep the other parts."""
+
+    slug = "partial-update"
+
+
+class UnreadableIndexError(ServiceError):
+    """The folder of an index cannot be read."""
+
+    slug = "unreadable-index"
+    status = 503
+
+
 class OverloadError(ServiceError):
     """The service has as many requests as it can answer in time."""
 
@@ -114,6 +129,42 @@ def log_failure(error: TermwiseError) -> None:
         logger.error("%s", error)
 
 
+_CODE = re.compile("`([^`]*)`")
+_ARGUMENT = re.compile(r"(\w+)(?:=(.+))?")
+_JSON = {"True": "true", "False": "false", "None": "null"}
+_OPTIONS = {"store_text=True": "--store-text", "attributes=all": "--attributes all"}
+"""Options of ``termwise index`` for arguments that a user of the service can pass on to whoever builds the index."""
+
+
+def fixes_over_http(error: TermwiseError) -> list[str]:
+    """Return the fixes of an error with fields of a request instead of Python arguments, without fixes of other code.
+
+    Examples
+    --------
+    >>> from termwise.errors import ParameterError
+    >>> fixes_over_http(ParameterError("no", fixes=["omit `fuzzy`", "set `k=10`", "`Searcher.open(path)`"]))
+    ['omit "fuzzy"', 'set "k": 10']
+    >>> fixes_over_http(ParameterError("no", fixes=["build the index with `store_text=True`"]))
+    ['build the index with --store-text']
+    """
+    return [
+        _CODE.sub(lambda code: _over_http(code[1]), fix)
+        for fix in error.fixes
+        if all(map(_over_http, _CODE.findall(fix))) and not fix.startswith("in Python")
+    ]
+
+
+def _over_http(code: str) -> str:
+    """Return an argument as a field of a request or an option of ``termwise index``; nothing for other code."""
+    found = _ARGUMENT.fullmatch(code)
+    if code in _OPTIONS or found is None or found[1] not in SearchRequest.model_fields:
+        return _OPTIONS.get(code, "")
+    if found[2] is None:
+        return f'"{found[1]}"'
+    value = found[2].replace("'", '"')
+    return f'"{found[1]}": {_JSON.get(value, value)}'
+
+
 def error_record(error: TermwiseError) -> dict[str, Any]:
     """Return an error as JSON-like data, without the paths of files."""
     if status_of(error) == 500:
@@ -121,12 +172,13 @@ def error_record(error: TermwiseError) -> dict[str, Any]:
             "type": error.slug,
             "message": "the index cannot be read or written; see the log of the service",
         }
+    fixes = fixes_over_http(error)
     facts = {name: legible(str(value)) for name, value in error.facts if not isinstance(value, Path)}
     return {
         "type": error.slug,
         "message": legible(error.message),
         **({"facts": facts} if facts else {}),
-        **({"fixes": [legible(fix) for fix in error.fixes]} if error.fixes else {}),
+        **({"fixes": [legible(fix) for fix in fixes]} if fixes else {}),
     }
 
 

@@ -17,7 +17,7 @@ from termwise.search import open_searcher
 from termwise.search.by_example import AnySearcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
-from termwise.serve.errors import UnknownIndexError
+from termwise.serve.errors import UnknownIndexError, UnreadableIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 """Names of indexes, as in addresses."""
@@ -104,7 +104,13 @@ class ServedIndex:
         with self._lock:
             searcher = self._opened.get(settings)
             if searcher is None:
-                searcher = self._opened[settings] = open_searcher(self.path, query=settings)
+                try:
+                    searcher = self._opened[settings] = open_searcher(self.path, query=settings)
+                except TermwiseError as error:
+                    logger.error("the index %s cannot be read: %s", self.name, error)
+                    raise UnreadableIndexError(
+                        "the folder of the index cannot be read at the moment", facts=[("index", self.name)]
+                    ) from None
             return searcher
 
     def _signature_now(self) -> Signature | None:

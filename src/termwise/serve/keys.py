@@ -135,9 +135,9 @@ class KeyFile:
 
 def matching_key(records: dict[str, KeyRecord], key: str) -> KeyRecord | None:
     """Return the record of a key, or None; unknown identifiers take as long as wrong secrets."""
-    _, _, rest = key.partition("tw_")
+    kind, _, rest = key.partition("_")
     identity, _, secret = rest.partition("_")
-    record = records.get(identity)
+    record = records.get(identity) if kind == "tw" else None
     expected = _NO_HASH if record is None else record.sha256
     return record if hmac.compare_digest(_hash(secret), expected) else None
 

@@ -29,12 +29,14 @@ _ERRORS = {
 _WITHOUT_BODY = {408, 413, 415}
 
 
-def openapi_document(operations: Sequence[Operation], indexes: Sequence[str]) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of some operations on the indexes with some names."""
+def openapi_document(operations: Sequence[Operation], indexes: Sequence[str] | None) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of some operations on the indexes with some names; None if these are secret."""
     kinds: list[Any] = [answers.ErrorAnswer]
     for operation in operations:
         kinds += [each for each in (operation.answer, operation.body) if each is not None]
-    distinct = list(dict.fromkeys(kind for kind in kinds if not hasattr(kind, "__origin__")))
+    distinct = list(
+        dict.fromkeys(kind for kind in kinds if kind is not str and not hasattr(kind, "__origin__"))
+    )
     schemas: dict[str, Any] = {}
     for kind in distinct:
         schema = TypeAdapter(kind).json_schema(ref_template=_REF)
@@ -59,7 +61,7 @@ def openapi_document(operations: Sequence[Operation], indexes: Sequence[str]) ->
     }
 
 
-def _record(operation: Operation, indexes: Sequence[str]) -> dict[str, Any]:
+def _record(operation: Operation, indexes: Sequence[str] | None) -> dict[str, Any]:
     """Return the description of an operation."""
     record: dict[str, Any] = {
         "operationId": operation.name,
@@ -68,9 +70,7 @@ def _record(operation: Operation, indexes: Sequence[str]) -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": "The answer.",
-                "content": {
-                    (NDJSON if operation.body_lines else JSON): {"schema": _schema(operation.answer)}
-                },
+                "content": {_media_type(operation): {"schema": _schema(operation.answer)}},
             }
         },
     }
@@ -90,8 +90,8 @@ def _record(operation: Operation, indexes: Sequence[str]) -> dict[str, Any]:
     return record
 
 
-def _path_parameters(operation: Operation, indexes: Sequence[str]) -> list[dict[str, Any]]:
-    schemas = {"index": {"type": "string", "enum": list(indexes)}}
+def _path_parameters(operation: Operation, indexes: Sequence[str] | None) -> list[dict[str, Any]]:
+    schemas = {} if indexes is None else {"index": {"type": "string", "enum": list(indexes)}}
     return [
         {
             "name": name,
@@ -132,10 +132,20 @@ def _content(operation: Operation, kind: Any) -> dict[str, Any]:
     """Return the description of a body; lines of JSON have no schema."""
     if operation.body_lines:
         return {NDJSON: {"schema": {"type": "string"}}}
-    return {JSON: {"schema": _schema(kind)}}
+    example = {} if operation.example is None else {"example": operation.example}
+    return {JSON: {"schema": _schema(kind), **example}}
+
+
+def _media_type(operation: Operation) -> str:
+    """Return the media type of the answer."""
+    if operation.answer is str:
+        return "text/plain"
+    return NDJSON if operation.body_lines else JSON
 
 
 def _schema(kind: Any) -> dict[str, Any]:
+    if kind is str:
+        return {"type": "string"}
     if hasattr(kind, "__origin__"):
         return {"type": "object", "additionalProperties": True}
     return {"$ref": _REF.format(model=kind.__name__)}

@@ -70,11 +70,13 @@ class Operation:
     role : Role
     handler : Handler
     answer : type
-        Typed dictionary of the answer.
+        Typed dictionary of the answer; str for text.
     body : type or None
         Model of the body.
     body_lines : bool
         Whether the body has one JSON object on each line.
+    example : dict or None
+        Example of a body without a model.
     parameters : tuple of Parameter, or a model
         Parameters of the address.
     """
@@ -88,4 +90,5 @@ class Operation:
     answer: Any
     body: Any = None
     body_lines: bool = False
+    example: dict[str, Any] | None = None
     parameters: tuple[Parameter, ...] | type = ()

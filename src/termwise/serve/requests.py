@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
+from termwise.filters.json_form import EXAMPLE
+
 Words = Annotated[list[str], Field(max_length=50)]
 Range = Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
 Names = Annotated[list[str], Field(max_length=100)]
@@ -23,6 +25,16 @@ def _within_limit(filter: str | dict[str, Any]) -> str | dict[str, Any]:
 
 
 Filter = Annotated[str | dict[str, Any], AfterValidator(_within_limit)]
+
+
+FILTER: Any = Field(
+    None,
+    description=(
+        "Condition on attributes, as text or JSON. Strings and dates are in quotes. Strings are compared exactly, with "
+        "upper and lower case."
+    ),
+    examples=['kind = "green" and price < 20 and added >= "2024-01-31"', EXAMPLE],
+)
 
 
 class _Request(BaseModel):
@@ -45,15 +57,14 @@ class SearchRequest(_Request):
     )
     k: int = Field(10, ge=1, description="Number of results.")
     offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
-    filter: Filter | None = Field(
-        None,
-        description="Condition on attributes, as text or JSON.",
-        examples=['lang = "de" and price < 20'],
-    )
+    filter: Filter | None = FILTER
     must: Words = Field(default_factory=list, description="Words or phrases that results contain.")
     must_not: Words = Field(default_factory=list, description="Words or phrases that results do not contain.")
     phrases: Words = Field(default_factory=list, description="Phrases that results contain.")
-    syntax: bool = Field(False, description='Read +word, -word, "a phrase" and field:word in the query.')
+    syntax: bool = Field(
+        False,
+        description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',
+    )
     sort: str | None = Field(
         None, description="Attribute to sort all matches by, `-price` for the largest first."
     )
@@ -111,7 +122,7 @@ class FusedSearchRequest(_Request):
     )
     depth: int = Field(100, ge=1, description="Results of each index that are fused.")
     k: int = Field(10, ge=1, description="Number of results.")
-    filter: Filter | None = Field(None, description="Condition on attributes.")
+    filter: Filter | None = FILTER
     show: Names | None = Field(None, description="Attributes of results; by default all.")
 
 
@@ -124,7 +135,7 @@ class ExplainRequest(_Request):
     competitors: int | None = Field(
         None, ge=0, le=20, description="Documents with neighbouring ranks to name."
     )
-    filter: Filter | None = Field(None, description="Filter of that ranking.")
+    filter: Filter | None = FILTER
     text: bool = Field(False, description="Return the query and the text, in which spans are positions.")
     fuzzy: bool = False
     prefix: bool = False
@@ -135,5 +146,5 @@ class FacetsRequest(_Request):
 
     facets: Names = Field(description="Attributes whose values are counted.")
     query: str | None = Field(None, description="Count only matches of this query.")
-    filter: Filter | None = Field(None, description="Condition on attributes.")
+    filter: Filter | None = FILTER
     facet_values: int = Field(10, ge=1, description="Values of each facet.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -21,6 +22,8 @@ from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol
 from termwise.serve.settings import ServiceSettings
+
+logger = logging.getLogger("termwise.serve")
 
 STOP_SECONDS = 30
 """Time for the requests that were accepted before a stop."""
@@ -92,8 +95,22 @@ def serve(
     else:
         with tempfile.TemporaryDirectory(prefix="termwise-metrics-") as folder:
             os.environ[SHARED] = folder
-            Multiprocess(config, sockets=[listening]).run()
+            _Workers(config, sockets=[listening]).run()
             del os.environ[SHARED]
+
+
+class _Workers(Multiprocess):
+    """Worker processes; one that has died is replaced, with a line in the log."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace the processes that have died."""
+        before = list(self.processes)
+        super().keep_subprocess_alive()
+        for old, new in zip(before, self.processes, strict=True):
+            if new is not old:
+                logger.error(
+                    "the worker %s has ended (exit code %s); %s replaces it", old.pid, old.exitcode, new.pid
+                )
 
 
 def _worker_app(folders: Sequence[str], settings: ServiceSettings, log_requests: bool) -> Starlette:

@@ -47,7 +47,9 @@ class ServiceSettings:
     mcp : bool
         Offer the tools for assistants at ``/mcp``.
     hosts : tuple of str
-        Names of this service that a request may give as its host; empty for all.
+        Names of this service that a request may give as its host, besides those of this machine; empty for all.
+    origins : tuple of str
+        Other sites whose pages may send requests and read the answers, such as ``https://shop.example``.
     """
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -67,6 +69,7 @@ class ServiceSettings:
     keys: Path | None = None
     mcp: bool = False
     hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
 
     @property
     def search_body(self) -> int:

@@ -126,6 +126,25 @@ def test_deep_nesting_is_refused() -> None:
         filter_from_json(body)
 
 
+@pytest.mark.parametrize(
+    ("text", "fixes"),
+    [
+        ("day >= 2024-01-01", ['write a date in quotes: "2024-01-01"']),
+        ("day in (2024-01-01T10:00:00Z)", ['write a date in quotes: "2024-01-01T10:00:00Z"']),
+        ("lang = de", ['write a string in quotes: "de"']),
+        ("archived = Yes", ["write true for an attribute that is true or false", 'write a string in quotes: "Yes"']),
+        ("archived = 'no'", ["write false, without quotes"]),
+        ("archived = 'TRUE'", ["write true, without quotes"]),
+        ("lang = 3", []),
+    ],
+)  # fmt: skip
+def test_wrong_values_have_a_fix(text: str, fixes: list[str]) -> None:
+    with pytest.raises(ParameterError) as caught:
+        parse_filter(text, SCHEMA)
+    assert caught.value.fixes == tuple(fixes)
+    assert parse_filter("archived = TRUE and not archived = False", SCHEMA)
+
+
 def test_types_are_checked_at_their_position() -> None:
     with pytest.raises(ParameterError) as caught:
         parse_filter("price < 20 and lang > 3", SCHEMA)

@@ -145,7 +145,17 @@ def test_each_line_of_many_changes_has_its_answer(client: TestClient) -> None:
     records = [json.loads(line) for line in answer.text.splitlines()]
     assert [record.get("result") for record in records] == ["created", "deleted", None, "missing"]
     assert "did you mean text" in records[2]["error"]["fixes"][0]
+    assert (records[2]["line"], records[2]["doc_id"]) == (3, "b")
     assert client.get("/v1/indexes/shop").json()["documents"] == 5
+
+
+def test_refused_lines_have_their_number_and_identifier(client: TestClient) -> None:
+    body = b'\n{"_id": 7, "txt": "x"}\n\nno json\n{"delete": 3}\n{"text": "x"}\n'
+    answer = client.post(f"{SHOP}/documents", content=body, headers={"content-type": "application/x-ndjson"})
+    records = [json.loads(line) for line in answer.text.splitlines()]
+    assert [(each["line"], each.get("doc_id"), each["status"]) for each in records] == [
+        (2, "7", 400), (4, None, 400), (5, "3", 400), (6, None, 400),
+    ]  # fmt: skip
 
 
 def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Path) -> None:
@@ -173,6 +183,11 @@ def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Pat
         ({"query": "tea", "limit": 3}, 400, "limit"),
         ({"query": "tea", "like": "sencha"}, 400, "one of query"),
         ({"query": "tea", "filter": "price <"}, 400, "filter"),
+        (
+            {"query": "tea", "filter": {"price": 3}},
+            400,
+            'write a filter as in {\\"and\\": [{\\"field\\": \\"price\\"',
+        ),
         ({"query": "tea", "filter": "colour = 3"}, 400, "colour"),
         ({"query": "tea", "filter": " or ".join(["price = 1"] * 10_000)}, 400, "at most 65,536 bytes"),
         ({"query": "tea", "facets": ["x"] * 30}, 400, "facets"),
@@ -185,6 +200,32 @@ def test_a_wrong_request_says_what_is_wrong(
     answer = client.post(f"{SHOP}/search", json=request_)
     assert answer.status_code == status
     assert words in answer.text
+
+
+def test_fixes_are_those_of_a_request(client: TestClient, tmp_path: Path) -> None:
+    termwise.build_index([termwise.Document("a", "green tea")], tmp_path / "bare.tw")
+    with served([str(tmp_path / "bare.tw")]) as bare:
+        for request in (
+            {"query": "tea", "highlight": True},
+            {"like": "a"},
+            {"query": "tea", "filter": "price < 3"},
+        ):
+            error = bare.post("/v1/indexes/bare/search", json=request).json()["error"]
+            assert error["fixes"][0].startswith("build the index with --"), error
+            assert "`" not in json.dumps(error)
+    error = client.post(f"{SHOP}/search", json={"collapse_size": 2, "query": "tea"}).json()["error"]
+    assert error["fixes"] == ['name the attribute: "collapse": NAME']
+
+
+@pytest.mark.parametrize("path", [f"{SHOP}/documents/pot", f"{SHOP}/documents/a/b"])
+def test_a_wrong_method_names_the_allowed_ones(client: TestClient, path: str) -> None:
+    answer = client.post(path, json={})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD, PATCH, PUT")
+    assert answer.json()["error"]["facts"] == {"allowed": "DELETE, GET, HEAD, PATCH, PUT"}
+    assert client.delete(f"{SHOP}/search").headers["allow"] == "GET, HEAD, POST"
+    metrics = client.get("/metrics").text
+    assert "get_document" not in metrics
+    assert 'termwise_requests_total{operation="unknown",status="405"} 2.0' in metrics
 
 
 def test_requests_that_are_no_json(client: TestClient) -> None:
@@ -203,6 +244,29 @@ def test_the_host_must_be_one_of_the_service(shop: Path) -> None:
         assert client.get("/health").status_code == 200
         assert client.get("/health", headers={"host": "localhost:8000"}).status_code == 200
         assert client.get("/health", headers={"host": "evil.example"}).status_code == 421
+    with served([str(shop)], ServiceSettings(hosts=("shop.example",))) as client:
+        for host, status in (
+            ("shop.example", 200),
+            ("127.0.0.1:8000", 200),
+            ("localhost", 200),
+            ("a.example", 421),
+        ):
+            assert client.get("/metrics", headers={"host": host}).status_code == status
+
+
+def test_pages_of_allowed_sites_can_read_answers(shop: Path) -> None:
+    site, asks = {"origin": "https://shop.example"}, "access-control-request-method"
+    with served([str(shop)], ServiceSettings(origins=("https://shop.example",))) as client:
+        answer = client.post(f"{SHOP}/search", json={"query": "tea"}, headers=site)
+        assert answer.headers["access-control-allow-origin"] == "https://shop.example"
+        assert "access-control-allow-credentials" not in answer.headers
+        wanted = {asks: "POST", "access-control-request-headers": "authorization,content-type"}
+        assert client.options(f"{SHOP}/search", headers={**site, **wanted}).status_code == 200
+        assert client.options(f"{SHOP}/documents/pot", headers={**site, asks: "DELETE"}).status_code == 400
+        other = {"origin": "https://evil.example"}
+        assert client.options(f"{SHOP}/search", headers={**other, **wanted}).status_code == 400
+        refused = client.post(f"{SHOP}/search", json={"query": "tea"}, headers=other)
+        assert "access-control-allow-origin" not in refused.headers
 
 
 def test_large_bodies_are_refused(shop: Path) -> None:
@@ -220,7 +284,8 @@ def test_keys_have_roles(shop: Path, tmp_path: Path) -> None:
         query = {"query": "tea"}
         assert client.get("/health").status_code == 200
         assert client.post(f"{SHOP}/search", json=query).status_code == 401
-        assert client.post(f"{SHOP}/search", json=query, headers=_bearer("tw_0_x")).status_code == 401
+        for wrong in ("tw_0_x", f"x{search}", f"x tw_{search}", search.removeprefix("tw_"), f"{search}x"):
+            assert client.post(f"{SHOP}/search", json=query, headers=_bearer(wrong)).status_code == 401
         assert client.post(f"{SHOP}/search", json=query, headers=_bearer(search)).status_code == 200
         assert client.post(f"{SHOP}/search", json=query, auth=("user", search)).status_code == 200
         assert client.delete(f"{SHOP}/documents/pot", headers=_bearer(search)).status_code == 403
@@ -228,6 +293,18 @@ def test_keys_have_roles(shop: Path, tmp_path: Path) -> None:
         assert client.post(f"{SHOP}/verify", headers=_bearer(write)).status_code == 403
         file.revoke(search.split("_")[1])
         assert client.post(f"{SHOP}/search", json=query, headers=_bearer(search)).status_code == 401
+
+
+def test_callers_without_a_key_learn_no_name_of_an_index(shop: Path, tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "keys.json")
+    file.create("search")
+    with served([f"zebra={shop}"], ServiceSettings(keys=file.path)) as client:
+        answers = [client.get("/openapi.json"), client.get("/v1/indexes"), client.get("/v1/indexes/none")]
+        answers += [client.get(path, headers={"accept": "text/html"}) for path in ("/docs", "/", "/none")]
+        shop.rename(tmp_path / "away.tw")
+        answers += [client.get("/ready")]
+        assert [each.status_code for each in answers] == [200, 401, 401, 200, 401, 404, 503]
+        assert not [each.url for each in answers if "zebra" in each.text]
 
 
 def _bearer(key: str) -> dict[str, str]:

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.unit.serve.conftest import served
 
 import termwise
 from termwise.fusion import mix_indexes
@@ -26,8 +28,8 @@ from termwise.serve.indexes import ServedIndex
 
 
 @pytest.fixture
-def two_workers(shop: Path, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """Return the address of a service with two processes, and its folder for temporary files."""
+def two_workers(shop: Path, tmp_path: Path) -> Iterator[tuple[str, Path, list[str]]]:
+    """Return the address of a service with two processes, its folder for temporary files, and the lines of its log."""
     command = ["-P", "-m", "termwise", "serve", str(shop), "--port", "0", "--workers", "2", "--threads", "1"]
     folder = tmp_path / "temporary"
     folder.mkdir()
@@ -38,9 +40,13 @@ def two_workers(shop: Path, tmp_path: Path) -> Iterator[tuple[str, Path]]:
     with process:
         assert process.stderr is not None
         found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stderr)))
-        yield found[0].rstrip("/"), folder
+        log: list[str] = []
+        reader = threading.Thread(target=log.extend, args=(process.stderr,))
+        reader.start()
+        yield found[0].rstrip("/"), folder, log
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
+        reader.join()
     assert not list(folder.glob("termwise-*"))
 
 
@@ -56,8 +62,8 @@ def _searches(page: str) -> float:
     return 0.0 if found is None else float(found[1])
 
 
-def test_metrics_are_those_of_all_processes(two_workers: tuple[str, Path]) -> None:
-    address, folder = two_workers
+def test_metrics_are_those_of_all_processes(two_workers: tuple[str, Path, list[str]]) -> None:
+    address, folder, log = two_workers
     search = f"{address}/v1/indexes/shop/search?query=tea"
 
     def processes() -> list[int]:
@@ -78,13 +84,20 @@ def test_metrics_are_those_of_all_processes(two_workers: tuple[str, Path]) -> No
         assert "pid=" not in page
     assert re.findall("^termwise_searches_pending (.*)$", page, re.MULTILINE) == ["0.0"]
 
-    os.kill(processes()[0], signal.SIGKILL)  # what it has counted stays
+    killed = processes()[0]
+    os.kill(killed, signal.SIGKILL)  # what it has counted stays
     while True:
         try:
             assert _searches(_get(f"{address}/metrics")) == sent
             break
         except OSError:  # the connection was with the killed process
             continue
+    deadline = (
+        time.monotonic() + 150
+    )  # a process that ends while it is asked for a sign of life is waited for
+    while not any(f"the worker {killed} has ended (exit code -9)" in line for line in log):
+        assert time.monotonic() < deadline, log
+        time.sleep(0.1)
 
 
 def _texts(prefix: str, n: int) -> list[Document]:
@@ -175,3 +188,15 @@ def test_a_snapshot_by_hard_links_is_intact_or_found_to_be_torn(tmp_path: Path, 
         writer.add([Document("restored", "tea number")])
     assert "restored" in termwise.open(intact[0]).rank("tea number", k=99).doc_ids
     assert "restored" not in termwise.open(path).rank("tea number", k=99).doc_ids
+
+
+def test_a_folder_that_is_away_is_an_error_for_searches_that_read_it(shop: Path) -> None:
+    with served([str(shop)]) as client:
+        shop.rename(shop.with_name("away.tw"))
+        address = "/v1/indexes/shop/search"
+        assert client.get(address, params={"query": "tea"}).status_code == 200
+        answer = client.get(address, params={"query": "tea", "fuzzy": "true"})
+        assert (answer.status_code, answer.json()["error"]["type"]) == (503, "unreadable-index")
+        assert str(shop) not in answer.text
+        shop.with_name("away.tw").rename(shop)
+        assert client.get(address, params={"query": "pepermint", "fuzzy": "true"}).json()["hits"]

@@ -138,13 +138,14 @@ def _curl(
     words = ["curl", *([] if method == "GET" else ["-X", method]), shlex.quote(url)]
     lines = [" ".join(words)]
     if media_type:
+        content = operation["requestBody"]["content"][media_type]
         properties = body.get("properties", {})
         required = body.get("required", ())
         shown = [name for name in properties if name in required or "examples" in properties[name]]
         optional = [name for name in shown if name not in required][1:]
         example = {
             name: _example(name, properties[name], index) for name in shown if name not in optional
-        } or {"_id": "ID", "text": "green tea from Uji"}
+        } or content.get("example", {"_id": "ID", "text": "green tea from Uji"})
         lines.append(f"-H {shlex.quote(f'Content-Type: {media_type}')}")
         lines.append(f"-d {shlex.quote(json.dumps(example, ensure_ascii=False))}")
     return " \\\n  ".join(lines)

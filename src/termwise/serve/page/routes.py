@@ -87,7 +87,7 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
         return await service.pool.run(lambda: html_page(service, "index", **index_view(served, names)))
 
     async def docs(request: Request) -> Response:
-        name = next(iter(service.indexes)).name
+        name = "INDEX" if service.settings.keys else next(iter(service.indexes)).name
         operations = described(document, str(request.base_url), name)
         return html_page(service, "docs", operations=operations, keys=service.settings.keys is not None)
 
@@ -146,13 +146,14 @@ def search_page(service: Service, view: str, values: Mapping[str, Any]) -> Respo
 def html_page(
     service: Service, view: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Return a view as an answer."""
+    """Return a view as an answer; one for all callers, without a key, names no index."""
+    for_all = service.settings.keys and view in ("docs", "error")
     text = render_page(
         "termwise.serve.page",
         f"{view}.html.j2",
         view=view,
         status=status,
-        first_index=next(iter(service.indexes)).name,
+        first_index="" if for_all else next(iter(service.indexes)).name,
         version=__version__,
         longest=service.settings.max_query,
         files={name: each.url for name, each in static_files().items()},
