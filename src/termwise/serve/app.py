@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError
+from termwise.kernels.jit import compilation_seconds
 from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import BodyBudget, JsonAnswer
@@ -30,6 +31,7 @@ from termwise.serve.operations import Operation
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
+from termwise.serve.warm_up import kernels_loaded_soon, use_kernels
 
 logger = logging.getLogger("termwise.serve")
 
@@ -66,6 +68,8 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
         If an index cannot be opened.
     """
     service = Service(folders, settings)
+    if compilation_seconds():  # the first start on this machine: no request waits for the other kernels
+        use_kernels()
     access = Access(service.settings)
     metrics = Metrics(service)
     names = None if service.settings.keys else [served.name for served in service.indexes]
@@ -82,6 +86,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as running:
+            running.enter_context(kernels_loaded_soon())
             if tools is not None:
                 await running.enter_async_context(tools.manager.run())
             yield
