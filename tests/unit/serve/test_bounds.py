@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import threading
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.unit.serve.conftest import TEAS, served
 
@@ -31,6 +33,7 @@ from termwise.serve.index_facts import index_facts
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.requests import ExplainRequest, SearchRequest
 from termwise.serve.search_pool import SearchPool, check_deadline
+from termwise.serve.server import return_large_arrays
 
 SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {"query": "green tea"},
@@ -78,6 +81,28 @@ def test_a_generation_that_no_search_reads_is_freed_at_once(shop: Path, name: st
         assert [each() for each in before] == [None] * 4
     finally:
         gc.enable()
+
+
+class _MemoryFacts(ctypes.Structure):
+    _fields_ = (("numbers", ctypes.c_size_t * 10),)
+
+
+def test_large_arrays_are_returned_to_the_system() -> None:
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallinfo2"):
+        pytest.skip("another C library")
+    library.mallinfo2.restype = _MemoryFacts
+
+    def mapped() -> int:
+        return int(library.mallinfo2().numbers[4])  # hblkhd
+
+    return_large_arrays()
+    del (large := [np.ones(2_000_000)])[:]  # which would make the C library keep smaller arrays in the heap
+    before = mapped()
+    large = [np.ones(250_000) for _ in range(4)]
+    assert mapped() - before >= 8_000_000
+    del large
+    assert mapped() - before < 8_000_000
 
 
 def test_the_bodies_of_all_requests_have_a_bound() -> None:
