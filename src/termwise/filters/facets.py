@@ -115,6 +115,7 @@ def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None
                 fixes=[
                     "filter by each range, such as FIELD >= LOW and FIELD < HIGH, and count the results",
                     "in Python: facets(ranges={FIELD: {NAME: (LOW, HIGH)}})",
+                    'in a request to a service: {"ranges": {FIELD: {NAME: [LOW, HIGH]}}}',
                 ],
             )
         numbers = column.values[mask & column.present(0, columns.rows)]

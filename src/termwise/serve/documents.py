@@ -20,6 +20,8 @@ from termwise.serve.errors import PartialUpdateError, ServiceError
 
 WHOLE = "send the whole document: PUT /v1/indexes/INDEX/documents/ID"
 
+PART = "PATCH /v1/indexes/INDEX/documents/ID"
+
 REQUEST = Path("request")
 """Name of the source of records in errors, which the service leaves out."""
 
@@ -43,7 +45,7 @@ def read_document(
     Raises
     ------
     ServiceError
-        If the record has another identifier than the address.
+        If the record has another identifier than the address, or no text.
     UnknownNameError
         If a field is neither a text nor an attribute of the index.
     MalformedRecordError
@@ -56,6 +58,12 @@ def read_document(
     texts = tuple(fields) or ("title", *BODY_FIELDS)
     schema = searcher.schema
     _refuse_unknown(record, [*ID_FIELDS, *texts, *schema])
+    if all(record.get(name) is None for name in texts):
+        raise ServiceError(
+            "the document has no text",
+            facts=[("fields", ", ".join(texts))],
+            fixes=["send at least one of these fields", f"change its attributes only: {PART}"],
+        )
     reader = RecordReader(
         REQUEST,
         id_fields=ID_FIELDS,

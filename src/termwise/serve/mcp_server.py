@@ -62,7 +62,10 @@ class _Arguments(BaseModel):
 
 
 class _SearchArguments(_Arguments):
-    query: str = Field(description="Words to search for.")
+    query: str | None = Field(
+        None,
+        description="Words to search for; without it, all documents that fulfil the conditions are results.",
+    )
     k: int = Field(5, ge=1, description="Number of results.")
     offset: int = Field(0, ge=0, description="Results to skip, for the next page.")
     filter: str | None = Field(

@@ -75,6 +75,13 @@ def test_a_search_returns_what_the_searcher_returns(shop: Path) -> None:
     assert '"hits"' in result.content[0].text
 
 
+def test_a_search_without_words_lists_documents(shop: Path) -> None:
+    found = _called(shop, "search", filter='kind = "green"', sort="price", k=2).structured_content["hits"]
+    expected = termwise.open(shop).rank(None, filter='kind = "green"', sort="price", k=2)
+    assert expected
+    assert [hit["doc_id"] for hit in found] == list(expected.doc_ids)
+
+
 def test_a_document_is_read_explained_and_compared(shop: Path) -> None:
     async def use(client: Client) -> list[Any]:
         calls = [
@@ -107,7 +114,7 @@ def test_a_document_is_read_explained_and_compared(shop: Path) -> None:
         ("search", {"query": "tea", "filter": "colour = 3"}, ["colour", "known"]),
         ("search", {"query": "tea", "k": 5000}, ["larger", "most: 1000"]),
         ("search", {"query": "tea", "limit": 3}, ["limit", "input schema"]),
-        ("search", {}, ["query"]),
+        ("explain", {"doc_id": "sencha"}, ["query"]),
         ("search", {"query": "tea", "index": "none"}, ["no such index", "known: shop"]),
         ("get", {"doc_id": "none"}, ["no such document"]),
         ("similar", {}, ["one of doc_id"]),
@@ -158,7 +165,7 @@ def test_several_indexes_are_named(shop: Path, tmp_path: Path) -> None:
 
     async def use(client: Client) -> Any:
         (tool, *_) = (await client.list_tools()).tools
-        assert tool.input_schema["required"] == ["index", "query"]
+        assert tool.input_schema["required"] == ["index"]
         assert tool.input_schema["properties"]["index"]["enum"] == ["shop", "books"]
         found = await client.call_tool("search", {"index": "books", "query": "tea"})
         assert "excerpt" not in found.structured_content["hits"][0]  # this index keeps no texts

@@ -68,6 +68,13 @@ def test_given_texts_and_attributes_change_and_others_stay(pots: TestClient) -> 
     assert pots.get(ADDRESS).json()["attributes"] == {"price": 35}
 
 
+def test_a_whole_document_has_a_text(pots: TestClient) -> None:
+    answer = pots.put(ADDRESS, json={"price": 1})
+    assert answer.status_code == 400
+    assert "PATCH" in answer.json()["error"]["fixes"][1]
+    assert pots.put(ADDRESS, json={"title": "a pot"}).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("path", "patch", "status", "words"),
     [
