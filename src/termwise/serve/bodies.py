@@ -192,4 +192,4 @@ def checked_model(value: object, model: type[Model], *, strict: bool = True) -> 
     try:
         return model.model_validate(value, strict=strict)
     except ValidationError as error:
-        raise invalid_request(error) from None
+        raise invalid_request(error, known=model.model_fields) from None

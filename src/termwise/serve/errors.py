@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from termwise.errors import (
     StorageError,
     TermwiseError,
     UnknownIdError,
+    UnknownNameError,
     UsageError,
 )
 from termwise.serve.requests import SearchRequest
@@ -183,10 +185,24 @@ def error_record(error: TermwiseError) -> dict[str, Any]:
 
 
 def invalid_request(
-    error: ValidationError, *, fix: str = "see /docs for the fields of each request"
-) -> ServiceError:
-    """Return the error for a body, for parameters or for arguments of a tool that are not as described."""
+    error: ValidationError,
+    *,
+    known: Collection[str] = (),
+    fix: str = "see /docs for the fields of each request",
+) -> TermwiseError:
+    """Return the error for a body, for parameters or for arguments of a tool that are not as described.
+
+    Parameters
+    ----------
+    error : ValidationError
+    known : collection of str, optional
+        Names of the fields, for an error about an unknown one.
+    fix : str, optional
+        Where the fields are described.
+    """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if known and first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
+        return UnknownNameError.of("field of the request", str(first["loc"][0]), known)
     where = ".".join(str(part) for part in first["loc"])
     return ServiceError(
         "the request is not as expected",

@@ -237,7 +237,9 @@ async def _answer(service: Service, tool: _Tool, given: dict[str, Any]) -> str:
     try:
         arguments = tool.arguments.model_validate(given)
     except ValidationError as error:
-        raise invalid_request(error, fix="see the input schema of the tool") from None
+        raise invalid_request(
+            error, known=tool.arguments.model_fields, fix="see the input schema of the tool"
+        ) from None
     names = [served.name for served in service.indexes]
     served = service.indexes[arguments.index or (names[0] if len(names) == 1 else "")]
 

@@ -269,6 +269,12 @@ def test_pages_of_allowed_sites_can_read_answers(shop: Path) -> None:
         assert "access-control-allow-origin" not in refused.headers
 
 
+def test_unknown_fields_of_a_request_are_refused_with_similar_ones(client: TestClient) -> None:
+    answer = client.post(f"{SHOP}/search", json={"query": "tea", "facet": ["kind"]})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fixes"] == ["did you mean facets or facet_values?"]
+
+
 def test_large_bodies_are_refused(shop: Path) -> None:
     with served([str(shop)], ServiceSettings(max_body=100)) as client:
         answer = client.post(f"{SHOP}/search", json={"query": "tea" * 100})

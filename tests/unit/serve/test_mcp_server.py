@@ -113,7 +113,7 @@ def test_a_document_is_read_explained_and_compared(shop: Path) -> None:
     [
         ("search", {"query": "tea", "filter": "colour = 3"}, ["colour", "known"]),
         ("search", {"query": "tea", "k": 5000}, ["larger", "most: 1000"]),
-        ("search", {"query": "tea", "limit": 3}, ["limit", "input schema"]),
+        ("search", {"query": "tea", "limit": 3}, ["limit", "offset"]),
         ("explain", {"doc_id": "sencha"}, ["query"]),
         ("search", {"query": "tea", "index": "none"}, ["no such index", "known: shop"]),
         ("get", {"doc_id": "none"}, ["no such document"]),
