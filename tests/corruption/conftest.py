@@ -28,7 +28,7 @@ def run() -> Callable[..., Any]:
     A crash of the interpreter then fails one test only.
     """
 
-    def run(name: str, *arguments: object, timeout: float = 120, **variables: str) -> Any:
+    def run(name: str, *arguments: object, timeout: float = 600, **variables: str) -> Any:
         result = subprocess.run(
             [sys.executable, "-X", "faulthandler", HERE / f"{name}.py", *map(str, arguments)],
             env=environment(**variables),

@@ -137,11 +137,11 @@ def test_using_a_damaged_index_gives_an_answer_or_a_typed_error(
         "sweep",
         "0x01",
         f"{impacts}:1",
-        f"{floats}:3",
-        f"{texts}:3",
-        f"{vectors}:3",
-        f"{changes}:2",
-        f"{blocks}:151",
+        f"{floats}:7",
+        f"{texts}:7",
+        f"{vectors}:7",
+        f"{changes}:7",
+        f"{blocks}:307",
     )
     assert result["impacts"]["changed"] == size
     for name in ("impacts", "floats", "texts", "vectors", "changes", "blocks"):
