@@ -235,7 +235,7 @@ class Surroundings:
             log_request(
                 operation=operation,
                 method=scope["method"],
-                parameters=scope.get("path_params", {}),
+                index=scope.get("termwise.index") or scope.get("path_params", {}).get("index", ""),
                 status=status,
                 seconds=seconds,
                 client=client[0] if client else "",

@@ -65,6 +65,11 @@ class ServedIndex:
         opened = self._opened.get(settings)
         return self._open(settings) if opened is None else opened
 
+    @property
+    def opened(self) -> AnySearcher:
+        """The searcher that is open, without a look at the folder."""
+        return self._opened[_PLAIN]
+
     def warm_up(self) -> None:
         """Search once, so that the first request does not wait for the compiled kernels."""
         searcher = self._opened[_PLAIN]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -114,7 +113,7 @@ def log_request(
     *,
     operation: str,
     method: str,
-    parameters: Mapping[str, str],
+    index: str,
     status: int,
     seconds: float,
     client: str,
@@ -127,7 +126,7 @@ def log_request(
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "operation": operation,
         "method": method,
-        "index": parameters.get("index", ""),
+        "index": index,
         "status": status,
         "milliseconds": round(1000 * seconds, 3),
         "client": client,

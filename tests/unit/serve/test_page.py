@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import logging
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -144,6 +145,43 @@ def test_a_refused_query_stays_in_the_box_with_the_filters(
     assert "kind: green" in words(text)
     assert message in words(text)
     assert fix in words(text)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_search_without_an_answer_can_be_repeated(shop: Path, busy: bool) -> None:
+    settings = ServiceSettings(threads=1, timeout=30.0 if busy else 0.0)
+    with served([str(shop)], settings) as client:
+        if busy:
+            client.app.state.service.pool.pending = 1_000_000  # type: ignore[attr-defined]
+        search = "/?index=shop&q=tea&sort=price&fuzzy=1&page=2&is.kind=green&max.price=10"
+        text = page(client, search, 503)
+        message = "too many searches to answer" if busy else "the answer was not ready in time"
+        assert f"{message} . Try again.".replace(" .", ".") in words(text)
+        assert f'<a href="{html.escape(search)}">Try again.</a>' in text
+        assert 'name="q" type="search" value="tea"' in text
+        assert 'value="green" data-submit checked' in text
+        assert 'name="max.price" value="10"' in text
+        assert '<option value="price" selected>' in text
+        assert client.get(search, headers=HTML).headers["retry-after"] == "1"
+        compared = page(client, "/compare?q=tea&a=shop&b=shop", 503)
+        assert 'href="/compare?q=tea&amp;a=shop&amp;b=shop">Try again.' in compared
+
+
+def test_a_search_in_an_unknown_index_keeps_its_words_and_filters(client: TestClient) -> None:
+    text = page(client, "/?index=shops&q=tea&is.kind=green&max.price=10", 404)
+    assert "the service has no such index" in words(text)
+    assert 'name="q" type="search" value="tea"' in text
+    assert 'value="green" data-submit checked' in text
+    assert 'name="max.price" value="10"' in text
+    assert "Try again" not in text
+
+
+def test_the_log_names_the_index_of_a_search(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "termwise.serve.requests"):
+        for url in ("/?index=shop&q=tea", "/?q=tea", "/?index=a%20secret&q=tea", "/indexes/shop"):
+            client.get(url, headers=HTML)
+    logged = [json.loads(record.message)["index"] for record in caplog.records]
+    assert logged == ["shop", "shop", "", "shop"]
 
 
 def test_fixes_are_for_the_page(tmp_path: Path) -> None:

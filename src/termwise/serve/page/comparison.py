@@ -13,7 +13,7 @@ from termwise.serve.answers import SearchAnswer
 from termwise.serve.bodies import checked_model
 from termwise.serve.errors import UnknownIndexError
 from termwise.serve.indexes import ServedIndex, ServedIndexes
-from termwise.serve.page.address import SearchAddress
+from termwise.serve.page.address import SearchAddress, address_of
 from termwise.serve.page.errors import refusal
 from termwise.serve.page.titles import titles_of
 from termwise.serve.requests import SearchRequest
@@ -55,10 +55,10 @@ class Ranker:
 
 
 def rankers_of(indexes: ServedIndexes) -> list[Ranker]:
-    """Return all rankers of a service."""
+    """Return all rankers of a service, without reading an index."""
     rankers = []
     for served in indexes:
-        searcher = served.searcher()
+        searcher = served.opened
         parts = searcher.parts if isinstance(searcher, MixtureSearcher) else ()
         rankers += [Ranker(served), *(Ranker(served, part.name) for part in parts)]
     return rankers
@@ -77,14 +77,7 @@ def comparison_view(
         If an index cannot be read.
     """
     rankers = rankers_of(indexes)
-    known = [ranker.name for ranker in rankers]
-    values: dict[str, Any] = {
-        "query": query,
-        "names": known,
-        "chosen": [name or known[min(place, len(known) - 1)] for place, name in enumerate(names)],
-        "columns": [],
-        "refused": None,
-    }
+    values = _asked(rankers, query, names)
     if not query or len(rankers) < 2:
         return values
     try:
@@ -92,6 +85,33 @@ def comparison_view(
         return values | _compared(both, query, settings)
     except TermwiseError as error:
         return values | {"refused": refusal(error)}
+
+
+def uncompared_view(
+    indexes: ServedIndexes, query: str, names: tuple[str, str], error: TermwiseError
+) -> dict[str, Any]:
+    """Return the values of the template for a comparison that was not run, without reading an index.
+
+    Raises
+    ------
+    TermwiseError
+        The error, if it is one of the service itself.
+    """
+    return _asked(rankers_of(indexes), query, names) | {"refused": refusal(error)}
+
+
+def _asked(rankers: Sequence[Ranker], query: str, names: tuple[str, str]) -> dict[str, Any]:
+    """Return the values of the template for a comparison without its results."""
+    known = [ranker.name for ranker in rankers]
+    first, second = (name or known[min(place, len(known) - 1)] for place, name in enumerate(names))
+    return {
+        "query": query,
+        "names": known,
+        "chosen": [first, second],
+        "again": address_of("/compare", [("q", query), ("a", first), ("b", second)]),
+        "columns": [],
+        "refused": None,
+    }
 
 
 def _compared(both: Sequence[Ranker], query: str, settings: ServiceSettings) -> dict[str, Any]:

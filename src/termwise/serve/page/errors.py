@@ -17,25 +17,28 @@ FIXES = {
 }
 """Fixes for a person at the page, by those for a program."""
 
-LEFT_OUT = frozenset({"index", "analyzer", "filter", "query", "type"})
+LEFT_OUT = frozenset({"index", "seconds", "analyzer", "filter", "query", "type"})
 """Facts that the page leaves out."""
 
 
 def refusal(error: TermwiseError) -> dict[str, Any]:
-    """Return why a search was refused, for the template; an error that has another reason is raised.
+    """Return why a search has no answer, for the template; an error of the service itself is raised.
+
+    `again` is whether the same search can have an answer later.
 
     Examples
     --------
     >>> from termwise.errors import ParameterError
     >>> refusal(ParameterError("the query is too long", facts=[("most", 9)], fixes=["set `max_query=20`"]))
-    {'status': 400, 'message': 'the query is too long', 'facts': {'most': '9'}, 'fixes': []}
+    {'status': 400, 'message': 'the query is too long', 'facts': {'most': '9'}, 'fixes': [], 'again': False}
     """
     status = status_of(error)
-    if status not in (400, 404):
+    if status not in (400, 404, 503):
         raise error
     record = error_record(error)
     facts = record.get("facts", {})
-    fixes = fixes_at_the_page(record)
+    again = status == 503
+    fixes = [] if again else fixes_at_the_page(record)
     if isinstance(error, UnknownNameError) or "field" in facts:
         fixes.append(AS_WORDS)
     return {
@@ -47,6 +50,7 @@ def refusal(error: TermwiseError) -> dict[str, Any]:
             if name not in LEFT_OUT and f"'{value}'" not in record["message"]
         },
         "fixes": fixes,
+        "again": again,
     }
 
 

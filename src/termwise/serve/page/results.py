@@ -14,7 +14,7 @@ from termwise.search.by_example import AnySearcher
 from termwise.serve.answers import Excerpt, FacetValue, SearchAnswer
 from termwise.serve.bodies import checked_model
 from termwise.serve.errors import ServiceError
-from termwise.serve.indexes import ServedIndex
+from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress
 from termwise.serve.page.errors import refusal
 from termwise.serve.page.titles import is_title, titles_of
@@ -93,21 +93,49 @@ def results_view(
         If an index cannot be read, or the service cannot answer in time.
     """
     searcher = served.searcher()
+    values = _asked(searcher, address, choices)
+    address = values["address"]
+    if not address.query and not address.like and not address.lists:
+        return values
+    if address.like:
+        values["like_title"] = titles_of(searcher, [address.like])[0]
+    try:
+        return values | _found(served, searcher, address, settings)
+    except TermwiseError as error:
+        return values | {"refused": refusal(error)}
+
+
+def unanswered_view(indexes: ServedIndexes, address: SearchAddress, error: TermwiseError) -> dict[str, Any]:
+    """Return the values of the template for a search that was not run, without reading an index.
+
+    The search box and the filters stay; those of the first index, if the service has no index of the name.
+
+    Raises
+    ------
+    TermwiseError
+        The error, if it is one of the service itself.
+    """
+    choices = [served.name for served in indexes]
+    if address.index not in choices:
+        address = replace(address, index=choices[0])
+    values = _asked(indexes[address.index].opened, address, choices)
+    return values | {"index": address.index, "refused": refusal(error)}
+
+
+def _asked(searcher: AnySearcher, address: SearchAddress, choices: Sequence[str]) -> dict[str, Any]:
+    """Return the values of the template for a search without its results."""
     schema = searcher.schema
     address, left_out = address.for_schema(schema)
-    values: dict[str, Any] = {
+    return {
         "address": address,
         "choices": choices,
         "documents": searcher.index.documents,
         "stores_text": searcher.index.stores_text,
         "attribute": next((name for name, kind in schema.items() if kind in COUNTED), ""),
         "browse": address.url(query="", like="", fuzzy=False, all_documents=True),
+        "again": address.url(page=address.page),
         "answer": None,
         "refused": None,
-    }
-    if not address.query and not address.like and not address.lists:
-        return values
-    values |= {
         "left_out": left_out,
         "facets": [
             Facet(name, CHOSEN + name, _choices((), chosen)) for name, chosen in address.chosen.items()
@@ -115,13 +143,9 @@ def results_view(
         "ranges": _ranges(address, schema),
         "removable": _removable(address, schema),
         "orders": _orders(address, schema),
-        "like_title": titles_of(searcher, [address.like])[0] if address.like else "",
-        "like_url": SearchAddress(index=served.name).document_url(address.like),
+        "like_title": address.like,
+        "like_url": SearchAddress(index=address.index).document_url(address.like),
     }
-    try:
-        return values | _found(served, searcher, address, settings)
-    except TermwiseError as error:
-        return values | {"refused": refusal(error)}
 
 
 def _found(

@@ -14,13 +14,14 @@ from starlette.types import Scope
 
 from termwise._version import __version__
 from termwise.display.html import render_page
+from termwise.errors import TermwiseError
 from termwise.serve.access import Access
-from termwise.serve.errors import ServiceError
+from termwise.serve.errors import ServiceError, headers_of
 from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
-from termwise.serve.page.comparison import comparison_view
+from termwise.serve.page.comparison import comparison_view, uncompared_view
 from termwise.serve.page.errors import fixes_at_the_page
-from termwise.serve.page.results import results_view
+from termwise.serve.page.results import results_view, unanswered_view
 from termwise.serve.page.static_files import StaticFile, static_files
 from termwise.serve.page.views import document_view, index_view
 from termwise.serve.service import Service
@@ -49,25 +50,32 @@ def page_routes(service: Service, access: Access, document: Mapping[str, Any]) -
         access.check(request, "search")
         names = [served.name for served in service.indexes]
         address = SearchAddress.of(request.query_params, names[0])
-        served = service.indexes[address.index]
-        return await service.pool.run(
-            lambda: search_page(
-                service,
-                "search",
-                {"index": served.name, **results_view(served, address, service.settings, names)},
+        try:
+            served = service.indexes[address.index]
+            request.scope["termwise.index"] = served.name
+            return await service.pool.run(
+                lambda: search_page(
+                    service,
+                    "search",
+                    {"index": served.name, **results_view(served, address, service.settings, names)},
+                )
             )
-        )
+        except TermwiseError as error:
+            return search_page(service, "search", unanswered_view(service.indexes, address, error))
 
     async def compare(request: Request) -> Response:
         access.check(request, "search")
         given = request.query_params
         names = (given.get("a", ""), given.get("b", ""))
         query = given.get("q", "").strip()
-        return await service.pool.run(
-            lambda: search_page(
-                service, "compare", comparison_view(service.indexes, query, names, service.settings)
+        try:
+            return await service.pool.run(
+                lambda: search_page(
+                    service, "compare", comparison_view(service.indexes, query, names, service.settings)
+                )
             )
-        )
+        except TermwiseError as error:
+            return search_page(service, "compare", uncompared_view(service.indexes, query, names, error))
 
     async def document_page(request: Request) -> Response:
         access.check(request, "search")
@@ -140,7 +148,8 @@ def error_page(
 def search_page(service: Service, view: str, values: Mapping[str, Any]) -> Response:
     """Return a view with a search box as an answer, with the status of a refused search."""
     refused = values["refused"]
-    return html_page(service, view, status=refused["status"] if refused else 200, **values)
+    status = refused["status"] if refused else 200
+    return html_page(service, view, status=status, headers=headers_of(status), **values)
 
 
 def html_page(
