@@ -57,11 +57,14 @@ class Merge:
         New texts by field.
     attributes : mapping of str to AttributeValue or None
         New values of attributes; None removes one.
+    otherwise : Document or None
+        Document to add if there is none.
     """
 
     doc_id: str
     texts: Mapping[str, str]
     attributes: Mapping[str, AttributeValue | None]
+    otherwise: Document | None = None
 
     def applied(self, document: Document) -> Document:
         """Return the document with the changes."""
@@ -215,9 +218,12 @@ def _noted(writer: LiveWriter, change: Change, last: dict[str, Document | None])
         outcome = "deleted" if known else "missing"
     elif isinstance(change, Merge):
         before = last[doc_id] if doc_id in last else writer.document(doc_id)
-        if before is None:
+        if before is not None:
+            document, outcome = change.applied(before), "updated"
+        elif change.otherwise is not None:
+            document, outcome = change.otherwise, "created"
+        else:
             return "missing"
-        document, outcome = change.applied(before), "updated"
     elif known and change.only_new:
         return "exists"
     else:

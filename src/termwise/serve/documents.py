@@ -18,7 +18,7 @@ from termwise.search.by_example import AnySearcher
 from termwise.serve.changes import Merge
 from termwise.serve.errors import PartialUpdateError, ServiceError
 
-WHOLE = "send the whole document: PUT /v1/indexes/INDEX/documents/ID"
+WHOLE = "send the whole document with PUT"
 
 PART = "PATCH /v1/indexes/INDEX/documents/ID"
 

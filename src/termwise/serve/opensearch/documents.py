@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from termwise.collection.fields import ID_FIELDS
-from termwise.errors import TermwiseError
+from termwise.errors import TermwiseError, UnknownIdError
 from termwise.serve.bodies import parsed_json
-from termwise.serve.changes import Change, Delete, Outcome, Put
-from termwise.serve.documents import read_document
+from termwise.serve.changes import Change, Delete, Merge, Outcome, Put
+from termwise.serve.documents import read_document, read_merge
 from termwise.serve.errors import ServiceError, TooLargeError, status_of
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.opensearch.errors import ConflictError, UnsupportedError, cause_of
-from termwise.serve.opensearch.parts import known_keys, record, single, text
+from termwise.serve.opensearch.parts import flag, known_keys, record, single, text
 
-ACTIONS = ("index", "create", "delete")
+ACTIONS = ("index", "create", "update", "delete")
 
 _RESULTS: Mapping[Outcome, tuple[str, int]] = {
     "created": ("created", 201),
     "replaced": ("updated", 200),
+    "updated": ("updated", 200),
     "deleted": ("deleted", 200),
     "missing": ("not_found", 404),
 }
@@ -51,18 +52,48 @@ def put(served: ServedIndex, doc_id: str, source: object, *, only_new: bool = Fa
     return Put(read_document(served.searcher(), given, doc_id), only_new)
 
 
-def outcome_answer(index: str, doc_id: str, outcome: Outcome) -> tuple[dict[str, Any], int]:
+def update(served: ServedIndex, doc_id: str, body: object) -> Merge:
+    """Return the change that an update of a document makes.
+
+    Parameters
+    ----------
+    served : ServedIndex
+    doc_id : str
+    body : object
+        ``doc`` has the new texts and attributes, where null removes one; with ``doc_as_upsert``, and if it has a text,
+        it is the document to add if there is none.
+
+    Raises
+    ------
+    UnsupportedError
+        If the body has another key, such as a script.
+    TermwiseError
+        If ``doc`` is not a part of a document of the index; see `read_merge`.
+    """
+    given = known_keys(body, "an update", ("doc", "doc_as_upsert"))
+    doc = record(given.get("doc"), "doc")
+    change = read_merge(served.searcher(), doc, doc_id)
+    if not flag(given.get("doc_as_upsert", False), "doc_as_upsert") or not any(change.texts.values()):
+        return change
+    return replace(change, otherwise=put(served, doc_id, doc).document)
+
+
+def outcome_answer(index: str, change: Change, outcome: Outcome) -> tuple[dict[str, Any], int]:
     """Return the answer to a change, and its status.
 
     Raises
     ------
     ConflictError
         If a document that must be new exists.
+    UnknownIdError
+        If a document of which a part is to be changed does not exist.
     """
     if outcome == "exists":
-        raise ConflictError("the document exists already", facts=[("doc_id", doc_id)])
+        raise ConflictError("the document exists already", facts=[("doc_id", change.doc_id)])
+    if outcome == "missing" and isinstance(change, Merge):
+        raise UnknownIdError("the index has no such document", facts=[("doc_id", change.doc_id)])
     result, status = _RESULTS[outcome]
-    return {"_index": index, "_id": doc_id, "result": result, "_shards": _SHARDS}, status
+    return {"_index": index, "_id": change.doc_id, "result": result, "_shards": _SHARDS}, status
 
 
 @dataclass
@@ -85,21 +116,16 @@ class BulkItem:
     outcome: Outcome | None = None
 
     def answer(self) -> dict[str, Any]:
-        """Return the answer to the action."""
+        """Return the answer to the action; with the key ``error`` if it is refused."""
         try:
             if isinstance(self.change, TermwiseError):
                 raise self.change
             assert self.outcome is not None, "the change is made"
-            record, status = outcome_answer(self.index, self.doc_id, self.outcome)
+            record, status = outcome_answer(self.index, self.change, self.outcome)
             return {self.action: {**record, "status": status}}
         except TermwiseError as error:
             refused = {"_index": self.index, "_id": self.doc_id, "status": status_of(error)}
             return {self.action: {**refused, "error": cause_of(error)}}
-
-    @property
-    def failed(self) -> bool:
-        """Whether the action is refused."""
-        return isinstance(self.change, TermwiseError) or self.outcome == "exists"
 
 
 def read_bulk(body: bytes, indexes: ServedIndexes, index: str | None, most: int) -> list[BulkItem]:
@@ -131,16 +157,18 @@ def read_bulk(body: bytes, indexes: ServedIndexes, index: str | None, most: int)
         if len(items) == most:
             raise TooLargeError("the request has too many actions", facts=[("most", most)])
         action, given = single(parsed_json(line), f"the action in line {number}")
-        if action not in (*ACTIONS, "update"):
+        if action not in ACTIONS:
             raise UnsupportedError.of(f"in line {number}, the action", action, ACTIONS)
         meta = record(given, f"the action in line {number}")
         name = text(meta.get("_index", index or ""), "_index")
-        doc_id = new_id() if meta.get("_id") is None and action != "delete" else text(meta.get("_id"), "_id")
+        is_new = meta.get("_id") is None and action in ("index", "create")
+        doc_id = new_id() if is_new else text(meta.get("_id"), "_id")
         source = None if action == "delete" else next(remaining, (0, None))[1]
         if action != "delete" and source is None:
             raise ServiceError("the last action lacks its document", facts=[("line", number)])
         try:
-            known_keys(meta, "an action", ("_index", "_id"))
+            retries = ("retry_on_conflict",) if action == "update" else ()
+            known_keys(meta, "an action", ("_index", "_id", *retries))
             change = _change(action, indexes[name], doc_id, source)
             items.append(BulkItem(action, name, doc_id, change))
         except TermwiseError as error:
@@ -151,9 +179,10 @@ def read_bulk(body: bytes, indexes: ServedIndexes, index: str | None, most: int)
 def _change(action: str, served: ServedIndex, doc_id: str, source: bytes | None) -> Change:
     if source is None:
         return Delete(doc_id)
+    given = parsed_json(source)
     if action == "update":
-        raise UnsupportedError.of("the action", "update", ACTIONS, "send the whole document with index")
-    return put(served, doc_id, parsed_json(source), only_new=action == "create")
+        return update(served, doc_id, given)
+    return put(served, doc_id, given, only_new=action == "create")
 
 
 def by_index(items: Sequence[BulkItem]) -> Iterator[tuple[str, list[BulkItem]]]:

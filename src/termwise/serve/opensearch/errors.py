@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from termwise.errors import DataError, TermwiseError
+from termwise.errors import DataError, TermwiseError, UnknownIdError
 from termwise.serve.errors import (
     DeadlineError,
     ForbiddenError,
@@ -59,6 +59,7 @@ _TYPES: tuple[tuple[type[TermwiseError], str], ...] = (
     (OverloadError, "rejected_execution_exception"),
     (DeadlineError, "timeout_exception"),
     (ServiceError, "parsing_exception"),
+    (UnknownIdError, "document_missing_exception"),
     (DataError, "mapper_parsing_exception"),
 )
 """Types of errors in OpenSearch; the first fitting class counts."""

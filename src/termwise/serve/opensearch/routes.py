@@ -31,7 +31,7 @@ from termwise.serve.errors import (
     status_of,
 )
 from termwise.serve.indexes import ServedIndex
-from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk
+from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
 from termwise.serve.opensearch.parts import flag, known_keys, record, several, texts
@@ -266,6 +266,13 @@ async def _stored(service: Service, request: Request, *, only_new: bool) -> Resp
     return await _changed(service, request, served, change)
 
 
+async def _update(service: Service, request: Request) -> Response:
+    _check_parameters(request, "refresh", "retry_on_conflict")  # changes never conflict
+    served, body = _served(service, request), parsed_json(await body_of(request, service.settings.max_body))
+    change = await asyncio.to_thread(update, served, request.path_params["doc_id"], body)
+    return await _changed(service, request, served, change)
+
+
 async def _delete(service: Service, request: Request) -> Response:
     _check_parameters(request, "refresh")
     return await _changed(service, request, _served(service, request), Delete(request.path_params["doc_id"]))
@@ -273,7 +280,7 @@ async def _delete(service: Service, request: Request) -> Response:
 
 async def _changed(service: Service, request: Request, served: ServedIndex, change: Change) -> Response:
     (outcome,) = await service.change(served, [change], refresh=_wants_refresh(request))
-    answer, status = outcome_answer(served.name, change.doc_id, outcome)
+    answer, status = outcome_answer(served.name, change, outcome)
     return JsonAnswer(answer, status_code=status)
 
 
@@ -299,11 +306,14 @@ async def _bulk(service: Service, request: Request) -> Response:
         else:
             for item, outcome in zip(its, outcomes, strict=True):
                 item.outcome = outcome
+    answers = [item.answer() for item in items]
     return JsonAnswer(
         {
             "took": round(1000 * (time.perf_counter() - begin)),
-            "errors": any(item.failed for item in items),
-            "items": [item.answer() for item in items],
+            "errors": any(
+                "error" in answer[item.action] for item, answer in zip(items, answers, strict=True)
+            ),
+            "items": answers,
         }
     )
 
@@ -471,6 +481,7 @@ _TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
     ("delete", "DELETE", "/{index}/_doc/{doc_id:any}", "write", _delete),
     ("add", "POST", "/{index}/_doc", "write", _put),
     ("create", "PUT POST", "/{index}/_create/{doc_id:any}", "write", _create),
+    ("update", "POST", "/{index}/_update/{doc_id:any}", "write", _update),
     ("refresh", "GET POST", "/_refresh /{index}/_refresh", "write", _refresh),
     ("mapping", "GET", "/_mapping /_mappings /{index}/_mapping /{index}/_mappings", "search", _mapping),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),

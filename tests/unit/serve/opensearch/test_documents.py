@@ -81,7 +81,7 @@ def test_the_actions_of_a_bulk_request_are_answered_in_their_order(client: TestC
         {"delete": {"_index": "shop", "_id": "pot"}},
         {"delete": {"_index": "shop", "_id": "none"}},
         {"index": {"_index": "shop", "_id": "wrong"}}, {"text": "x", "colour": "red"},
-        {"update": {"_index": "shop", "_id": "assam"}}, {"doc": {"price": 1}},
+        {"update": {"_index": "shop", "_id": "assam"}}, {"script": "ctx._source.price = 1"},
         {"index": {"_index": "other", "_id": "x"}}, MATE,
         {"index": {"_index": "shop", "routing": "1"}}, MATE,
     )  # fmt: skip
@@ -96,10 +96,57 @@ def test_the_actions_of_a_bulk_request_are_answered_in_their_order(client: TestC
         *[None] * 4,
     ]
     assert [item["status"] for item in found] == [201, 409, 409, 200, 404, 400, 400, 404, 400]
-    assert found[6]["error"]["reason"].startswith("the action [update] is not supported")
+    assert found[6]["error"]["reason"].startswith("the key of an update [script] is not supported")
     assert "routing" in found[8]["error"]["reason"]
     assert client.get("/shop/_count").json()["count"] == 5
     assert client.get("/shop/_doc/sencha").json()["_source"]["price"] == 12
+
+
+def test_parts_of_a_document_are_updated(client: TestClient) -> None:
+    answer = client.post(
+        "/shop/_update/mint/fresh?retry_on_conflict=3", json={"doc": {"price": 6, "kind": None}}
+    )
+    assert (answer.status_code, answer.json()["result"]) == (200, "updated")
+    source = client.get("/shop/_doc/mint/fresh").json()["_source"]
+    assert source == {"id": "mint/fresh", "text": "peppermint leaves & <b>nothing</b> else", "price": 6}
+    answer = bulk(
+        client,
+        {"update": {"_id": "pot", "retry_on_conflict": 3}}, {"doc": {"price": 41}},
+        {"update": {"_id": "pot"}}, {"doc": {"tags": ["clay"]}},
+        {"delete": {"_id": "sencha"}},
+        {"update": {"_id": "sencha"}}, {"doc": {"price": 1}},
+        {"update": {"_id": "pot"}}, {"doc": {"prize": 1}},
+        path="/shop/_bulk",
+    )  # fmt: skip
+    items = [next(iter(item.values())) for item in answer["items"]]
+    assert answer["errors"] is True
+    assert [item["status"] for item in items] == [200, 200, 200, 404, 400]
+    assert items[3]["error"]["type"] == "document_missing_exception"
+    pot = client.get("/shop/_doc/pot").json()["_source"]
+    assert (pot["price"], pot["kind"], pot["tags"]) == (41, "ware", ["clay"])
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "kind", "words"),
+    [
+        ("none", {"doc": {"price": 1}}, 404, "document_missing_exception", "none"),
+        ("pot", {"script": {"source": "x"}}, 400, "unsupported_operation_exception", "[script]"),
+        ("pot", {"doc": {}, "upsert": {}}, 400, "unsupported_operation_exception", "[upsert]"),
+        ("pot?routing=1", {"doc": {}}, 400, "unsupported_operation_exception", "[routing]"),
+        ("pot", {}, 400, "parsing_exception", "doc is an object"),
+        ("pot", {"doc": {"id": "assam"}}, 400, "parsing_exception", "not that of the address"),
+        ("pot", {"doc": {"prize": 1}}, 400, "illegal_argument_exception", "price"),
+        ("pot", {"doc": {"price": "low"}}, 400, "mapper_parsing_exception", "price"),
+        ("pot", {"doc": {"text": "new"}}, 400, "parsing_exception", "the whole document with PUT"),
+    ],
+)
+def test_wrong_updates_change_nothing(
+    client: TestClient, path: str, body: object, status: int, kind: str, words: str
+) -> None:
+    answer = client.post(f"/shop/_update/{path}", json=body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"], words in error["reason"]) == (status, kind, True), answer.text
+    assert client.get("/shop/_doc/pot").json()["_source"]["price"] == 40
 
 
 @pytest.mark.parametrize(
@@ -108,6 +155,7 @@ def test_the_actions_of_a_bulk_request_are_answered_in_their_order(client: TestC
         ([{"upsert": {"_id": "a"}}, MATE], "[upsert]"),
         ([{"index": {"_id": "a"}}], "lacks its document"),
         ([{"delete": {}}], "_id"),
+        ([{"update": {}}, {"doc": {}}], "_id"),
     ],
 )
 def test_wrong_lines_of_actions_refuse_the_request(

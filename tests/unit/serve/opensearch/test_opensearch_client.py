@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,18 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 def port(tmp_path_factory: pytest.TempPathFactory, keys: tuple[Path, str, str]) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("service") / "shop.tw"
     termwise.build_index(TEAS, folder, store_text=True)
-    with running(folder, "--keys", keys[0]) as service:
+    with running(folder, _stock(folder.with_name("stock.tw")), "--keys", keys[0]) as service:
         yield service.port
+
+
+def _stock(folder: Path) -> Path:
+    """Build an index that keeps the texts of its fields apart."""
+    cup = {"_id": "cup", "title": "a cup", "text": "of glass", "price": 9, "kind": "ware"}
+    collection = folder.with_suffix(".jsonl")
+    collection.write_text(json.dumps(cup))
+    weights = {"title": 3, "text": 1}
+    termwise.build_index(collection, folder, fields=weights, attributes=("price", "kind"), store_text=True)
+    return folder
 
 
 def _client(port: int, key: str) -> Any:
@@ -127,6 +138,34 @@ def test_bulk_helpers_index_and_delete(client: Any) -> None:
     assert client.count(index="shop")["count"] == len(TEAS)
 
 
+def test_parts_of_documents_are_updated(client: Any) -> None:
+    def source(name: str) -> Any:
+        return client.get(index="stock", id=name)["_source"]
+
+    changes = {"title": "a mug", "kind": None}
+    answer = client.update(index="stock", id="cup", body={"doc": changes}, refresh=True, retry_on_conflict=3)
+    assert answer["result"] == "updated"
+    assert source("cup") == {"id": "cup", "title": "a mug", "text": "of glass", "price": 9}
+    with pytest.raises(opensearchpy.NotFoundError) as raised:
+        client.update(index="stock", id="jug", body={"doc": {"price": 1}, "doc_as_upsert": True})
+    assert raised.value.error == "document_missing_exception"
+    jug = {"doc": {"title": "a jug", "price": 20}, "doc_as_upsert": True}
+    assert client.update(index="stock", id="jug", body=jug)["result"] == "created"
+    assert client.update(index="stock", id="jug", body=jug)["result"] == "updated"
+    action = {"_op_type": "update", "_index": "stock"}
+    actions = [
+        {**action, "_id": "cup", "doc": {"price": 8}, "retry_on_conflict": 3},
+        {**action, "_id": "jug", "doc": {"text": "of steel"}, "doc_as_upsert": True},
+        {**action, "_id": "pan", "doc": {"text": "of iron", "price": 50}, "doc_as_upsert": True},
+    ]
+    assert helpers.bulk(client, actions) == (3, [])
+    assert (source("cup")["price"], source("pan")["text"]) == (8, "of iron")
+    assert source("jug") == {"id": "jug", "title": "a jug", "text": "of steel", "price": 20}
+    none = {**action, "_id": "none", "doc": {"price": 8}}
+    _, errors = helpers.bulk(client, [none], raise_on_error=False)
+    assert errors[0]["update"]["error"]["type"] == "document_missing_exception"
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -136,7 +175,7 @@ def test_bulk_helpers_index_and_delete(client: Any) -> None:
             "[wildcard]",
         ),
         (lambda client: client.search(index="shop", body={"query": {"match": {"title": "tea"}}}), "[title]"),
-        (lambda client: client.update(index="shop", id="pot", body={"doc": {"price": 1}}), "_update/pot"),
+        (lambda client: client.update(index="shop", id="pot", body={"script": "x"}), "[script]"),
         (
             lambda client: client.update_by_query(index="shop", body={"query": {"match_all": {}}}),
             "_update_by_query",
