@@ -197,17 +197,20 @@ def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | dict[st
         record = _record(parsed_json(line))
         return _change(searcher, record, number)
     except TermwiseError as error:
-        given = next((record[name] for name in ("delete", *ID_FIELDS) if name in record), None)
+        inside = {**record, **patch} if isinstance(patch := record.get("patch"), dict) else record
+        given = next((inside[name] for name in ("delete", *ID_FIELDS) if name in inside), None)
         named = {"doc_id": str(given)} if isinstance(given, str | int) else {}
         return {"line": number, **named, "error": error_record(error), "status": status_of(error)}
 
 
 def _change(searcher: AnySearcher, record: dict[str, Any], number: int) -> Change:
-    """Return the change of a line: ``{"delete": ID}``, or a document."""
+    """Return the change of a line: ``{"delete": ID}``, ``{"patch": {"_id": ID, ...}}``, or a document."""
     if set(record) == {"delete"}:
         if not isinstance(record["delete"], str):
             raise ServiceError("the identifier of a document to delete is a string", facts=[("line", number)])
         return Delete(record["delete"])
+    if set(record) == {"patch"}:
+        return read_merge(searcher, _record(record["patch"]), None, number)
     return Put(read_document(searcher, record, None, number))
 
 
@@ -340,9 +343,9 @@ OPERATIONS = (
         path=f"{_INDEX}/documents",
         name="change_documents",
         summary=(
-            "Change many documents: one JSON object on each line, a document or an object with the key `delete`. The "
-            "answer has one line for each, with the number of the line if it is refused. The valid changes are made "
-            "together."
+            'Change many documents: one JSON object on each line, a document, `{"delete": ID}`, or a JSON merge patch '
+            'with an identifier: `{"patch": {"_id": ID, ...}}`. The answer has one line for each, with the number of '
+            "the line if it is refused. The valid changes are made together."
         ),
         role="write",
         handler=_change_documents,

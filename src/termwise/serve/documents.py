@@ -74,7 +74,9 @@ def read_document(
     return reader.document(number, record)
 
 
-def read_merge(searcher: AnySearcher, record: Mapping[str, Any], doc_id: str) -> Merge:
+def read_merge(
+    searcher: AnySearcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
+) -> Merge:
     """Return a JSON merge patch (RFC 7396) of a document as a change.
 
     Parameters
@@ -82,9 +84,11 @@ def read_merge(searcher: AnySearcher, record: Mapping[str, Any], doc_id: str) ->
     searcher : Searcher or MixtureSearcher
         Of the index.
     record : mapping of str to object
-        New texts and attributes by name; null removes one.
-    doc_id : str
+        New texts and attributes by name, and the identifier if `doc_id` is None; null removes one.
+    doc_id : str or None
         Identifier from the address.
+    number : int, optional
+        Line of the body, for errors.
 
     Raises
     ------
@@ -98,7 +102,9 @@ def read_merge(searcher: AnySearcher, record: Mapping[str, Any], doc_id: str) ->
     schema = searcher.schema
     fields = tuple(field_weights(searcher))
     joined = () if fields else (searcher.index.manifest.fields or ("title", *BODY_FIELDS))
-    _check_id(record, doc_id)
+    if doc_id is not None:
+        _check_id(record, doc_id)
+        record = {ID_FIELDS[0]: doc_id, **record}
     given = _flat(record, schema)
     _refuse_unknown(given, [*ID_FIELDS, *fields, *joined, *schema])
     for name in given:
@@ -119,10 +125,10 @@ def read_merge(searcher: AnySearcher, record: Mapping[str, Any], doc_id: str) ->
         attributes=schema or None,
     )
     present = {name: value for name, value in given.items() if value is not None}
-    document = reader.document(1, {ID_FIELDS[0]: doc_id, **present})
+    document = reader.document(number, present)
     texts = document.fields or {}
     return Merge(
-        doc_id,
+        document.doc_id,
         {name: texts[name] for name in given if name in fields},
         {name: document.attributes.get(name) for name in given if name in schema},
     )

@@ -95,6 +95,33 @@ def test_a_wrong_patch_changes_nothing(
     assert pots.get(ADDRESS).json() == before
 
 
+def test_lines_of_many_changes_are_patches(pots: TestClient) -> None:
+    lines = [
+        {"patch": {"_id": "pot", "title": "a kettle", "tags": None}},
+        {"patch": {"id": "pot", "price": 35}},
+        {"patch": {"_id": "none", "price": 35}},
+        {"patch": {"_id": "cup", "prize": 35}},
+        {"patch": {"price": 35}},
+        {"patch": "cup"},
+        {"_id": "cup", "patch": {"price": 35}},
+    ]
+    body = "\n".join(json.dumps(line) for line in lines)
+    kind = {"content-type": "application/x-ndjson"}
+    answer = pots.post(ADDRESS.removesuffix("/pot"), content=body, headers=kind)
+    records = [json.loads(line) for line in answer.text.splitlines()]
+    assert records[:3] == [
+        {"doc_id": "pot", "result": "updated"},
+        {"doc_id": "pot", "result": "updated"},
+        {"doc_id": "none", "result": "missing"},
+    ]
+    assert [(each["line"], each.get("doc_id"), each["status"]) for each in records[3:]] == [
+        (4, "cup", 400), (5, None, 400), (6, None, 400), (7, "cup", 400),
+    ]  # fmt: skip
+    document = pots.get(ADDRESS).json()
+    assert document["texts"] == {"title": "a kettle", "text": "of clay"}
+    assert document["attributes"] == {"price": 35, "by.name": "Ito"}
+
+
 def test_an_index_that_joins_texts_refuses_new_ones(tmp_path: Path) -> None:
     _built(tmp_path / "pots.tw", None)
     _built(tmp_path / "bare.tw", None, store_text=False)
