@@ -127,6 +127,7 @@ def _similar(served: ServedIndex, asked: _SimilarArguments, settings: ServiceSet
     fields = asked.fields()
     if asked.doc_id is None and asked.text is None:
         raise ServiceError("an example is one of doc_id and text")
+    fields["highlight"] = served.searcher().index.stores_text
     request = SearchRequest.model_validate(
         {"like": fields.pop("doc_id"), "like_text": fields.pop("text"), **fields}
     )
@@ -138,7 +139,8 @@ def _get(served: ServedIndex, asked: _GetArguments, settings: ServiceSettings) -
 
 
 def _explain(served: ServedIndex, asked: _ExplainArguments, settings: ServiceSettings) -> Any:
-    return explain(served, ExplainRequest.model_validate(asked.fields()), settings)
+    request = ExplainRequest.model_validate({**asked.fields(), "competitors": 0})  # with the rank
+    return explain(served, request, settings)
 
 
 def _facets(served: ServedIndex, asked: _FacetsArguments, settings: ServiceSettings) -> Any:
@@ -175,7 +177,8 @@ TOOLS = (
     _Tool(
         "similar",
         "Find similar documents",
-        "Find documents that are like a document of the index, or like a text, the most similar first.",
+        "Find documents that are like a document of the index, or like a text, the most similar first, each with an "
+        "excerpt in which marks are the places of words of the example.",
         _SimilarArguments,
         answers.SearchAnswer,
         _similar,
@@ -241,7 +244,9 @@ async def _answer(service: Service, tool: _Tool, given: dict[str, Any]) -> str:
             error, known=tool.arguments.model_fields, fix="see the input schema of the tool"
         ) from None
     names = [served.name for served in service.indexes]
-    served = service.indexes[arguments.index or (names[0] if len(names) == 1 else "")]
+    if not arguments.index and len(names) > 1:
+        raise ServiceError("the argument index is necessary", facts=[("known", ", ".join(names))])
+    served = service.indexes[arguments.index or names[0]]
 
     def work() -> str:
         return to_json(tool.call(served, arguments, service.settings), inf_nan_mode="null").decode()

@@ -100,8 +100,12 @@ def test_a_document_is_read_explained_and_compared(shop: Path) -> None:
     parts = explained["explanation"]
     total = parts["constant"] + sum(part["score"] for part in parts["contributions"])
     assert total == pytest.approx(parts["score"])
+    assert parts["rank"] == termwise.open(shop).rank("green tea", k=5).doc_ids.index("sencha") + 1
     assert [hit["doc_id"] for hit in like["hits"]] == ["genmaicha"]
     assert [hit["doc_id"] for hit in like_text["hits"]] == ["genmaicha"]
+    for answer in (like, like_text):
+        excerpt = answer["hits"][0]["excerpt"]
+        assert [excerpt["text"][start:end] for start, end in excerpt["marks"]] == ["green", "tea"]
     assert of_query["facets"] == {
         "kind": [{"value": "green", "documents": 2}, {"value": "black", "documents": 1}]
     }
@@ -169,11 +173,13 @@ def test_several_indexes_are_named(shop: Path, tmp_path: Path) -> None:
         assert tool.input_schema["properties"]["index"]["enum"] == ["shop", "books"]
         found = await client.call_tool("search", {"index": "books", "query": "tea"})
         assert "excerpt" not in found.structured_content["hits"][0]  # this index keeps no texts
+        similar = await client.call_tool("similar", {"index": "books", "text": "a tea book"})
+        assert [set(hit) for hit in similar.structured_content["hits"]] == [{"rank", "doc_id", "score"}]
         return await client.call_tool("search", {"query": "tea"})
 
     without = _in_memory([str(shop), str(tmp_path / "books.tw")], use)
     assert without.is_error
-    assert "known: shop, books" in without.content[0].text
+    assert without.content[0].text == "the argument index is necessary\nknown: shop, books"
 
 
 def test_stdio_carries_the_protocol_alone(shop: Path) -> None:
