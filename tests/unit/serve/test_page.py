@@ -93,6 +93,26 @@ def test_filters_in_the_address(client: TestClient) -> None:
     assert 'value="black"' in page(client, "/?q=tea&is.kind=green"), "other values can be added"
 
 
+def test_all_filters_are_cleared_by_one_link(client: TestClient) -> None:
+    for search, cleared in [
+        ("/?q=tea&sort=price&is.kind=green&max.price=9", "/?index=shop&q=tea&sort=price"),
+        ("/?is.kind=green", "/?index=shop&all=1"),
+    ]:
+        assert f'href="{html.escape(cleared)}">Clear all filters</a>' in page(client, search)
+    assert "Clear all filters" not in page(client, "/?q=tea&sort=price")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "kind"),
+    [("max.price=abc", "text"), ("max.price=1_0", "text"), ("min.price=-1.5&max.price=1e3", "number")],
+)
+def test_a_bound_stays_as_it_was_typed(client: TestClient, bounds: str, kind: str) -> None:
+    text = page(client, f"/?q=tea&{bounds}", 400 if "abc" in bounds else 200)
+    for bound in bounds.split("&"):
+        name, value = bound.split("=")
+        assert f'<input type="{kind}" form="searching" name="{name}" value="{value}"' in text
+
+
 def test_filters_of_another_index_are_left_out(client: TestClient) -> None:
     text = page(client, "/?q=tea&is.colour=red&sort=-size&min.weight=3")
     assert "no such attribute: colour, weight, size" in words(text)
@@ -314,6 +334,9 @@ def test_an_index(client: TestClient) -> None:
     assert "documents 5" in text
     assert "price integer" in text
     assert "bm25" in text
+    cells = dict(re.findall(r'data-name="(\w+)">([^<]+)', page(client, "/indexes/shop")))
+    assert list(cells) == ["Analyzer", "Weight", "Terms", "Postings", "Segments", "Deleted"]
+    assert (cells["Segments"], cells["Deleted"]) == ("1", "0")
     assert 'About this index</a> · <a href="/docs">API</a>' in page(client, "/indexes/shop"), "in the footer"
     assert "no such index" in words(page(client, "/indexes/none", 404))
 
@@ -348,6 +371,15 @@ def test_lines_of_a_comparison_lead_from_rank_to_rank(mixed: TestClient) -> None
     assert [(int(start) // 48, int(end) // 48) for _, start, end in drawn] == [
         (rank, orders[1].index(doc_id)) for rank, doc_id in enumerate(orders[0])
     ]
+
+
+def test_a_result_of_one_ranker_alone_is_a_link_and_named_so(shop: Path, tmp_path: Path) -> None:
+    termwise.build_index([Document("cup", "a cup for tea")], tmp_path / "cups.tw")
+    with served([str(shop), str(tmp_path / "cups.tw")]) as client:
+        rows = re.findall(r'<li class="only">(.*?)</li>', page(client, "/compare?q=tea&a=shop&b=cups"))
+    assert len(rows) == 5
+    for row in rows:
+        assert re.fullmatch(r'<a href="/indexes/.*</a> <span class="change">only here</span>', row)
 
 
 def test_one_ranker_cannot_be_compared(client: TestClient) -> None:

@@ -39,6 +39,10 @@ COUNTED_ALONE = 4
 
 _AROUND = 2
 
+_NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+"""Values that browsers show in inputs for numbers and dates."""
+
 Piece = tuple[str, bool]
 """Part of a text, and whether it is marked."""
 
@@ -142,6 +146,7 @@ def _asked(searcher: AnySearcher, address: SearchAddress, choices: Sequence[str]
         ],
         "ranges": _ranges(address, schema),
         "removable": _removable(address, schema),
+        "cleared": address.url(chosen={}, bounds={}, all_documents=address.lists),
         "orders": _orders(address, schema),
         "like_title": address.like,
         "like_url": SearchAddress(index=address.index).document_url(address.like),
@@ -300,13 +305,19 @@ def _ranges(address: SearchAddress, schema: Schema) -> list[Range]:
     return [
         Range(
             name,
-            "date" if kind == "date" else "number",
+            _input(kind, address.bounds.get(name, ())),
             (LOWEST + name, HIGHEST + name),
             address.bounds.get(name, ("", "")),
         )
         for name, kind in schema.items()
         if kind in RANGES
     ]
+
+
+def _input(kind: str, bounds: Sequence[str]) -> str:
+    """Return the type of the inputs for bounds; a browser would not show a bound of another type than the input."""
+    name, form = ("date", _DAY) if kind == "date" else ("number", _NUMBER)
+    return name if all(form.fullmatch(bound) for bound in bounds if bound) else "text"
 
 
 def _removable(address: SearchAddress, schema: Schema) -> list[tuple[str, str]]:
