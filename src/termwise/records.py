@@ -94,11 +94,22 @@ def join_texts(parts: Iterable[str]) -> str:
     return " ".join(part for part in parts if part and not part.isspace())
 
 
+def join_fields(texts: Iterable[str]) -> str:
+    r"""Join the texts of the fields of a document with line ends, without blank ones: a title is the first line.
+
+    Examples
+    --------
+    >>> join_fields(["A title", "", "and a text."])
+    'A title\nand a text.'
+    """
+    return "\n".join(text for text in texts if text and not text.isspace())
+
+
 class Document(NamedTuple):
     """A document: its id, the text that is analyzed, and attributes to filter and count by.
 
-    A reader joins the chosen fields of a record (title, body) with a space. Character spans refer to this text. For an
-    index whose fields have weights, a document also has the text of each field, see `of_fields`.
+    A reader joins the chosen fields of a record (title, body) with a line end. Character spans refer to this text. For
+    an index whose fields have weights, a document also has the text of each field, see `of_fields`.
 
     Examples
     --------

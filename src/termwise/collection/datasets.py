@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice
 from termwise.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
-from termwise.records import Document, Qrel, Query, join_texts
+from termwise.records import Document, Qrel, Query, join_fields, join_texts
 
 PREFIX = "ir_datasets:"
 
@@ -105,10 +105,15 @@ class DatasetCollection:
                 texts = _texts(record, tuple(self.fields), self.name)
                 yield Document.of_fields(record.doc_id, dict(zip(self.fields, texts, strict=True)))
             else:
-                yield Document(record.doc_id, _text(record, self.fields, self.name))
+                yield Document(record.doc_id, _text(record, self.fields, self.name, join_fields))
 
 
-def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
+def _text(
+    record: Any,
+    fields: tuple[str, ...] | None,
+    spec: str,
+    join: Callable[[Iterable[str]], str] = join_texts,
+) -> str:
     if fields is None and callable(getattr(record, "default_text", None)):
         return str(record.default_text()).strip()
     if fields is None:
@@ -120,7 +125,7 @@ def _text(record: Any, fields: tuple[str, ...] | None, spec: str) -> str:
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
                 fixes=["name them: `fields=(NAME, NAME)`"],
             )
-    return join_texts(_texts(record, fields, spec))
+    return join(_texts(record, fields, spec))
 
 
 def _texts(record: Any, fields: tuple[str, ...], spec: str) -> list[str]:

@@ -24,7 +24,15 @@ from termwise.attributes.field_types import is_missing, possible_types
 from termwise.attributes.schema import attribute_error
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
-from termwise.records import NO_ATTRIBUTES, Attributes, AttributeValue, Document, Origin, join_texts
+from termwise.records import (
+    NO_ATTRIBUTES,
+    Attributes,
+    AttributeValue,
+    Document,
+    Origin,
+    join_fields,
+    join_texts,
+)
 from termwise.storage.manifest_json import Misfit
 from termwise.validation import is_whole_number
 
@@ -162,10 +170,14 @@ class RecordReader:
             If the identifier is missing, empty, or neither a string nor a whole number, if a field of the text is not
             a string, or if the record has no known text field.
         """
+        doc_id, texts = self._texts(number, record)
+        return doc_id, join_texts(texts.values())
+
+    def _texts(self, number: int, record: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         self._look_for(self._missing, record)
         doc_id = self._identifier(number, record)
         names = self._text_fields(number, record)
-        return doc_id, join_texts(self._text(number, record, name) for name in names)
+        return doc_id, {name: self._text(number, record, name) for name in names}
 
     def document(self, number: int, record: Mapping[str, Any]) -> Document:
         """Return the record on line `number` as a document.
@@ -175,20 +187,15 @@ class RecordReader:
         MalformedRecordError
             As `read`, and if an attribute has a value that cannot be stored, or another type than in the schema.
         """
-        if self._attributes is None and not self._keeps_fields:
-            return Document(*self.read(number, record))
-        self._look_for(self._missing, record)
-        doc_id = self._identifier(number, record)
-        names = self._text_fields(number, record)
-        texts = {name: self._text(number, record, name) for name in names}
+        doc_id, texts = self._texts(number, record)
         kept = NO_ATTRIBUTES
         if self._attributes is not None:
             flat = self._flat(number, record)
             self._look_for(self._missing_attributes, flat)
-            kept = self._kept(number, flat, names)
+            kept = self._kept(number, flat, tuple(texts))
         if self._keeps_fields:
             return Document.of_fields(doc_id, texts, kept)
-        return Document(doc_id, join_texts(texts[name] for name in names), kept)
+        return Document(doc_id, join_fields(texts.values()), kept)
 
     def documents(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Document]:
         """Yield the documents of numbered records; see `document` and `finish` for the errors."""

@@ -128,7 +128,7 @@ def build_index(
         Analyzer of documents and queries; by default ``english``, or ``whitespace`` for the model ``vectors``. Models
         with a network have their own. A translation table works only with the analyzer of its training.
     fields : tuple of str or mapping of str to int, optional
-        Fields of the records to index, joined with a space; see `open_collection`. A mapping has a weight for each
+        Fields of the records to index, joined with a line end; see `open_collection`. A mapping has a weight for each
         field, a whole number from 1 to 100: each token of a field counts as often as its weight, in term frequencies,
         document lengths and collection statistics. The index keeps names and weights. Weights apply to models of term
         counts, and in a mixture to its parts of that kind; documents given as objects need `Document.of_fields`. A

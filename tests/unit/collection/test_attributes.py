@@ -116,7 +116,7 @@ def test_json_arrays(tmp_path: Path, name: str, indent: int | None) -> None:
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     collection = open_collection(path, attributes=("price",))
     assert isinstance(collection, JsonArrayCollection)
-    assert list(collection.documents()) == [Document("a", "T one", {"price": 3}), Document("b", "two")]
+    assert list(collection.documents()) == [Document("a", "T\none", {"price": 3}), Document("b", "two")]
     with pytest.raises(MalformedRecordError) as caught:
         attributes(path, Schema({"price": "boolean"}))
     assert dict(caught.value.facts)["record"] == 1
@@ -183,7 +183,7 @@ def test_comma_separated_values(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     collection = open_collection(tmp_path / name)
     assert collection.name == "d"
-    assert list(collection.documents()) == [Document("a", 'T, U one\n"two"'), Document("b", "three")]
+    assert list(collection.documents()) == [Document("a", 'T, U\none\n"two"'), Document("b", "three")]
     assert attributes(tmp_path / name, "all") == [
         {"price": "3.5", "tags": "x", "day": "2024-01-31"},
         {"tags": "y"},
@@ -204,7 +204,7 @@ def test_tabs_with_names_of_columns(tmp_path: Path) -> None:
     assert documents == [Document("a", '"one', {"price": "3"}), Document("b", "two")]
     assert documents[1].attributes is NO_ATTRIBUTES
     assert [one.text for one in open_collection(path, fields=("price", "text")).documents()] == [
-        '3 "one',
+        '3\n"one',
         "two",
     ]
 
@@ -271,7 +271,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert list(collection.documents()) == [
         Document(
             "1",
-            "T one",
+            "T\none",
             {
                 "price": 3.5,
                 "tags": ("x",),

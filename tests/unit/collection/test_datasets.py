@@ -109,12 +109,12 @@ def test_length_that_is_not_known() -> None:
 
 
 def test_default_text_without_the_dataset_saying() -> None:
-    assert list(open_collection("ir_datasets:pages").documents()) == [Document("a", "T x")]
+    assert list(open_collection("ir_datasets:pages").documents()) == [Document("a", "T\nx")]
 
 
 def test_fields() -> None:
     collection = open_collection("ir_datasets:tiny", fields=("abstract", "title"))
-    assert [document.text for document in collection.documents()] == ["one T", "two"]
+    assert [document.text for document in collection.documents()] == ["one\nT", "two"]
     with pytest.raises(UnknownNameError) as error:
         open_collection("ir_datasets:tiny", fields=("abstrct",))
     assert error.value.fixes == ("did you mean abstract?",)

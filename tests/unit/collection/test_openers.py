@@ -49,7 +49,7 @@ def test_beir_folder(tmp_path: Path, file: str) -> None:
     assert isinstance(collection, Collection)
     assert collection.name == "toy"
     assert collection.length is None
-    assert list(collection.documents()) == [Document("a", "T one"), Document("b", "two")]
+    assert list(collection.documents()) == [Document("a", "T\none"), Document("b", "two")]
     assert list(collection.documents()) == list(collection.documents())
 
 
@@ -79,18 +79,18 @@ def test_name_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "text"),
     [
-        ({"title": "T", "text": "x"}, "T x"),
-        ({"text": "x", "title": "T"}, "T x"),
+        ({"title": "T", "text": "x"}, "T\nx"),
+        ({"text": "x", "title": "T"}, "T\nx"),
         ({"title": "T"}, "T"),
         ({"text": "x"}, "x"),
         ({"title": "", "text": ""}, ""),
         ({"title": None, "text": "x"}, "x"),
         ({"title": " ", "text": "x"}, "x"),
-        ({"title": "T", "contents": "x"}, "T x"),
-        ({"body": "x", "title": "T", "url": "u"}, "T x"),
+        ({"title": "T", "contents": "x"}, "T\nx"),
+        ({"body": "x", "title": "T", "url": "u"}, "T\nx"),
         ({"document_text": "x"}, "x"),
         ({"content": "x", "vector": {"x": 1}}, "x"),
-        ({"title": "T", "abstract": "x"}, "T x"),
+        ({"title": "T", "abstract": "x"}, "T\nx"),
         ({"text": "x", "contents": "y", "body": "z"}, "x"),
         ({"contents": "y", "abstract": "z"}, "y"),
     ],
@@ -138,8 +138,8 @@ def test_records_that_are_refused(tmp_path: Path, record: dict[str, Any]) -> Non
 def test_fields_choose_and_order(tmp_path: Path) -> None:
     records = [{"_id": 7, "title": "T", "abstract": "A", "text": "x"}, {"_id": 8, "title": "U"}]
     path = write(tmp_path / "d.jsonl", records)
-    assert texts(open_collection(path, fields=("abstract", "title"))) == [("7", "A T"), ("8", "U")]
-    assert texts(open_collection(path, fields=["_id", "text"])) == [("7", "7 x"), ("8", "8")]
+    assert texts(open_collection(path, fields=("abstract", "title"))) == [("7", "A\nT"), ("8", "U")]
+    assert texts(open_collection(path, fields=["_id", "text"])) == [("7", "7\nx"), ("8", "8")]
 
 
 def test_field_that_no_record_has(tmp_path: Path) -> None:

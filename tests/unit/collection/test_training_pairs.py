@@ -51,7 +51,7 @@ def texts(source: PairSource) -> list[tuple[str, str]]:
 def test_a_beir_folder(tmp_path):
     (source,) = read_sources(beir(tmp_path / "lists"))
     assert source.name == "lists"
-    assert texts(source) == [("mix it up", "shuffle a list"), ("join lists", "Lists merge two lists")]
+    assert texts(source) == [("mix it up", "shuffle a list"), ("join lists", "Lists\nmerge two lists")]
     assert len(source) == 2
     assert source.pairs.dtype == np.int32
     assert "nobody asks for this" not in source.passages

@@ -242,7 +242,7 @@ def test_records_of_files(tmp_path: Path) -> None:
         Document("b", "sea", {"price": "4"}, {"title": "", "text": "sea"}),
     ]
     plain = termwise.open_collection(tmp_path / "docs.csv", fields=("title", "text"))
-    assert list(plain.documents()) == [Document("a", "Bees nectar"), Document("b", "sea")]
+    assert list(plain.documents()) == [Document("a", "Bees\nnectar"), Document("b", "sea")]
     with pytest.raises(UnknownNameError, match="name"):
         list(termwise.open_collection(tmp_path / "docs.csv", fields={"name": 3}).documents())
 
