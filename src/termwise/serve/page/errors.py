@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +12,14 @@ from termwise.serve.errors import error_record, status_of
 AS_WORDS = "to search for the words themselves, write a space after the colon"
 
 FIXES = {
-    "build the index with `attributes=all`": AS_WORDS,
-    "build the index with `store_text=True`": "leave out the quotes and the signs + and −",
-    "omit `fuzzy`": "switch off similar spelling",
+    "build the index with --attributes all": AS_WORDS,
+    "build the index with --store-text": "leave out the quotes and the signs + and −",
+    'omit "fuzzy"': "switch off similar spelling",
 }
 """Fixes for a person at the page, by those for a program."""
+
+FOR_PROGRAMS = re.compile(r'--\w|"\w+":|^omit "|\{')
+"""Options and fields of requests in a fix."""
 
 LEFT_OUT = frozenset({"index", "seconds", "analyzer", "filter", "query", "type"})
 """Facts that the page leaves out."""
@@ -55,6 +59,6 @@ def refusal(error: TermwiseError) -> dict[str, Any]:
 
 
 def fixes_at_the_page(record: Mapping[str, Any]) -> list[str]:
-    """Return the fixes of an error for a person at the page; those with names of Python, in backticks, are left out."""
+    """Return the fixes of an error for a person at the page; those for programs are left out."""
     fixes = (FIXES.get(fix, fix) for fix in record.get("fixes", ()))
-    return [fix for fix in fixes if "`" not in fix]
+    return [fix for fix in fixes if not FOR_PROGRAMS.search(fix)]
