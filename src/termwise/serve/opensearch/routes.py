@@ -32,9 +32,9 @@ from termwise.serve.errors import (
 )
 from termwise.serve.indexes import ServedIndex
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
-from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, opensearch_error
+from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
-from termwise.serve.opensearch.parts import flag, known_keys, record, several, texts
+from termwise.serve.opensearch.parts import flag, known_keys, record, several, text, texts
 from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, Role
@@ -226,24 +226,51 @@ async def _get(service: Service, request: Request) -> Response:
     _check_parameters(request, "realtime", "refresh", *SOURCE_PARAMETERS)
     served, doc_id = _served(service, request), request.path_params["doc_id"]
     source = SourceFilter.of_parameters(request.query_params) or SourceFilter()
+    found = await service.pool.run(lambda: _found(served, doc_id, source))
+    return JsonAnswer(found, status_code=200 if found["found"] else 404)
 
-    def answer() -> Response:
-        searcher = served.searcher()
-        found: dict[str, Any] = {"_index": served.name, "_id": doc_id, "found": False}
-        if searcher.index.find(doc_id) is None:
-            return JsonAnswer(found, status_code=404)
-        known = document_record(searcher, doc_id)
-        found["found"] = True
-        if source.wanted:
-            found["_source"] = Fields.of(searcher).source(
-                doc_id,
-                {name: known["attributes"][name] for name in source.applied(known["attributes"])},
-                {name: known["texts"][name] for name in source.applied(known["texts"])},
-                with_id=source.wants("id"),
-            )
-        return JsonAnswer(found)
 
-    return await service.pool.run(answer)
+def _found(served: ServedIndex, doc_id: str, source: SourceFilter) -> dict[str, Any]:
+    """Return the document with an identifier, or that there is none."""
+    searcher = served.searcher()
+    found: dict[str, Any] = {"_index": served.name, "_id": doc_id, "found": False}
+    if searcher.index.find(doc_id) is None:
+        return found
+    known = document_record(searcher, doc_id)
+    found["found"] = True
+    if source.wanted:
+        found["_source"] = Fields.of(searcher).source(
+            doc_id,
+            {name: known["attributes"][name] for name in source.applied(known["attributes"])},
+            {name: known["texts"][name] for name in source.applied(known["texts"])},
+            with_id=source.wants("id"),
+        )
+    return found
+
+
+async def _several_documents(service: Service, request: Request) -> Response:
+    _check_parameters(request, "realtime", "refresh", *SOURCE_PARAMETERS)
+    body = known_keys(await _body(service, request), "a request of documents", ("docs", "ids"))
+    asked = [*several(body.get("docs", [])), *({"_id": each} for each in several(body.get("ids", [])))]
+    if len(asked) > service.settings.max_results:
+        raise TooLargeError(
+            "the request is for too many documents", facts=[("most", service.settings.max_results)]
+        )
+    source = SourceFilter.of_parameters(request.query_params) or SourceFilter()
+    default = request.path_params.get("index")
+
+    def found(each: object) -> dict[str, Any]:
+        keys = known_keys(each, "a document", ("_index", "_id"))
+        index, doc_id = (
+            text(keys["_index"], "_index") if "_index" in keys else default,
+            text(keys.get("_id"), "_id"),
+        )
+        try:
+            return _found(_named(service, index), doc_id, source)
+        except UnknownIndexError as error:
+            return {"_index": index, "_id": doc_id, "error": cause_of(error)}
+
+    return await service.pool.run(lambda: JsonAnswer({"docs": [found(each) for each in asked]}))
 
 
 async def _put(service: Service, request: Request) -> Response:
@@ -477,6 +504,7 @@ _TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
     ("bulk", "POST PUT", "/_bulk /{index}/_bulk", "write", _bulk),
     ("delete_by_query", "POST", "/{index}/_delete_by_query", "write", _delete_by_query),
     ("get", "GET", "/{index}/_doc/{doc_id:any}", "search", _get),
+    ("mget", "GET POST", "/_mget /{index}/_mget", "search", _several_documents),
     ("put", "PUT POST", "/{index}/_doc/{doc_id:any}", "write", _put),
     ("delete", "DELETE", "/{index}/_doc/{doc_id:any}", "write", _delete),
     ("add", "POST", "/{index}/_doc", "write", _put),

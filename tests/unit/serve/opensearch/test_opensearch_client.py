@@ -138,6 +138,25 @@ def test_bulk_helpers_index_and_delete(client: Any) -> None:
     assert client.count(index="shop")["count"] == len(TEAS)
 
 
+def test_several_documents_are_read(client: Any) -> None:
+    found = client.mget(index="shop", body={"ids": ["assam", "none"]}, _source=["price"])["docs"]
+    assert found == [
+        {"_index": "shop", "_id": "assam", "found": True, "_source": {"price": 7}},
+        {"_index": "shop", "_id": "none", "found": False},
+    ]
+    asked = [
+        {"_index": "stock", "_id": "cup"},
+        {"_index": "none", "_id": "cup"},
+        {"_index": "shop", "_id": "pot"},
+    ]
+    found = client.mget(body={"docs": asked})["docs"]
+    assert [each.get("found") for each in found] == [True, None, True]
+    assert found[1]["error"]["type"] == "index_not_found_exception"
+    with pytest.raises(opensearchpy.TransportError) as raised:
+        client.mget(index="shop", body={"ids": ["pot"] * 1001})
+    assert raised.value.status_code == 413
+
+
 def test_parts_of_documents_are_updated(client: Any) -> None:
     def source(name: str) -> Any:
         return client.get(index="stock", id=name)["_source"]
@@ -185,7 +204,11 @@ def test_parts_of_documents_are_updated(client: Any) -> None:
             "[wildcard]",
         ),
         (lambda client: client.indices.create(index="more"), "[more]"),
-        (lambda client: client.mget(index="shop", body={"ids": ["pot"]}), "_mget"),
+        (
+            lambda client: client.mget(index="shop", body={"docs": [{"_id": "pot", "routing": "1"}]}),
+            "[routing]",
+        ),
+        (lambda client: client.mget(index="shop", body={"ids": [["pot"]]}), "_id"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(client: Any, call: Any, words: str) -> None:
