@@ -261,10 +261,8 @@ async def _several_documents(service: Service, request: Request) -> Response:
 
     def found(each: object) -> dict[str, Any]:
         keys = known_keys(each, "a document", ("_index", "_id"))
-        index, doc_id = (
-            text(keys["_index"], "_index") if "_index" in keys else default,
-            text(keys.get("_id"), "_id"),
-        )
+        index = text(keys["_index"], "_index") if "_index" in keys else default
+        doc_id = text(keys.get("_id"), "_id")
         try:
             return _found(_named(service, index), doc_id, source)
         except UnknownIndexError as error:
