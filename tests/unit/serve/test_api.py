@@ -112,7 +112,7 @@ def test_changes_are_seen_by_the_next_search(client: TestClient, shop: Path) -> 
 
 @pytest.mark.parametrize(
     ("fields", "texts"),
-    [(("name",), {"name": "bowl"}), (("name", "about"), {"text": "bowl for matcha"})],
+    [(("name",), {"name": "bowl"}), (("name", "about"), {"text": "bowl\nfor matcha"})],
 )
 def test_documents_have_the_fields_of_the_build(
     tmp_path: Path, fields: tuple[str, ...], texts: dict[str, str]

@@ -128,7 +128,7 @@ def test_an_index_that_joins_texts_refuses_new_ones(tmp_path: Path) -> None:
     with served([str(tmp_path / "pots.tw"), str(tmp_path / "bare.tw")]) as client:
         assert client.patch(ADDRESS, json={"price": 3}).status_code == 200
         document = client.get(ADDRESS).json()
-        assert (document["text"], document["attributes"]["price"]) == ("a pot of clay", 3)
+        assert (document["text"], document["attributes"]["price"]) == ("a pot\nof clay", 3)
         for address, patch in (
             (ADDRESS, {"text": "of iron"}),
             (ADDRESS.replace("pots", "bare"), {"price": 3}),

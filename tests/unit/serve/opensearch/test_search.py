@@ -306,7 +306,7 @@ def test_what_is_not_supported_is_refused_by_name(client: TestClient, body: obje
 
 def test_parameters_and_addresses_are_refused_by_name(client: TestClient) -> None:
     refused(client, {}, "[scroll]", "/shop/_search?scroll=1m")
-    refused(client, {}, "_update/x", "/shop/_update/x")
+    refused(client, {}, "_termvectors/x", "/shop/_termvectors/x")
     refused(client, {}, "_search/scroll", "/_search/scroll")
     assert client.post("/shop/_search?pretty=true&preference=a", json={}).status_code == 200
     assert client.get("/_search").status_code == 200
