@@ -70,6 +70,8 @@ end
 """
 PORT = 8977
 CONNECTIONS = 8
+WARM_UP = 4
+"""Seconds of load before a measurement; a service loads further kernels two seconds after its start."""
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -193,7 +195,7 @@ def rates(arguments: argparse.Namespace) -> dict[str, Any]:
     for _ in range(arguments.rounds):
         for kind in kinds:
             with Server(kind, work) as server:
-                server.load(work, 1)
+                server.load(work, WARM_UP)
                 found[kind].append(server.load(work, seconds))
                 if kind == "termwise":
                     pause = round(2e3 * CONNECTIONS / found[kind][-1]["rate"] - found[kind][-1]["p50"] / 2)
