@@ -41,7 +41,7 @@ WRITER_WAIT = 10.0
 """Seconds that a command waits for another writer of its index."""
 
 _FIRST = 1000
-"""Records whose fields are compared with the attributes of an index."""
+"""Number of records, the first ones, whose fields are compared with the attributes of an index."""
 
 
 def once_free(open_index: Callable[[float], T]) -> T:

@@ -37,7 +37,7 @@ from termwise.filters.expressions import (
 from termwise.filters.parser import MOST_NESTED
 
 EXAMPLE = {"and": [{"field": "price", "<": 20}, {"field": "tags", "in": ["tea", "pot"]}]}
-"""A filter, for errors and descriptions."""
+"""Example of a filter in JSON, shown in errors and in the description of the API."""
 
 _FIX = f"write a filter as in {json.dumps(EXAMPLE)}"
 

@@ -90,7 +90,7 @@ class MixturePartAnswer(TypedDict):
 
 
 class CompetitorAnswer(TypedDict):
-    """A document with a neighbouring rank."""
+    """A document that is ranked directly above or below the explained one."""
 
     rank: int
     doc_id: str

@@ -45,7 +45,7 @@ class JsonAnswer(Response):
 
 
 class BodyBudget:
-    """Bound for the bodies of all requests that a process reads and answers at the same time.
+    """Limit on the bytes of all request bodies that a process holds at the same time.
 
     Parameters
     ----------

@@ -51,9 +51,7 @@ def read_document(
     MalformedRecordError
         If a text or an attribute has a value of another type.
     """
-    if doc_id is not None:
-        _check_id(record, doc_id)
-        record = {ID_FIELDS[0]: doc_id, **record}
+    record = _identified(record, doc_id)
     fields = field_weights(searcher) or searcher.index.manifest.fields
     texts = tuple(fields) or ("title", *BODY_FIELDS)
     schema = searcher.schema
@@ -102,9 +100,7 @@ def read_merge(
     schema = searcher.schema
     fields = tuple(field_weights(searcher))
     joined = () if fields else (searcher.index.manifest.fields or ("title", *BODY_FIELDS))
-    if doc_id is not None:
-        _check_id(record, doc_id)
-        record = {ID_FIELDS[0]: doc_id, **record}
+    record = _identified(record, doc_id)
     given = _flat(record, schema)
     _refuse_unknown(given, [*ID_FIELDS, *fields, *joined, *schema])
     for name in given:
@@ -134,14 +130,17 @@ def read_merge(
     )
 
 
-def _check_id(record: Mapping[str, Any], doc_id: str) -> None:
-    """Check that the identifier of a record, if it has one, is that of the address."""
+def _identified(record: Mapping[str, Any], doc_id: str | None) -> Mapping[str, Any]:
+    """Return a record with the identifier from the address, which must agree with the record; None: as it is."""
+    if doc_id is None:
+        return record
     given = next((record[name] for name in ID_FIELDS if name in record), doc_id)
     if given != doc_id:
         raise ServiceError(
             "the identifier of the record is not that of the address",
             facts=[("address", doc_id), ("record", given)],
         )
+    return {ID_FIELDS[0]: doc_id, **record}
 
 
 def _flat(record: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

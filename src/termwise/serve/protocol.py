@@ -43,7 +43,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._wait_for_request()
 
     def _wait_for_request(self) -> None:
-        """Close the connection soon unless a request begins; other bytes, such as line ends, do not keep it open."""
+        """Close the connection after the keep-alive time unless a request begins; other bytes do not count."""
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler

@@ -393,7 +393,7 @@ def _hit_record(rank: int, hit: Hit) -> HitAnswer:
 
 
 def excerpt_record(snippet: Snippet) -> Excerpt:
-    """Return an excerpt with an ellipsis where the text goes on."""
+    """Return an excerpt as JSON-like data, with an ellipsis at each end where the text was cut."""
     before, after = "… " if snippet.before else "", " …" if snippet.after else ""
     shift = len(before)
     return {

@@ -128,7 +128,7 @@ class SearchPool:
             loop.call_later(HELP_SECONDS, self._help, loop)
 
     def _help(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Pass results on that wait for a slow job of the same thread, and wake another thread if jobs wait."""
+        """Return finished results while their thread runs a slow job, and wake another thread if jobs wait."""
         self._finish()
         if self._jobs:
             self._wakes.put(True)

@@ -1,4 +1,4 @@
-"""Changes of parts of documents: JSON merge patch, as RFC 7396 defines it."""
+"""Tests of partial updates of documents by JSON merge patches, as RFC 7396 defines them."""
 
 from __future__ import annotations
 

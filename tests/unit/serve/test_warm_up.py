@@ -1,4 +1,4 @@
-"""Kernels that are compiled when the service starts: no request compiles another one."""
+"""Tests that the service compiles its kernels when it starts, and that no request compiles another one."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class UnsupportedError(ServiceError):
 
 
 class ConflictError(ServiceError):
-    """A request creates a document whose identifier the index has already."""
+    """A request would create a document with an identifier that is already in the index."""
 
     slug = "conflict"
     status: ClassVar[int] = 409

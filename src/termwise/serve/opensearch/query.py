@@ -279,7 +279,7 @@ class _Reading:
         return list(dict.fromkeys(texts(known_keys(body, "ids", ("values",)).get("values"), "values of ids")))
 
     def words(self, kind: str, body: object) -> Words:
-        """Return a clause with words."""
+        """Parse a clause that matches words, such as ``match`` or ``multi_match``."""
         return read_words(kind, body, self.searcher, self.fields, self.most_text)
 
     def needed(self, words: Words) -> list[str]:

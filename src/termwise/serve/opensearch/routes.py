@@ -231,7 +231,7 @@ async def _get(service: Service, request: Request) -> Response:
 
 
 def _found(served: ServedIndex, doc_id: str, source: SourceFilter) -> dict[str, Any]:
-    """Return the document with an identifier, or that there is none."""
+    """Return the answer for one document, with ``found`` false if the index has no document with the identifier."""
     searcher = served.searcher()
     found: dict[str, Any] = {"_index": served.name, "_id": doc_id, "found": False}
     if searcher.index.find(doc_id) is None:

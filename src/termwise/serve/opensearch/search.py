@@ -200,7 +200,7 @@ def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:
 def _highlighted(
     seen: OneGeneration, request: SearchRequest, asked: SearchBody, fields: Fields, hits: list[HitAnswer]
 ) -> list[dict[str, list[str]]]:
-    """Return the excerpts of each result by text; a text without a word of the query has none."""
+    """Return the excerpts of each result by field; a field without a word of the query has none."""
     searcher = seen.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
     doc_ids = [hit["doc_id"] for hit in hits]
     found: list[dict[str, list[str]]] = [{} for _ in hits]

@@ -1,4 +1,4 @@
-"""Errors of a search as the page shows them: for a person at the search box, not for a program."""
+"""Error messages of searches, worded for people who use the page."""
 
 from __future__ import annotations
 
