@@ -40,9 +40,9 @@ from rapidfuzz.process import cdist
 
 from termwise import Query, Searcher, build_index
 from termwise.engine import QuerySettings
-from termwise.engine.query_settings import WeighedQueryEncoder
+from termwise.engine.query_settings import WeightedQueryEncoder
 from termwise.engine.similar_terms import MOST_TERMS, AddedTerm
-from termwise.engine.words_in_pieces import SimilarPieces
+from termwise.engine.subwords import SimilarPieces
 from termwise.search import MixtureSearcher
 from termwise.text.wordpiece import WordPieceAnalyzer
 
@@ -86,7 +86,7 @@ def systems(index: Path) -> dict[str, MixtureSearcher]:
     """Open the mixture in several ways; see the module."""
     plain, fuzzy = MixtureSearcher.open(index), MixtureSearcher.open(index, query=FUZZY)
     of_vectors = fuzzy.parts[1].searcher
-    assert isinstance(of_vectors.encoder, WeighedQueryEncoder)
+    assert isinstance(of_vectors.encoder, WeightedQueryEncoder)
     similar = of_vectors.encoder.similar
     assert isinstance(similar, SimilarPieces)
     found = {"not fuzzy": plain, "bm25 only": with_vectors(fuzzy, plain.parts[1].searcher)}

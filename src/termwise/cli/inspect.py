@@ -12,7 +12,7 @@ from termwise.display.safe_text import human_bytes, legible_line
 from termwise.storage.safe_read import regular_size
 
 if TYPE_CHECKING:
-    from termwise.search import MixtureSearcher
+    from termwise.search.mixture import Mixture
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
@@ -25,11 +25,11 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     from rich.text import Text
 
     from termwise.index import Index
-    from termwise.search import MixtureSearcher
+    from termwise.search.mixture import Mixture
     from termwise.search.mixture_folder import is_mixture
 
     if is_mixture(folder):
-        facts = _mixture_facts(MixtureSearcher.open(folder))
+        facts = _mixture_facts(Mixture.open(folder))
         rows = [("mixture", facts["mixture"]), ("documents", f"{facts['documents']:,}")]
         rows += [("candidates", f"the first {facts['depth']:,} of each part"), ("normalisation", "z")]
         for part in facts["parts"]:
@@ -47,16 +47,13 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _mixture_facts(mixture: MixtureSearcher) -> dict[str, Any]:
+def _mixture_facts(mixture: Mixture) -> dict[str, Any]:
     return {
         "mixture": str(mixture.path),
-        "documents": len(mixture),
+        "documents": mixture.index.documents,
         "depth": mixture.depth,
         "normalisation": "z",
-        "parts": [
-            {"name": part.name, "weight": part.weight, **_facts(part.searcher.index)}
-            for part in mixture.parts
-        ],
+        "parts": [{"name": part.name, "weight": part.weight, **_facts(part.index)} for part in mixture.parts],
     }
 
 

@@ -19,7 +19,7 @@ from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
-from termwise.validation import check, check_count
+from termwise.validation import check
 
 DEEPER = 16
 """Factor of the number of documents that are collapsed, as long as too few are kept."""
@@ -54,26 +54,18 @@ class ResultOrder:
 
     @classmethod
     def parse(cls, sort: str | None, collapse: str | None, collapse_size: int, schema: Schema) -> ResultOrder:
-        """Check the arguments of a search; `sort` has a minus sign for descending order.
+        """Parse the order of a search; `sort` has a minus sign for descending order.
 
         Raises
         ------
         ParameterError, UnknownNameError
-            If the documents have no such attribute, its values are lists, or `collapse_size` is out of range or without
-            `collapse`.
+            If the documents have no such attribute, or its values are lists.
 
         Examples
         --------
         >>> ResultOrder.parse("-price", None, 1, Schema({"price": "float"}))
         ResultOrder(sort='price', descending=True, collapse=None, collapse_size=1)
         """
-        check_count("collapse_size", collapse_size)
-        if collapse is None and collapse_size != 1:
-            raise ParameterError(
-                "the number of results of each value needs an attribute",
-                facts=[("collapse_size", collapse_size)],
-                fixes=["name the attribute: `collapse=NAME`"],
-            )
         descending = False
         if sort is not None:
             check("sort", sort, isinstance(sort, str), "an attribute, after - for descending order")

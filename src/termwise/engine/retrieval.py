@@ -180,7 +180,7 @@ def documents_in_order(
     return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
 
 
-def listed(
+def keep_candidates(
     ordinals: npt.NDArray[np.int64], index: Index, candidates: Sequence[str] | None
 ) -> npt.NDArray[np.int64]:
     """Return those of the documents that are candidates, in the order of the candidates; all without candidates."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 from termwise.attributes import Schema
 from termwise.collection import Collection
@@ -33,7 +33,7 @@ from termwise.indexing.work_folder import check_apart, check_outside_indexes, wo
 from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
-from termwise.search.mixture import MixtureSearcher
+from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
@@ -45,27 +45,6 @@ VECTORS_ANALYZER = "whitespace"
 """Default analyzer of queries for the model ``vectors``, whose tokens may be any strings."""
 
 
-@overload
-def build_index(  # type: ignore[overload-overlap]
-    collection: str | Path | Collection | Iterable[Document],
-    path: str | Path,
-    *,
-    model: Literal["best"],
-    fields: tuple[str, ...] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
-    chunk: int | None = None,
-    store_text: bool = False,
-    reorder: bool = True,
-    overwrite: bool = False,
-    threads: int = 1,
-    memory: int = DEFAULT_MEMORY,
-    encoder: DocumentEncoder | None = None,
-    encoding: str | Path | None = None,
-    precision: NetworkPrecision | None = None,
-    providers: Sequence[str] | None = None,
-    progress: Progress = no_progress,
-) -> MixtureSearcher: ...
-@overload
 def build_index(
     collection: str | Path | Collection | Iterable[Document],
     path: str | Path,
@@ -87,29 +66,7 @@ def build_index(
     precision: NetworkPrecision | None = None,
     providers: Sequence[str] | None = None,
     progress: Progress = no_progress,
-) -> Searcher: ...
-def build_index(
-    collection: str | Path | Collection | Iterable[Document],
-    path: str | Path,
-    *,
-    model: str | Path | Model = "bm25",
-    settings: Mapping[str, str] | None = None,
-    analyzer: str | Analyzer | None = None,
-    fields: tuple[str, ...] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
-    chunk: int | None = None,
-    store_text: bool = False,
-    quantiser: Literal["uint8", "float32"] | None = None,
-    reorder: bool = True,
-    overwrite: bool = False,
-    threads: int = 1,
-    memory: int = DEFAULT_MEMORY,
-    encoder: DocumentEncoder | None = None,
-    encoding: str | Path | None = None,
-    precision: NetworkPrecision | None = None,
-    providers: Sequence[str] | None = None,
-    progress: Progress = no_progress,
-) -> Searcher | MixtureSearcher:
+) -> Searcher:
     """Index a collection and open the index for searching.
 
     Parameters
@@ -164,8 +121,8 @@ def build_index(
 
     Returns
     -------
-    Searcher or MixtureSearcher
-        The new index, opened; a `MixtureSearcher` for ``model="best"``.
+    Searcher
+        The new index or mixture, opened.
 
     Raises
     ------
@@ -322,7 +279,7 @@ def build_index(
                 fields=None if fields is None else tuple(fields),
             )
         )
-    return Searcher.open(path)
+    return open_searcher(path)
 
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:

@@ -30,8 +30,9 @@ from termwise.index.folder import LOCK, writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.index.manifest import publish
 from termwise.indexing.work_folder import default_encoding
-from termwise.search.mixture import MixtureSearcher
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture
+from termwise.search.searcher import Searcher
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
 from termwise.storage.model_folder import MIXTURE_BUILD
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
@@ -93,7 +94,7 @@ class MixtureWriter:
         self._new.append(folder)
         return folder
 
-    def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> MixtureSearcher:
+    def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> Searcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
 
         Raises
@@ -106,7 +107,7 @@ class MixtureWriter:
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )
         manifest = MixtureManifest(records, depth)
-        MixtureSearcher.of(self.path, manifest)  # checks that the parts hold the same documents
+        Mixture.of(self.path, manifest)  # checks that the parts hold the same documents
         old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)
         self._published = True
@@ -114,7 +115,7 @@ class MixtureWriter:
             shutil.rmtree(self.path / name, ignore_errors=True)
         with suppress(OSError):
             (self.path / MIXTURE_BUILD).unlink()
-        return MixtureSearcher.open(self.path)
+        return Searcher(Mixture.open(self.path))
 
     def _claimed(self, overwrite: bool) -> list[Path]:
         """Create the folder if it is missing, or check that a build may use it; return the created folders."""

@@ -17,8 +17,8 @@ from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.models import CountModel, model_from_parameters, model_names
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
-from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import is_mixture
+from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.validation import check_path
 
@@ -28,7 +28,7 @@ BATCH = 4096
 
 def renew_index(
     path: str | Path, *, threads: int = 1, memory: int = DEFAULT_MEMORY, progress: Progress = no_progress
-) -> Searcher | MixtureSearcher:
+) -> Searcher:
     """Weigh all documents of an index or a mixture again, from their stored texts.
 
     Documents that are added later get weights with the statistics of the build, such as its mean document length; only
@@ -46,7 +46,7 @@ def renew_index(
 
     Returns
     -------
-    Searcher or MixtureSearcher
+    Searcher
         The new generation.
 
     Raises
@@ -76,7 +76,7 @@ def renew_index(
     folder = Path(path)
     if is_mixture(folder):
         _renew_mixture(folder, threads=threads, memory=memory, progress=progress)
-        return MixtureSearcher.open(folder)
+        return open_searcher(folder)
     index = Index.open(folder)
     refuse_part_of_mixture(index.path)
     (model,) = _models_to_renew([index], folder)

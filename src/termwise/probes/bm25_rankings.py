@@ -58,7 +58,7 @@ def bm25_rankings(
         drawn = sorted(queries, key=lambda query_id: random_for(seed, "candidates", query_id).random())
         run = searcher.rank_many(
             [Query(query_id, queries[query_id]) for query_id in sorted(drawn[:limit])], k=depth
-        ).run
+        )
         ranked = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
         if all(len(ranking.doc_ids) < 2 for ranking in run.rankings.values()):
             raise DataError(
@@ -70,7 +70,9 @@ def bm25_rankings(
                     "give a threshold, `delta=0.355`",
                 ],
             )
-        texts = (Document(*searcher.query_of(doc_id)) for doc_id in ranked)
+        ordinals = searcher.index.find_many(list(ranked))
+        stored = zip(ranked, searcher.index.document_texts(ordinals), strict=True)
+        texts = (Document(doc_id, text or "") for doc_id, text in stored)
         return ReferenceRankings.of_run(
             run, queries, texts, depth=depth, name=f"bm25 on {name}", judged=judged
         )

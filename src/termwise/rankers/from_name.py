@@ -34,7 +34,7 @@ from termwise.scorers.http import HttpScorer, is_address
 from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.token_statistics import Background
-from termwise.search import MixtureSearcher
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import is_mixture
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import is_file, is_folder, path_exists
@@ -160,11 +160,11 @@ def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> Mix
     if not is_mixture(spec.target):
         return None
     spec.check_settings(())
-    mixture = MixtureSearcher.open(spec.target)
+    mixture = Mixture.open(Path(spec.target))
     background = stored_texts(mixture.index) if mixture.index.stores_text else context.background
     return MixtureParts(
         [
-            index_scorer(part.searcher.index, background=background, name=part.name, threads=context.threads)
+            index_scorer(part.index, background=background, name=part.name, threads=context.threads)
             for part in mixture.parts
         ],
         [part.weight for part in mixture.parts],

@@ -11,7 +11,7 @@ from termwise.index import Index
 from termwise.records import Query, Ranking
 from termwise.scorers.protocol import TextScorer
 from termwise.search.candidates import CandidateRanker, rank_candidates
-from termwise.search.timed_run import query_text
+from termwise.search.request import query_text
 
 
 class TextReranker(CandidateRanker):

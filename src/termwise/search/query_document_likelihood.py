@@ -46,8 +46,9 @@ from termwise.index.segment import concatenated_ranges
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.candidates import CandidateRanker, rank_candidates, reranked_run
+from termwise.search.request import checked_k, query_text
 from termwise.search.searcher import Searcher
-from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text
+from termwise.search.timed_run import TimedRanking, TimedRun
 from termwise.text import Analyzer, CleanedAnalyzer
 from termwise.text.vocabulary import TermLookup
 from termwise.validation import is_finite_number
@@ -234,7 +235,7 @@ class QueryDocumentLikelihood(CandidateRanker):
         examples: Mapping[str, str] | None = None,
         name: str | None = None,
         progress: Progress = no_progress,
-    ) -> TimedRun:
+    ) -> Run:
         """Re-rank the documents of a run; see `CandidateRanker.rank_many`.
 
         Parameters
@@ -243,11 +244,25 @@ class QueryDocumentLikelihood(CandidateRanker):
             See `CandidateRanker.rank_many`.
         examples : mapping of str to str, optional
             The `example` of `rank` by ``query_id``; other queries use their text.
+        """
+        timed = self.timed_run(
+            queries, candidates=candidates, k=k, examples=examples, name=name, progress=progress
+        )
+        return timed.run
 
-        Returns
-        -------
-        TimedRun
-            The run; the seconds of encoding include analysis and the pass of the network.
+    def timed_run(
+        self,
+        queries: Iterable[Query],
+        *,
+        candidates: Run,
+        k: int = 1000,
+        examples: Mapping[str, str] | None = None,
+        name: str | None = None,
+        progress: Progress = no_progress,
+    ) -> TimedRun:
+        """Re-rank the documents of a run, and measure the time of each query; see `rank_many`.
+
+        The seconds of encoding include analysis and the pass of the network.
         """
         checked_k(k)
         examples = examples or {}

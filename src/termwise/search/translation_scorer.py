@@ -32,7 +32,8 @@ from termwise.kernels.translation import OK, gather_translations, model1_scores
 from termwise.models.attachments import FREQUENCIES, read_frequencies
 from termwise.records import Query
 from termwise.search.candidates import CandidateRanker, rank_candidates
-from termwise.search.timed_run import TimedRanking, query_text
+from termwise.search.request import query_text
+from termwise.search.timed_run import TimedRanking
 from termwise.text import Analyzer
 from termwise.translation.background import BACKGROUNDS, BackgroundSource, background_probabilities
 from termwise.translation.table import Columns, TranslationTable

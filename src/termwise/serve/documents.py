@@ -14,7 +14,7 @@ from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader
 from termwise.errors import UnknownIdError, UnknownNameError
 from termwise.index.field_texts import unpack
 from termwise.records import Document
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.changes import Merge
 from termwise.serve.errors import PartialUpdateError, ServiceError
 
@@ -27,13 +27,13 @@ REQUEST = Path("request")
 
 
 def read_document(
-    searcher: AnySearcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
+    searcher: Searcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
 ) -> Document:
     """Return a record as a document of an index.
 
     Parameters
     ----------
-    searcher : Searcher or MixtureSearcher
+    searcher : Searcher
         Of the index.
     record : mapping of str to object
         As a line of a JSON-lines collection: texts and attributes by name, and the identifier if `doc_id` is None.
@@ -72,14 +72,12 @@ def read_document(
     return reader.document(number, record)
 
 
-def read_merge(
-    searcher: AnySearcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
-) -> Merge:
+def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1) -> Merge:
     """Return a JSON merge patch (RFC 7396) of a document as a change.
 
     Parameters
     ----------
-    searcher : Searcher or MixtureSearcher
+    searcher : Searcher
         Of the index.
     record : mapping of str to object
         New texts and attributes by name, and the identifier if `doc_id` is None; null removes one.
@@ -157,7 +155,7 @@ def _flat(record: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return flat
 
 
-def field_weights(searcher: AnySearcher) -> Mapping[str, int]:
+def field_weights(searcher: Searcher) -> Mapping[str, int]:
     """Return the weights of the fields whose texts an index keeps apart; empty if it joins several fields."""
     manifest = searcher.index.manifest
     return manifest.field_weights or (dict.fromkeys(manifest.fields, 1) if len(manifest.fields) == 1 else {})
@@ -173,7 +171,7 @@ def _refuse_unknown(record: Mapping[str, Any], known: Iterable[str]) -> None:
                 raise UnknownNameError.of("field of the documents of this index", each, names)
 
 
-def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
+def document_record(searcher: Searcher, doc_id: str) -> dict[str, Any]:
     """Return a document as JSON-like data.
 
     Raises
@@ -190,7 +188,7 @@ def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
     return {"doc_id": doc_id, "attributes": json_attributes(attributes), "text": text, "texts": texts}
 
 
-def texts_by_field(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[dict[str, str]]:
+def texts_by_field(searcher: Searcher, doc_ids: Sequence[str]) -> list[dict[str, str]]:
     """Return the stored texts of documents by field.
 
     The text of several fields that are joined is named ``text``. Without stored texts there are none.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from termwise.filters.json_form import EXAMPLE
+from termwise.search import Search
 
 Words = Annotated[list[str], Field(max_length=50)]
 Range = Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
@@ -27,6 +29,8 @@ def _within_limit(filter: str | dict[str, Any]) -> str | dict[str, Any]:
 Filter = Annotated[str | dict[str, Any], AfterValidator(_within_limit)]
 
 
+_OPTIONS = tuple(each.name for each in fields(Search))
+
 FILTER: Any = Field(
     None,
     description=(
@@ -39,6 +43,16 @@ FILTER: Any = Field(
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    def search(self) -> Search:
+        """Return the search: the fields that have the name of an option of `Search`.
+
+        Raises
+        ------
+        ParameterError
+            If two options do not go together.
+        """
+        return Search(**{name: getattr(self, name) for name in _OPTIONS if name in type(self).model_fields})
 
 
 class SearchRequest(_Request):
@@ -60,7 +74,6 @@ class SearchRequest(_Request):
     filter: Filter | None = FILTER
     must: Words = Field(default_factory=list, description="Words or phrases that results contain.")
     must_not: Words = Field(default_factory=list, description="Words or phrases that results do not contain.")
-    phrases: Words = Field(default_factory=list, description="Phrases that results contain.")
     syntax: bool = Field(
         False,
         description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',

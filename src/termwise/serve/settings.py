@@ -31,7 +31,7 @@ class ServiceSettings:
     max_bodies : int
         Bytes of the bodies of all requests that a process reads and answers at the same time, at least `max_body`.
     max_query : int
-        Characters of a query, of an example, and of all strings of `must`, `must_not` and `phrases` together.
+        Characters of a query, of an example, and of all strings of `must` and `must_not` together.
     max_results : int
         Results of a search, with those that `offset` skips.
     max_explained : int

@@ -58,7 +58,7 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "encoding.json": ("an encoding of a collection", ("`build_index(model=MODEL, encoding='{folder}')`",)),
     MIXTURE: (
         "a mixture of indexes",
-        ("name the index of one part, a folder in {folder}", "`open_searcher('{folder}')`"),
+        ("name the index of one part, a folder in {folder}", "`termwise.open('{folder}')`"),
     ),
     "gradient-boosting.json": ("a ranker of boosted trees", ("`probe_rankers('{folder}')`",)),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import termwise
-from termwise.engine.given_weights import GivenWeights
+from termwise.engine.explicit_weights import ExplicitWeights
 from termwise.errors import ParameterError
 from termwise.search import Searcher
 
@@ -15,7 +15,7 @@ DOCUMENTS = [termwise.Document("a", "green tea"), termwise.Document("b", "tea te
 @pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet"])
 def test_the_counts_of_a_text_give_its_ranking(tmp_path, model):
     searcher = termwise.build_index(DOCUMENTS, tmp_path / "x.tw", model=model, analyzer="standard")
-    weights = GivenWeights.of(
+    weights = ExplicitWeights.of(
         searcher.index, {"green": 1, "tea": 2, "unknown": 5, "[background]": 9, "pot": 0}
     )
     given = Searcher(searcher.index, weights)
@@ -29,4 +29,4 @@ def test_weights_are_numbers_of_0_or_more(tmp_path):
     searcher = termwise.build_index(DOCUMENTS, tmp_path / "x.tw")
     for weight in (-1, float("nan"), "1", True):
         with pytest.raises(ParameterError, match="0 or more"):
-            GivenWeights.of(searcher.index, {"tea": weight})
+            ExplicitWeights.of(searcher.index, {"tea": weight})

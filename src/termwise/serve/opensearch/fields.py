@@ -9,7 +9,7 @@ from typing import Any
 from termwise.attributes import Schema
 from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.documents import field_weights
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.parts import known_keys, texts
@@ -44,7 +44,7 @@ class Fields:
     joined: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, searcher: AnySearcher) -> Fields:
+    def of(cls, searcher: Searcher) -> Fields:
         """Return the fields of an index."""
         weights = field_weights(searcher)
         return cls(searcher.schema, weights, () if weights else searcher.index.manifest.fields)

@@ -14,7 +14,6 @@ from typing import Any
 
 from termwise.filters import Equals, Filter, Not, Or, filter_to_json
 from termwise.search import Searcher
-from termwise.search.by_example import AnySearcher
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -63,14 +62,14 @@ class TranslatedQuery:
         return self.factor * score + self.constant
 
 
-def translate(query: object, searcher: AnySearcher, settings: ServiceSettings) -> TranslatedQuery:
+def translate(query: object, searcher: Searcher, settings: ServiceSettings) -> TranslatedQuery:
     """Translate the query of a body.
 
     Parameters
     ----------
     query : object
         JSON value.
-    searcher : Searcher or MixtureSearcher
+    searcher : Searcher
         Of the index.
     settings : ServiceSettings
         Limits.
@@ -105,7 +104,7 @@ class _Reading:
         Whether the analyzer leaves no word of a clause of `strict`, so that no result fulfils it.
     """
 
-    searcher: AnySearcher
+    searcher: Searcher
     most_text: int
     clauses: int = 0
     loose: list[list[Words]] = field(default_factory=list)
@@ -348,7 +347,7 @@ class _Reading:
         boosts = {each.boost for each in scored}
         if len(words) == len(scored) and len(boosts) == 1:
             return TranslatedQuery(request, boosts.pop(), self.constant)
-        if not isinstance(self.searcher, Searcher):
+        if self.searcher.backend.scores_are_relative:
             raise UnsupportedError.of(
                 "in a mixture of several models",
                 "different boosts, or query_tokens",

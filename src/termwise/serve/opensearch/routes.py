@@ -39,6 +39,7 @@ from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, Role
 from termwise.serve.service import Service
+from termwise.serve.settings import ServiceSettings
 
 API_VERSION = "2.19.0"
 """Version of OpenSearch whose API the service has a part of."""
@@ -182,7 +183,9 @@ async def _search(service: Service, request: Request) -> Response:
     _check_parameters(request, *SEARCH_PARAMETERS)
     served, body = _served(service, request), await _body(service, request)
     parameters = dict(request.query_params)
-    return await service.pool.run(lambda: JsonAnswer(search(served, body, parameters, service.settings)))
+    return await service.pool.run(
+        lambda: JsonAnswer(search(served.current(), body, parameters, service.settings))
+    )
 
 
 async def _several_searches(service: Service, request: Request) -> Response:
@@ -201,17 +204,21 @@ async def _several_searches(service: Service, request: Request) -> Response:
             given = known_keys(parsed_json(header), "the header of a search", ("index",))
             names = several(given.get("index", default))
             served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
-            asked = partial(search, served, parsed_json(body), {}, service.settings)
+            asked = partial(_searched, served, parsed_json(body), service.settings)
             answers.append({**await service.pool.run(asked), "status": 200})
         except TermwiseError as error:
             answers.append(opensearch_error(error))
     return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
 
 
+def _searched(served: ServedIndex, body: object, settings: ServiceSettings) -> dict[str, Any]:
+    return search(served.current(), body, {}, settings)
+
+
 async def _count(service: Service, request: Request) -> Response:
     _check_parameters(request)
     served, body = _served(service, request), await _body(service, request)
-    return await service.pool.run(lambda: JsonAnswer(count(served, body, service.settings)))
+    return await service.pool.run(lambda: JsonAnswer(count(served.current(), body, service.settings)))
 
 
 async def _explain(service: Service, request: Request) -> Response:
@@ -219,7 +226,9 @@ async def _explain(service: Service, request: Request) -> Response:
     served, body = _served(service, request), await _body(service, request)
     source = SourceFilter.of_parameters(request.query_params)
     doc_id = request.path_params["doc_id"]
-    return await service.pool.run(lambda: JsonAnswer(explain(served, doc_id, body, source, service.settings)))
+    return await service.pool.run(
+        lambda: JsonAnswer(explain(served.current(), doc_id, body, source, service.settings))
+    )
 
 
 async def _get(service: Service, request: Request) -> Response:
@@ -349,7 +358,7 @@ async def _delete_by_query(service: Service, request: Request) -> Response:
         raise UnsupportedError.of("wait_for_completion", "false", ["true"])
     begin = time.perf_counter()
     served, body = _served(service, request), await _body(service, request)
-    doc_ids = await service.pool.run(lambda: to_delete(served, body, service.settings))
+    doc_ids = await service.pool.run(lambda: to_delete(served.current(), body, service.settings))
     changes = [Delete(doc_id) for doc_id in doc_ids]
     outcomes = await service.change(served, changes, refresh=_wants_refresh(request)) if changes else []
     deleted = outcomes.count("deleted")

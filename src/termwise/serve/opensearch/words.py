@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.errors import ServiceError
-from termwise.serve.index_facts import model_names
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.parts import known_keys, number, only_default, record, several, single, text
@@ -72,7 +71,7 @@ class Words:
         return [self.text[start:end] for start, end in sorted(firsts.values())]
 
 
-def read_words(kind: str, body: object, searcher: AnySearcher, fields: Fields, most: int) -> Words:
+def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most: int) -> Words:
     """Read a clause with words.
 
     Parameters
@@ -81,7 +80,7 @@ def read_words(kind: str, body: object, searcher: AnySearcher, fields: Fields, m
         One of `WORD_CLAUSES`.
     body : object
         Its value.
-    searcher : Searcher or MixtureSearcher
+    searcher : Searcher
     fields : Fields
         Of the index.
     most : int
@@ -174,13 +173,16 @@ def _check_fields(names: Any, fields: Fields) -> None:
         )
 
 
-def _neural_sparse(value: object, searcher: AnySearcher) -> Words:
+def _neural_sparse(value: object, searcher: Searcher) -> Words:
     given = known_keys(
         value, "neural_sparse", ("query_text", "query_tokens", "model_id", "analyzer", "boost")
     )
     if ("query_text" in given) == ("query_tokens" in given):
         raise ServiceError("neural_sparse needs one of query_text and query_tokens")
-    own = {"model_id": model_names(searcher), "analyzer": [searcher.analyzer.spec.name]}
+    own = {
+        "model_id": [part.backend.description for part in searcher.parts],
+        "analyzer": [searcher.analyzer.spec.name],
+    }
     for name, known in own.items():
         if given.get(name) is not None and given[name] not in known:
             raise UnsupportedError.of(name, given[name], known)

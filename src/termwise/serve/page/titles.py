@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.documents import texts_by_field
 
 LONGEST = 90
@@ -20,7 +20,7 @@ def is_title(name: str) -> bool:
     return name.casefold() == "title"
 
 
-def titles_of(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[str]:
+def titles_of(searcher: Searcher, doc_ids: Sequence[str]) -> list[str]:
     """Return the titles of documents; the identifier for documents that the index lacks or that have no text."""
     known = [doc_id for doc_id in doc_ids if searcher.index.find(doc_id) is not None]
     attributes = searcher.attributes(known) if any(map(is_title, searcher.schema)) else [{} for _ in known]
