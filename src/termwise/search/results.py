@@ -46,6 +46,10 @@ class Results:
         The request.
     text : str
         The words of the query without operators, or the text of the example; empty if documents are listed.
+    filter : str, mapping, Filter or None
+        Condition on attributes, also from operators in the query.
+    must, must_not : tuple of str
+        Required and excluded words and phrases, also from operators in the query.
     """
 
     def __init__(self, backend: Backend, search: Search) -> None:
@@ -54,14 +58,15 @@ class Results:
         schema = backend.attribute_index.schema
         self.text = search.text
         self._exclude = frozenset(search.exclude)
-        filter, must, must_not = search.filter, tuple(search.must), tuple(search.must_not)
+        self.filter, self.must, self.must_not = search.filter, tuple(search.must), tuple(search.must_not)
         example = None
         if search.syntax and search.query is not None:
             parsed = parse_query(self.text, schema)
             self.text = parsed.query
-            must, must_not = must + parsed.must, must_not + parsed.must_not
+            self.must, self.must_not = self.must + parsed.must, self.must_not + parsed.must_not
             if parsed.filter is not None:
-                filter = parsed.filter if filter is None else as_filter(filter, schema) & parsed.filter
+                given = self.filter
+                self.filter = parsed.filter if given is None else as_filter(given, schema) & parsed.filter
         elif search.like is not None:
             example = int(backend.find([search.like])[0])
             self.text = _stored_text(backend, search.like, example)
@@ -70,14 +75,21 @@ class Results:
             self.text = search.like_text
         without_query = search.query is None and search.like is None and search.like_text is None
         self._lists = search.weights is None and (without_query or (search.syntax and not self.text))
-        self.conditions = TextConditions.of(backend.text_reader, must, must_not)
-        self._allowed_documents = allowed_for(backend.attribute_index, filter, self.conditions)
+        self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not)
+        self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
         self._allowed = backend.allowed(self._allowed_documents)
         self._order = ResultOrder.parse(search.sort, search.collapse, search.collapse_size, schema)
         for name in (*search.facets, *search.ranges):
             schema.check_name(name)
         self._encodings = backend.encodings(search, example)
         self._matched: tuple[frozenset[str], Matches] | None = None
+
+    def without_conditions(self) -> Search:
+        """Return the search for the same words or example without conditions."""
+        changes: dict[str, object] = {"filter": None, "must": (), "must_not": (), "syntax": False}
+        if self.search.query is not None:
+            changes["query"] = self.text or None
+        return replace(self.search, **changes)  # type: ignore[arg-type]
 
     def encode(self, text: str) -> EncodedQuery:
         """Return a text as a query, encoded for each part."""

@@ -80,6 +80,11 @@ class SingleIndex:
         return name
 
     @property
+    def is_exact(self) -> bool:
+        """Whether every weighted term of a document occurs in its text; otherwise the model expands documents."""
+        return self.index.manifest.encoder.get("model", {}).get("exact") is True
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """The index as the only part."""
         return (Part(self.description, self, 1.0),)
