@@ -25,6 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import termwise
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
@@ -77,7 +79,7 @@ def built(folder: Path, documents: int, seed: int) -> MixtureSearcher:
         write_vectors(random, parts[1], documents)
         mix_indexes(parts, [0.3, 0.7], folder, names=["bm25", "lookup"])
         say(f"wrote {documents:,} documents")
-    return MixtureSearcher.open(folder)
+    return termwise.open(folder)
 
 
 def texts(random: np.random.Generator, documents: int) -> Iterator[Document]:

@@ -44,6 +44,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import termwise
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
@@ -427,9 +429,9 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
     origin = "stdlib" if source is None else Path(source).resolve().name
     path = arguments.work / f"{kind}-{origin}-{arguments.documents}-{arguments.seed}"
     if (path / "manifest.json").is_file():
-        return Searcher.open(path)
+        return termwise.open(path)
     random = np.random.default_rng(arguments.seed)
-    opened = shipped(kind, arguments.work) if source is None else Searcher.open(source)
+    opened = shipped(kind, arguments.work) if source is None else termwise.open(source)
     analyzer = opened.encoder.analyzer
     scale = opened.index.manifest.quantiser.scale
     rows = [
@@ -460,7 +462,7 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
             attachments=analyzer.spec.files,
         )
     say(f"{kind}: indexed in {time.perf_counter() - begin:.0f} s")
-    return Searcher.open(path)
+    return termwise.open(path)
 
 
 def shipped(kind: str, work: Path) -> Searcher:

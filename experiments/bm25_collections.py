@@ -211,7 +211,7 @@ def rank(
             quantiser=quantiser,
             threads=2,
         )
-        return searcher.rank_many(queries, k=K, threads=2, name=name).run
+        return searcher.rank_many(queries, k=K, threads=2, name=name)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import record
 
+import termwise
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
 from termwise.encode.document_encoder import Advance, EncodedRows, network_record, no_advance
@@ -213,7 +214,7 @@ def _existing(folder: Path, description: Mapping[str, Any], quantiser: Quantiser
     """Open the index in a folder if it has this description and quantiser."""
     if not (folder / "manifest.json").is_file():
         return None
-    searcher = Searcher.open(folder)
+    searcher = termwise.open(folder)
     manifest = searcher.index.manifest
     built = {
         name: value for name, value in manifest.encoder.items() if name != "statistics"

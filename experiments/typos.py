@@ -38,6 +38,7 @@ from judged_collection import Judged, documents_folder
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
+import termwise
 from termwise import Query, Searcher, build_index
 from termwise.engine import QuerySettings
 from termwise.engine.query_settings import WeightedQueryEncoder
@@ -84,7 +85,7 @@ def mistyped(text: str, chance: random.Random) -> str:
 
 def systems(index: Path) -> dict[str, MixtureSearcher]:
     """Open the mixture in several ways; see the module."""
-    plain, fuzzy = MixtureSearcher.open(index), MixtureSearcher.open(index, query=FUZZY)
+    plain, fuzzy = termwise.open(index), termwise.open(index, query=FUZZY)
     of_vectors = fuzzy.parts[1].searcher
     assert isinstance(of_vectors.encoder, WeightedQueryEncoder)
     similar = of_vectors.encoder.similar
@@ -112,7 +113,7 @@ def quality(plan: Mapping[str, Any], judged: Judged, index: Path) -> dict[str, A
     measure = plan["measure"]
 
     def values(searcher: MixtureSearcher, queries: Sequence[Query]) -> Any:
-        run = searcher.rank_many(queries, k=plan["depth"] + judged.deepest).run
+        run = searcher.rank_many(queries, k=plan["depth"] + judged.deepest)
         return judged.evaluate(judged.without_seeds(run, plan["depth"]), [measure]).values[measure]
 
     clean = {name: values(opened[name], judged.queries) for name in ("not fuzzy", "replaced")}

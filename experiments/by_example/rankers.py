@@ -15,6 +15,7 @@ from indexes import index_counts, index_encoded
 from judged_collection import Judged, documents_folder, with_tail
 from study_plan import Data, Plan, System
 
+import termwise
 from termwise.collection import read_run, write_run
 from termwise.encode import EncoderFolder, shipped_encoders
 from termwise.engine.query_settings import QuerySettings
@@ -193,7 +194,7 @@ class Bench:
                 )
             self._searchers[key] = built.searcher
         weigh = QuerySettings.parse({name: str(value) for name, value in variant.get(WEIGH, {}).items()})
-        return Searcher.open(folder, query=weigh) if weigh != QuerySettings() else self._searchers[key]
+        return termwise.open(folder, query=weigh) if weigh != QuerySettings() else self._searchers[key]
 
     def texts(self) -> dict[str, str]:
         """Return the text of every document."""

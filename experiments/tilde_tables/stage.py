@@ -151,8 +151,8 @@ class Stage:
         """Return two runs of an index: re-ranking of the candidates of BM25, and as first stage."""
         judged, searcher = self.judged, built.searcher
         candidates = self.first("bm25").run
-        again = searcher.rank_many(judged.queries, k=self._depth, candidates=candidates).run
-        alone = searcher.rank_many(judged.queries, k=self._depth + judged.deepest).run
+        again = searcher.rank_many(judged.queries, k=self._depth, candidates=candidates)
+        alone = searcher.rank_many(judged.queries, k=self._depth + judged.deepest)
         return again, judged.without_seeds(alone, self._depth)
 
     def first(self, name: First) -> TimedRun:

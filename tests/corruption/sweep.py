@@ -30,7 +30,7 @@ ANALYZER = make_analyzer("whitespace")
 def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
     """Use an index in all public ways."""
     index = Index.open(folder)
-    searcher = Searcher(index, CountQueryEncoder(ANALYZER, index.vocabulary))
+    searcher = Searcher.of_index(index, CountQueryEncoder(ANALYZER, index.vocabulary))
     for query in queries:
         attempt(lambda query=query: searcher.rank(query, k=1))
         attempt(lambda query=query: searcher.rank(query, k=1000))

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_json
+from termwise.search.by_example import AnySearcher
 
 import termwise
 from termwise.errors import TermwiseError
 from termwise.search import MixtureSearcher, Part, Searcher
-from termwise.search.by_example import AnySearcher
 from termwise.serve import ServiceSettings
 from termwise.serve.errors import status_of
 from termwise.serve.opensearch.errors import UnsupportedError

@@ -16,7 +16,7 @@ from termwise.evaluate import evaluate
 from termwise.fusion import mix_indexes
 from termwise.index import IndexWriter, verify
 from termwise.indexing import build_graph
-from termwise.search import open_searcher
+from termwise.search.opening import open_searcher
 from termwise.search.timed_run import TimedRun
 from termwise.validation import (
     check,

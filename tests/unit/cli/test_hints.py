@@ -29,7 +29,7 @@ def test_a_call_becomes_a_command():
 
 def test_a_positional_argument_fills_the_first_placeholder():
     assert spell("convert_checkpoint(/models/TILDE)") == "termwise train convert /models/TILDE --out DIR"
-    assert spell("Searcher.open(my index)") == "termwise search 'my index' --queries FILE --output RUN"
+    assert spell("termwise.open(my index)") == "termwise search 'my index' --queries FILE --output RUN"
 
 
 def test_a_positional_argument_in_quotes_is_a_value():

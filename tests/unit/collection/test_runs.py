@@ -27,7 +27,7 @@ from termwise.records import Ranking, Run
 def test_the_error_for_a_folder_shows_how_to_rank_with_an_index(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="a folder is not a run") as caught:
         read_run(tmp_path)
-    assert caught.value.fixes[0].endswith(f"`Searcher.open({tmp_path})`")
+    assert caught.value.fixes[0].endswith(f"`termwise.open({tmp_path})`")
 
 
 def read(tmp_path: Path, text: str) -> Run:

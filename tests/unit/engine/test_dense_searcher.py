@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.unit.search.vector_index import write_vector_index
 
+import termwise
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, WeightError
@@ -16,7 +17,7 @@ from termwise.fusion.indexes import fuse_indexes
 from termwise.index import IndexWriter
 from termwise.indexing import build_index
 from termwise.records import Document, Query, Run
-from termwise.search.mixture import MixtureSearcher, Part
+from termwise.search import Search
 from termwise.search.searcher import Searcher
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -41,7 +42,7 @@ VECTORS = DocumentVectors(
 @pytest.fixture
 def searcher(tmp_path: Path) -> Searcher:
     texts = list(TEXTS.values())
-    return Searcher.open(
+    return termwise.open(
         write_vector_index(tmp_path / "dense.tw", list(TEXTS), VECTORS, TERMS, VOCABULARY, texts=texts)
     )
 
@@ -87,7 +88,7 @@ def test_an_empty_document_has_the_smallest_score_of_a_part_of_a_mixture(
     # The part "jm" finds the empty document too, because its index has other texts.
     documents = [Document(doc_id, text or "cards") for doc_id, text in TEXTS.items()]
     jm = build_index(documents, tmp_path / "jm.tw", model="jm", analyzer="whitespace")
-    mixture = MixtureSearcher([Part("jm", jm, 1e-9), Part("dense", searcher, 1.0)])
+    mixture = Searcher.mix({"jm": jm, "dense": searcher}, [1e-9, 1.0])
     ranking = mixture.rank("cards")
     # The scores of the part "dense" are -1.5, 5, 2.25, (none) and -1.5.
     assert set(ranking.doc_ids[:2]) == {"cards", "both"}
@@ -118,8 +119,8 @@ def test_many_queries_exclusion_and_threads(searcher: Searcher) -> None:
 
 
 def test_query_by_example(searcher: Searcher) -> None:
-    assert searcher.rank_like("lists", k=2).doc_ids == ("again", "both")
-    assert len(searcher.rank_like("empty")) == 0
+    assert searcher.search(Search(like="lists", k=2)).ranking.doc_ids == ("again", "both")
+    assert len(searcher.search(Search(like="empty")).ranking) == 0
 
 
 def test_settings_that_need_no_document_frequencies(searcher: Searcher) -> None:
@@ -187,7 +188,7 @@ def test_contributions_add_up(tmp_path: Path) -> None:
     )
     vectors = DocumentVectors.of(np.arange(0, 41, 2), generator.standard_normal((40, 32)))
     doc_ids = [f"d{i}" for i in range(20)]
-    random = Searcher.open(write_vector_index(tmp_path / "random.tw", doc_ids, vectors, table, VOCABULARY))
+    random = termwise.open(write_vector_index(tmp_path / "random.tw", doc_ids, vectors, table, VOCABULARY))
     ranking = random.rank("merge lists of sorted cards cards", k=20)
     for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
         found = random.explain("merge lists of sorted cards cards", doc_id)
@@ -208,7 +209,7 @@ def test_weights_and_a_background_beside_vectors_change_nothing(
         writer.add_vectors(VECTORS)
         description = searcher.index.manifest.encoder
         writer.commit(vocabulary, encoder=description, term_vectors=table, floors=[-1.0] * 7)
-    beside = Searcher.open(tmp_path / "beside.tw")
+    beside = termwise.open(tmp_path / "beside.tw")
     for query in ("merge sorted lists", "of", "cards"):
         one, other = searcher.rank(query), beside.rank(query)
         assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())

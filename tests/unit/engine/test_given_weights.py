@@ -7,7 +7,7 @@ import pytest
 import termwise
 from termwise.engine.explicit_weights import ExplicitWeights
 from termwise.errors import ParameterError
-from termwise.search import Searcher
+from termwise.search import Search, Searcher
 
 DOCUMENTS = [termwise.Document("a", "green tea"), termwise.Document("b", "tea tea pot")]
 
@@ -20,8 +20,8 @@ def test_the_counts_of_a_text_give_its_ranking(tmp_path, model):
     )
     given = Searcher(searcher.index, weights)
     assert given.rank("whatever") == searcher.rank("green tea tea")
-    assert given.count("whatever") == searcher.count("green tea")
-    (explanation,) = given.explain_many("tea", ["a"])
+    assert given.count("whatever") == searcher.search(Search("green tea")).count()
+    (explanation,) = given.search(Search("tea")).explain(["a"])
     assert explanation.score == searcher.explain("green tea tea", "a").score
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from termwise import Document, Searcher, build_index
+import termwise
+from termwise import Document, build_index
 from termwise.errors import TermwiseError
 from termwise.index import Index, IndexWriter
 from termwise.text import Vocabulary
@@ -28,7 +29,7 @@ def test_unreadable_descriptions_are_refused(tmp_path, encoder):
         writer.add(["a"], TermWeights([0, 1], [0], [1.0], vocabulary.id))
         writer.commit(vocabulary, encoder=encoder)
     with pytest.raises(TermwiseError):
-        Searcher.open(tmp_path / "i")
+        termwise.open(tmp_path / "i")
 
 
 def test_a_query_is_described_by_a_mapping(tmp_path):
@@ -39,4 +40,4 @@ def test_a_query_is_described_by_a_mapping(tmp_path):
         writer.add(["a"], TermWeights([0, 1], [0], [1.0], vocabulary.id))
         writer.commit(vocabulary, encoder=described | {"query": 5})
     with pytest.raises(TermwiseError, match="query"):
-        Searcher.open(tmp_path / "j")
+        termwise.open(tmp_path / "j")

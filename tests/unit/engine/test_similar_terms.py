@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import termwise
-from termwise import Document, Searcher, build_index
+from termwise import Document, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, most_edits
 from termwise.errors import ParameterError
@@ -111,7 +111,7 @@ def folder(request, tmp_path_factory):
 
 
 def weights(folder, query, **given):
-    searcher = Searcher.open(folder, query=QuerySettings(**given))
+    searcher = termwise.open(folder, query=QuerySettings(**given))
     terms, values = searcher.encode(query).row(0)
     return {searcher.index.vocabulary.token(term): value for term, value in zip(terms, values, strict=True)}
 
@@ -173,7 +173,7 @@ def test_a_stop_word_is_a_prefix_at_the_end_of_a_query(tmp_path, model):
         assert added(query, prefix=True) == added(query)
     # A stop word that begins no term is no typo: they is one edit from then, which is a stop word, too.
     assert added("they", prefix=True, fuzzy=True) == {}
-    searcher = Searcher.open(tmp_path / "i", query=QuerySettings(prefix=True))
+    searcher = termwise.open(tmp_path / "i", query=QuerySettings(prefix=True))
     explanation = searcher.explain("lamp no", "a")
     total = sum(part.score for part in explanation.contributions) + explanation.constant
     assert total == pytest.approx(explanation.score, rel=1e-12)
@@ -261,7 +261,7 @@ def test_min_df_and_idf_apply_to_added_terms(folder):
 @pytest.mark.parametrize("model", ["bm25", "jm"])
 def test_a_changed_index_equals_a_new_one(tmp_path, model):
     build_index(DOCUMENTS, tmp_path / "i", analyzer="whitespace", model=model)
-    before = Searcher.open(tmp_path / "i", query=QuerySettings(fuzzy=True, prefix=True))
+    before = termwise.open(tmp_path / "i", query=QuerySettings(fuzzy=True, prefix=True))
     assert before.rank("lomp").doc_ids == ("d3", "d1")
     with termwise.open_writer(tmp_path / "i") as writer:
         writer.add([Document("d5", "lambs")])
@@ -283,7 +283,7 @@ def test_a_changed_index_equals_a_new_one(tmp_path, model):
 
 
 def test_an_index_is_freed_with_its_searcher(folder):
-    searcher = Searcher.open(folder)
+    searcher = termwise.open(folder)
     assert searcher.did_you_mean("bettle")
     index = ref(searcher.index)
     gc.disable()  # the files of an index stay open until it is freed
@@ -296,7 +296,7 @@ def test_an_index_is_freed_with_its_searcher(folder):
 
 def test_an_index_of_pieces_has_no_similar_terms(tmp_path):
     build_index(DOCUMENTS, tmp_path / "i", analyzer="wordpiece")
-    assert Searcher.open(tmp_path / "i").did_you_mean("bettle") == []
+    assert termwise.open(tmp_path / "i").did_you_mean("bettle") == []
     with pytest.raises(ParameterError, match="need an index of whole words") as caught:
-        Searcher.open(tmp_path / "i", query=QuerySettings(prefix=True))
+        termwise.open(tmp_path / "i", query=QuerySettings(prefix=True))
     assert "omit `prefix`" in caught.value.fixes

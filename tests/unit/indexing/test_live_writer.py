@@ -21,6 +21,7 @@ from termwise.indexing import live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.models import make_model
 from termwise.scorers.model_scorers import index_scorer
+from termwise.search import Search
 
 TEXTS = [
     "merge two sorted lists into one",
@@ -351,11 +352,11 @@ def test_other_searches_work_on_a_changed_index(tmp_path: Path, model: str) -> N
         writer.add(documents(LATER, 10))
         writer.delete(["d3"])
     searcher = termwise.open(path)
-    like = searcher.rank_like("d11", k=3)
+    like = searcher.search(Search(like="d11", k=3)).ranking
     assert "d11" not in like.doc_ids
     assert len(like) == 3
-    run = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5).run
-    again = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5, candidates=run).run
+    run = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5)
+    again = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5, candidates=run)
     assert again["q"].doc_ids == run["q"].doc_ids
     assert again["q"].scores.tolist() == run["q"].scores.tolist()
     scorer = index_scorer(searcher.index)

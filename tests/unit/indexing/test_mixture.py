@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import termwise
 from termwise import Document, build_index
 from termwise.errors import ForeignFolderError, IndexExistsError, ParameterError, UnknownNameError
 from termwise.indexing import default_encoding, recipes
@@ -42,7 +43,7 @@ def test_parts_side_by_side(tmp_path):
     assert [part.searcher.index.stores_text for part in mixture.parts] == [True, False]
     assert mixture.parts[1].searcher.index.manifest.encoder["model"]["parameters"]["lambda"] == 0.5
     assert {stage.partition(": ")[0] for stage in stages} == {"bm25", "jm"}
-    assert MixtureSearcher.open(tmp_path / "m").rank("merge 3").doc_ids[0] == "d3"
+    assert termwise.open(tmp_path / "m").rank("merge 3").doc_ids[0] == "d3"
 
 
 def test_rebuilding(tmp_path):
@@ -107,7 +108,7 @@ def test_an_index_inside_a_mixture_stays(tmp_path):
     build_index(DOCUMENTS, path / "extra", model="jm")
     with pytest.raises(ForeignFolderError, match="nothing was changed"):
         build_index(DOCUMENTS, path, model="best", overwrite=True)
-    assert MixtureSearcher.open(path).rank("merge").doc_ids
+    assert termwise.open(path).rank("merge").doc_ids
     assert (path / "extra" / "manifest.json").is_file()
 
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Document, Searcher, build_index
+import termwise
+from termwise import Document, build_index
 from termwise.cli.main import app, run
 from termwise.encode.block_file import block_files
 from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, VocabularyMismatchError
@@ -181,7 +182,7 @@ def test_from_the_command_line(folder, tmp_path):
         out = tmp_path / f"i{number}"
         done = CliRunner().invoke(app, ["index", str(source), *named, "--set", "keep=0", "--out", str(out)])
         assert done.exit_code == 0, done.output
-        assert Searcher.open(out).rank("heart").doc_ids == ("a",)
+        assert termwise.open(out).rank("heart").doc_ids == ("a",)
 
 
 def test_searching_loads_neither_table_nor_translation(folder, tmp_path):
@@ -190,7 +191,7 @@ def test_searching_loads_neither_table_nor_translation(folder, tmp_path):
         path.unlink()
     program = (
         "import sys, termwise\n"
-        f"searcher = termwise.Searcher.open({str(tmp_path / 'i')!r})\n"
+        f"searcher = termwise.termwise.open({str(tmp_path / 'i')!r})\n"
         "assert searcher.rank('heart').doc_ids == ('a',)\n"
         "part, = searcher.explain('heart', 'a').contributions\n"
         "assert part.origin == 'translation' and part.sources[0].term == 'cardiac'\n"

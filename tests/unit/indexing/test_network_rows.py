@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.unit.encode import tiny
 from tests.unit.encode.counting import path_of
 
-from termwise import Document, Searcher, build_index
+import termwise
+from termwise import Document, build_index
 from termwise.encode import (
     EncoderFolder,
     ExpansionRecord,
@@ -165,7 +166,7 @@ def test_the_manifest_describes_the_network(searcher):
 
 
 def test_the_index_does_not_need_the_encoder(searcher, tmp_path):
-    again = Searcher.open(tmp_path / "i")
+    again = termwise.open(tmp_path / "i")
     assert again.rank("merge lists") == searcher.rank("merge lists")
     assert again.encoder.analyzer.spec.fingerprint == searcher.encoder.analyzer.spec.fingerprint
 
@@ -197,7 +198,7 @@ def test_query_weights_are_stored_in_the_index(tmp_path):
 
     merge, sort = scores(plain, "merge"), scores(plain, "sort")
     expected = {name: 3 * merge.get(name, 0) + 0.25 * sort.get(name, 0) for name in "abc"}
-    assert scores(Searcher.open(tmp_path / "weighed.tw"), "merge sort sort cat") == expected
+    assert scores(termwise.open(tmp_path / "weighed.tw"), "merge sort sort cat") == expected
 
 
 def test_a_repeated_term_doubles_its_contribution_in_an_index_of_tildev2(tmp_path):
@@ -770,7 +771,7 @@ def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
 def test_searching_loads_no_network(searcher, tmp_path):
     program = (
         "import sys, termwise\n"
-        f"searcher = termwise.Searcher.open({str(tmp_path / 'i')!r})\n"
+        f"searcher = termwise.termwise.open({str(tmp_path / 'i')!r})\n"
         "assert searcher.rank('merge lists', k=1)\n"
         "assert searcher.rank('merge lists', candidates=['a', 'b'])\n"
         "assert searcher.explain('merge lists', 'a').contributions\n"

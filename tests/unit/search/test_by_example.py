@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from termwise.search.by_example import Example
 
+import termwise
 from termwise import Document, Query, Run, Searcher, build_index
 from termwise.engine import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.search import by_example, open_searcher
-from termwise.search.by_example import Example
+from termwise.search import Search, by_example, open_searcher
 
 DOCUMENTS = [
     Document("p1", "flutter of thin wings in supersonic flow"),
@@ -34,7 +35,7 @@ def silent(tmp_path_factory):
 
 def test_the_example_is_left_out_of_its_results(searcher):
     whole = searcher.rank(DOCUMENTS[0].text, k=10)
-    found = searcher.rank_like("p1", k=10)
+    found = searcher.search(Search(like="p1", k=10)).ranking
     assert whole.doc_ids[0] == "p1"
     assert found.doc_ids == tuple(doc_id for doc_id in whole.doc_ids if doc_id != "p1")
     assert "twin" in found.doc_ids  # another document, whatever it says
@@ -43,15 +44,17 @@ def test_the_example_is_left_out_of_its_results(searcher):
 def test_the_last_word_of_an_example_is_no_prefix(tmp_path):
     documents = [Document("a", "blue pla"), Document("b", "blue plates"), Document("c", "blue")]
     plain = build_index(documents, tmp_path / "i.tw", store_text=True)
-    prefix = Searcher.open(tmp_path / "i.tw", query=QuerySettings(prefix=True))
+    prefix = termwise.open(tmp_path / "i.tw", query=QuerySettings(prefix=True))
     assert prefix.rank("blue pla", k=3).scores[1] > plain.rank("blue pla", k=3).scores[1]
-    assert prefix.rank_like("a") == plain.rank_like("a")
+    assert prefix.search(Search(like="a")).ranking == plain.search(Search(like="a")).ranking
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_leaving_out_the_example_keeps_k_results(searcher, k):
-    assert searcher.rank_like("p1", k=k) == searcher.rank_like("p1", k=10).top(k)
-    assert len(searcher.rank_like("p1", k=k)) == k
+    assert searcher.search(Search(like="p1", k=k)).ranking == searcher.search(
+        Search(like="p1", k=10)
+    ).ranking.top(k)
+    assert len(searcher.search(Search(like="p1", k=k)).ranking) == k
 
 
 def test_documents_with_the_text_of_the_example_are_left_out(searcher, silent):
@@ -64,10 +67,10 @@ def test_documents_with_the_text_of_the_example_are_left_out(searcher, silent):
 
 def test_seeds_of_many_queries(searcher):
     queries = [Query("p1", DOCUMENTS[0].text), Query("q", "thin plates")]
-    by_id = searcher.rank_many(queries, k=2, exclude="id").run
+    by_id = searcher.rank_many(queries, k=2, exclude="id")
     assert by_id["p1"] == Run([searcher.rank(queries[0], k=2, exclude=["p1"])])["p1"]
     assert "p4" in by_id["q"].doc_ids
-    listed = searcher.rank_many(queries, k=5, exclude={"q": {"p4", "nowhere"}}).run
+    listed = searcher.rank_many(queries, k=5, exclude={"q": {"p4", "nowhere"}})
     assert "p4" not in listed["q"].doc_ids
     assert "p1" in listed["p1"].doc_ids
 
@@ -84,9 +87,9 @@ def test_the_example_has_no_rank(searcher):
 
 def test_invalid_examples(searcher, silent):
     with pytest.raises(UnknownIdError):
-        searcher.rank_like("nowhere")
+        searcher.search(Search(like="nowhere")).ranking
     with pytest.raises(ParameterError, match="keeps no texts"):
-        silent.rank_like("p1")
+        silent.search(Search(like="p1")).ranking
 
 
 def test_the_rank_in_an_explanation(searcher):
@@ -96,7 +99,13 @@ def test_the_rank_in_an_explanation(searcher):
     assert "p1" not in {one.doc_id for one in explanation.competitors}
     assert (
         explanation.score
-        == dict(zip(searcher.rank_like("p1").doc_ids, searcher.rank_like("p1").scores, strict=True))["p2"]
+        == dict(
+            zip(
+                searcher.search(Search(like="p1")).ranking.doc_ids,
+                searcher.search(Search(like="p1")).ranking.scores,
+                strict=True,
+            )
+        )["p2"]
     )
     for competitors in (0, 1, 3):
         (file,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=competitors)
@@ -139,9 +148,9 @@ def test_conditions_on_the_results_of_an_example(tmp_path, kind, conditions):
         build_index(documents, tmp_path / "jm", model="jm", store_text=True)
         mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.4, 0.6], tmp_path / "mixture")
         searcher = open_searcher(tmp_path / "mixture")
-    shares = set(searcher.rank_like("p1").doc_ids)
+    shares = set(searcher.search(Search(like="p1")).ranking.doc_ids)
     allowed = {each.doc_id for each in documents if each.doc_id in shares and fulfils(each, **conditions)}
-    ranking = searcher.rank_like("p1", **conditions)
+    ranking = searcher.search(Search(like="p1", **conditions)).ranking
     assert set(ranking.doc_ids) == allowed
     for example in (Example.of(searcher, "p1"), Example("a file", DOCUMENTS[0].text)):
         left = allowed - ({"p1", "twin"} if example.doc_id is None else set())
@@ -153,7 +162,7 @@ def test_conditions_on_the_results_of_an_example(tmp_path, kind, conditions):
             (rank, len(left)) for rank in range(1, len(left) + 1)
         ]
         assert all(words.excluded != words.in_text for each in explained for words in each.conditions)
-        counted = example.facets(searcher, ["year"], **conditions)["year"]
+        counted = example.search(Search(facets=searcher, **conditions)).facets()["year"]
         assert sum(each.documents for each in counted) == len(left)
 
 
@@ -167,9 +176,9 @@ def test_duplicates_are_not_competitors(searcher):
     "wrong",
     [
         lambda searcher: Searcher(searcher.index, query={"max_terms": 3}),
-        lambda searcher: searcher.rank_like(3),
+        lambda searcher: searcher.search(Search(like=3)).ranking,
         lambda searcher: Example("f", None),
-        lambda searcher: searcher.explain_many("thin", "p2"),
+        lambda searcher: searcher.search(Search("thin")).explain("p2"),
         lambda searcher: searcher.explain("thin", "p2", competitors=1.5),
         lambda searcher: searcher.explain("thin", "p2", competitors=-1),
         lambda searcher: searcher.rank_many([Query("q", "thin")], exclude=[("q", "p1")]),
@@ -181,8 +190,8 @@ def test_arguments_of_another_type(searcher, wrong):
 
 
 def test_explaining_several_equals_explaining_each(searcher):
-    doc_ids = searcher.rank_like("p1").doc_ids
-    together = searcher.explain_many(DOCUMENTS[0].text, doc_ids, competitors=1, exclude="p1")
+    doc_ids = searcher.search(Search(like="p1")).ranking.doc_ids
+    together = searcher.search(Search(DOCUMENTS[0].text, exclude="p1")).explain(doc_ids, competitors=1)
     assert together == [
         searcher.explain(DOCUMENTS[0].text, doc_id, competitors=1, exclude=["p1"]) for doc_id in doc_ids
     ]
@@ -194,8 +203,8 @@ def test_an_example_without_results(tmp_path):
         tmp_path / "i.tw",
         store_text=True,
     )
-    assert len(searcher.rank_like("a")) == 0
-    assert len(searcher.rank_like("b")) == 0
+    assert len(searcher.search(Search(like="a")).ranking) == 0
+    assert len(searcher.search(Search(like="b")).ranking) == 0
     ranking, same = Example.of(searcher, "b").rank(searcher, k=3)
     assert (len(ranking), same) == (0, ())
 
@@ -204,7 +213,7 @@ def test_a_very_long_document_is_a_query(tmp_path):
     words = " ".join(f"w{i % 20_000}" for i in range(50_000))
     documents = [Document("long", words), Document("short", "w7 w8 w9"), Document("none", "else")]
     searcher: Searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
-    assert searcher.rank_like("long").doc_ids == ("short",)
+    assert searcher.search(Search(like="long")).ranking.doc_ids == ("short",)
 
 
 def test_counts_read_the_texts_of_the_best_matches_only(tmp_path, monkeypatch):

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from termwise.search.by_example import AnySearcher
 
 import termwise
-from termwise.search import MixtureSearcher, Part
-from termwise.search.by_example import AnySearcher
+from termwise.search import MixtureSearcher, Part, Search
 
 TEAS = [
     termwise.Document("a", "green tea", {"price": 12}),
@@ -43,7 +43,7 @@ def test_they_are_sorted_and_limited(searcher: AnySearcher) -> None:
     assert searcher.rank(None, sort="-price", filter="price < 20", exclude="b").doc_ids == ("a",)
     assert set(searcher.rank(None, must="tea").doc_ids) == {"a", "b"}
     assert searcher.rank(None, candidates=["d", "b", "a"], filter="price > 0").doc_ids == ("b", "a")
-    assert searcher.count(None, exclude=["a", "unknown"]) == 3
+    assert searcher.search(Search(None, exclude=["a", "unknown"])).count() == 3
 
 
 @pytest.mark.parametrize("settings", [{}, {"model": "dirichlet"}, {"quantiser": "float32"}, {"chunk": 5}])
@@ -64,8 +64,8 @@ def test_matches_are_those_of_a_whole_ranking(tmp_path: Path, settings: dict[str
     for query in ("tea", "stone mint", "unknown", "", "of clay tea", "salt new"):
         for more in ({}, {"filter": "price < 2"}, {"must": "pot"}, {"exclude": ["d5", "new"]}):
             ranking = searcher.rank(query, k=100, **more)
-            assert searcher.count(query, **more) == len(ranking), (query, more)
-            counted = searcher.facets(["price"], query=query, **more)["price"]
+            assert searcher.search(Search(query, **more)).count() == len(ranking), (query, more)
+            counted = searcher.search(Search(query, facets=["price"], **more)).facets()["price"]
             expected = Counter(
                 each["price"] for each in searcher.attributes(ranking.doc_ids) if "price" in each
             )

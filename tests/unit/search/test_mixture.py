@@ -25,7 +25,7 @@ from termwise.errors import (
 )
 from termwise.fusion import fuse, learn, mix_indexes
 from termwise.index import Manifest, verify
-from termwise.search import Example, MixtureSearcher, Part, mixture_folder, open_searcher
+from termwise.search import Example, MixtureSearcher, Part, Search, mixture_folder, open_searcher
 from termwise.search import mixture as module
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.storage.manifest_json import sealed
@@ -75,7 +75,7 @@ def test_a_mixture_by_hand(tmp_path):
         doc_id: 0.5 * z_of_one[doc_id] + 2.0 * (other[doc_id] - values.mean()) / values.std()
         for doc_id in "abc"
     }
-    ranking = MixtureSearcher([Part("ml", ml, 0.5), Part("bm25", bm25, 2.0)]).rank("x y")
+    ranking = Searcher.mix({"ml": ml, "bm25": bm25}, [0.5, 2.0]).rank("x y")
     assert dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)) == pytest.approx(expected)
 
 
@@ -116,9 +116,9 @@ def test_ties_are_in_input_order(tmp_path):
 
 def test_order_of_parts_threads_and_rank_many(searchers, mixture):
     other = mixed(dict(reversed(searchers.items())), weights=(0.75, 0.25))
-    run = mixture.rank_many(QUERIES, k=7).run
-    assert other.rank_many(QUERIES, k=7).run == run
-    assert mixture.rank_many(QUERIES, k=7, threads=3).run == run
+    run = mixture.rank_many(QUERIES, k=7)
+    assert other.rank_many(QUERIES, k=7) == run
+    assert mixture.rank_many(QUERIES, k=7, threads=3) == run
     assert [mixture.rank(query, k=7) for query in QUERIES] == list(run)
 
 
@@ -150,7 +150,7 @@ def test_queries_that_one_part_or_no_part_knows(tmp_path):
     documents = [Document("a", "running fast"), Document("b", "a run"), Document("c", "walk")]
     one = build_index(documents, tmp_path / "one", model="bm25", analyzer="english")
     other = build_index(documents, tmp_path / "other", model="bm25", analyzer="whitespace")
-    mixture = MixtureSearcher([Part("one", one, 0.5), Part("other", other, 0.5)])
+    mixture = Searcher.mix({"one": one, "other": other}, [0.5, 0.5])
     assert mixture.rank("runs").doc_ids == one.rank("runs").doc_ids  # the other part knows no such word
     for query in ["", "zebra", "the of"]:
         assert len(mixture.rank(query)) == 0
@@ -174,7 +174,7 @@ def test_given_candidates_keep_their_scores(mixture):
     )
     assert again == found
     run = Run([Ranking(found.doc_ids[:3], [3.0, 2.0, 1.0], "q0")])
-    reranked = mixture.rank_many(QUERIES, candidates=run).run
+    reranked = mixture.rank_many(QUERIES, candidates=run)
     assert list(reranked.rankings) == ["q0"]
     assert set(reranked["q0"].doc_ids) == set(found.doc_ids[:3])
     with pytest.raises(UnknownIdError, match="nope"):
@@ -187,7 +187,7 @@ def test_excluded_documents_are_no_candidates(tmp_path, searchers, mixture):
     first = mixture.rank("merge list", k=100).doc_ids[0]
     ranking = mixture.rank("merge list", k=100, exclude=[first, "unknown"])
     assert first not in ranking.doc_ids
-    by_id = mixture.rank_many([Query(first, "merge list")], exclude="id", k=100).run[first]
+    by_id = mixture.rank_many([Query(first, "merge list")], exclude="id", k=100)[first]
     assert by_id.doc_ids == ranking.doc_ids
     assert by_id.scores.tolist() == ranking.scores.tolist()
     explained = mixture.explain("merge list", ranking.doc_ids[0], exclude=first)
@@ -195,7 +195,7 @@ def test_excluded_documents_are_no_candidates(tmp_path, searchers, mixture):
 
 
 def test_query_by_example(mixture):
-    ranking = mixture.rank_like("d6", k=5)
+    ranking = mixture.search(Search(like="d6", k=5)).ranking
     assert "d6" not in ranking.doc_ids
     assert ranking.query_id == "d6"
     example = Example.of(mixture, "d6")
@@ -214,7 +214,7 @@ def test_query_by_example(mixture):
 def test_explanations_add_up(mixture, query):
     ranking = mixture.rank(query, k=100)
     doc_ids = [*ranking.doc_ids, "d0"] if "d0" not in ranking.doc_ids else list(ranking.doc_ids)
-    explanations = mixture.explain_many(query, doc_ids, competitors=1)
+    explanations = mixture.search(Search(query)).explain(doc_ids, competitors=1)
     for position, explanation in enumerate(explanations):
         parts = explanation.contributions
         assert explanation.constant + sum(part.score for part in parts) == pytest.approx(
@@ -257,7 +257,7 @@ def test_arguments(searchers, mixture):
                 searcher.rank("merge", candidates=candidates)
         for doc_ids in ("d1", [5], [["d1"]], 5):
             with pytest.raises(ParameterError, match="doc_ids cannot have this value"):
-                searcher.explain_many("merge", doc_ids)
+                searcher.search(Search("merge")).explain(doc_ids)
         for exclude in (3, None, [1]):
             with pytest.raises(ParameterError, match="excluded documents are identifiers"):
                 searcher.rank("merge", exclude=exclude)
@@ -303,7 +303,7 @@ def test_parts_hold_the_same_documents_in_the_same_order(tmp_path, searchers):
     for fact, documents in others.items():
         other = build_index(documents, tmp_path / fact, model="bm25")
         with pytest.raises(ParameterError, match="different documents") as caught:
-            MixtureSearcher([Part("a", searchers["bm25"], 0.5), Part("b", other, 0.5)])
+            Searcher.mix({"a": searchers["bm25"], "b": other}, [0.5, 0.5])
         assert fact in dict(caught.value.facts)
     assert module.different_documents(searchers["bm25"].index, searchers["jm"].index) is None
 
@@ -329,13 +329,13 @@ def test_a_folder_ranks_like_its_parts(folder, mixture):
 def test_query_settings_apply_to_every_part(folder):
     from termwise.engine.query_settings import QuerySettings
 
-    once = MixtureSearcher.open(folder, query=QuerySettings(counts="once"))
-    assert once.rank("card card list") == MixtureSearcher.open(folder).rank("card list")
+    once = termwise.open(folder, query=QuerySettings(counts="once"))
+    assert once.rank("card card list") == termwise.open(folder).rank("card list")
     assert once.for_example("d3").parts[0].searcher.encoder.example == 3
 
 
 def test_learned_weights_have_the_scores_of_the_mixture(folder):
-    opened = MixtureSearcher.open(folder)
+    opened = termwise.open(folder)
     runs = opened.part_runs(QUERIES)
     assert [run.name for run in runs] == ["bm25", "jm"]
     fused = fuse(runs, [0.25, 0.75], missing="drop", documents="union")
@@ -352,9 +352,9 @@ def test_bad_folders(tmp_path, folder):
     with pytest.raises(MissingFileError, match="no such index"):
         open_searcher(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError, match="this folder is an index, not a mixture"):
-        MixtureSearcher.open(folder / "bm25")
+        termwise.open(folder / "bm25")
     with pytest.raises(NotAnIndexError, match="a mixture of indexes"):
-        Searcher.open(folder)
+        termwise.open(folder)
     shutil.move(folder / "jm", tmp_path / "jm")
     with pytest.raises((MissingFileError, NotAnIndexError)) as caught:
         open_searcher(folder)
@@ -435,7 +435,7 @@ def test_a_folder_in_place_of_the_description(folder):
     with pytest.raises(NotAnIndexError):
         open_searcher(folder)
     with pytest.raises(CorruptIndexError):
-        MixtureSearcher.open(folder)
+        termwise.open(folder)
 
 
 def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monkeypatch):
@@ -451,7 +451,7 @@ def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monk
         return real(path)
 
     monkeypatch.setattr(mixture_folder.Manifest, "read", read)
-    assert MixtureSearcher.open(folder).parts[0].searcher.index.path.name == "bm25-2"
+    assert termwise.open(folder).parts[0].searcher.index.path.name == "bm25-2"
 
 
 @given(*[st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=8)] * 2)

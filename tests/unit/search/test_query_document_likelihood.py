@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Query, Ranking, Run, Searcher, build_index
+import termwise
+from termwise import Document, Query, Ranking, Run, build_index
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     DuplicateIdError,
@@ -82,7 +83,7 @@ def write_tilde(folder, analyzer, dense, **parameters):
             floors=floors,
             attachments=spec.files,
         )
-    return Searcher.open(folder)
+    return termwise.open(folder)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from termwise.attributes import Schema
 from termwise.cli.main import run
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
 from termwise.fusion import mix_indexes
-from termwise.search import Example
+from termwise.search import Example, Search
 
 SHOP = [
     Document("p1", "green tea", {"brand": "Aki", "price": 12.5, "tags": ("tea",), "sold": False}),
@@ -50,19 +50,39 @@ def test_results_by_hand(folder: Path, name: str) -> None:
     assert searcher.rank("tea", sort="-price").doc_ids == ("p4", "p1", "p2", "p5", "p3")
     assert searcher.rank("tea", sort="-price", k=2).doc_ids == ("p4", "p1")
     assert searcher.rank("tea", sort="brand").doc_ids == ("p1", "p4", "p2", "p3", "p5")
-    assert searcher.rank("tea", collapse="brand").doc_ids == ("p2", "p1", "p5")
-    assert searcher.rank("tea", collapse="brand", k=2).doc_ids == ("p2", "p1")
-    assert searcher.rank("tea", collapse="brand", collapse_size=2).doc_ids == BY_SCORE
-    two_of_each = searcher.rank("tea", collapse="sold", collapse_size=2)
+    assert searcher.search(Search("tea", collapse="brand")).ranking.doc_ids == ("p2", "p1", "p5")
+    assert searcher.search(Search("tea", collapse="brand", k=2)).ranking.doc_ids == ("p2", "p1")
+    assert searcher.search(Search("tea", collapse="brand", collapse_size=2)).ranking.doc_ids == BY_SCORE
+    two_of_each = searcher.search(Search("tea", collapse="sold", collapse_size=2)).ranking
     assert two_of_each.doc_ids == ("p2", "p1", "p4")
-    assert searcher.rank("tea", collapse="sold", collapse_size=2, sort="price").doc_ids == ("p2", "p5", "p4")
-    assert searcher.rank("tea", collapse="sold", collapse_size=2, k=2).doc_ids == ("p2", "p1")
-    assert searcher.rank("tea", collapse="brand", sort="-price").doc_ids == ("p4", "p2", "p5")
-    assert searcher.rank("tea", collapse="price", filter="price < 15").doc_ids == ("p2", "p1")
-    assert searcher.rank("tea", collapse="brand", exclude="p2").doc_ids == ("p1", "p3", "p5")
+    assert searcher.search(Search("tea", collapse="sold", collapse_size=2, sort="price")).ranking.doc_ids == (
+        "p2",
+        "p5",
+        "p4",
+    )
+    assert searcher.search(Search("tea", collapse="sold", collapse_size=2, k=2)).ranking.doc_ids == (
+        "p2",
+        "p1",
+    )
+    assert searcher.search(Search("tea", collapse="brand", sort="-price")).ranking.doc_ids == (
+        "p4",
+        "p2",
+        "p5",
+    )
+    assert searcher.search(Search("tea", collapse="price", filter="price < 15")).ranking.doc_ids == (
+        "p2",
+        "p1",
+    )
+    assert searcher.search(Search("tea", collapse="brand", exclude="p2")).ranking.doc_ids == (
+        "p1",
+        "p3",
+        "p5",
+    )
     assert searcher.rank("tea", candidates=["p6", "p4", "p1"], sort="price").doc_ids == ("p6", "p1", "p4")
-    assert searcher.rank("tea", candidates=["p6", "p4", "p1"], collapse="brand").doc_ids == ("p4", "p6")
-    assert searcher.rank("unknown", sort="price", collapse="brand").doc_ids == ()
+    assert searcher.search(
+        Search("tea", candidates=["p6", "p4", "p1"], collapse="brand")
+    ).ranking.doc_ids == ("p4", "p6")
+    assert searcher.search(Search("unknown", sort="price", collapse="brand")).ranking.doc_ids == ()
 
 
 @pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
@@ -73,9 +93,9 @@ def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
     assert [scores[hit.doc_id] for hit in ranking] == ranking.scores.tolist()
     assert ranking.sorted_by == "price"
     assert ranking.top(1).sorted_by == "price"
-    run = searcher.rank_many([Query("q", "tea")], collapse="brand").run
-    assert run["q"] == searcher.rank(Query("q", "tea"), collapse="brand")
-    run = searcher.rank_many([Query("q", "tea")], collapse="sold", collapse_size=2).run
+    run = searcher.rank_many([Query("q", "tea")], search=Search(collapse="brand"))
+    assert run["q"] == searcher.search(Search(Query("q", "tea"), collapse="brand")).ranking
+    run = searcher.rank_many([Query("q", "tea")], search=Search(collapse="sold", collapse_size=2))
     assert run["q"].doc_ids == ("p2", "p1", "p4")
     with pytest.raises(ParameterError, match="a run is in the order of scores"):
         Run([ranking])
@@ -84,11 +104,13 @@ def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
 def test_similar_documents(folder: Path, name: str) -> None:
     searcher = termwise.open(folder / name)
-    assert searcher.rank_like("p1", sort="-price").doc_ids == ("p4", "p2", "p5", "p3")
+    assert searcher.search(Search(like="p1", sort="-price")).ranking.doc_ids == ("p4", "p2", "p5", "p3")
     for example in (Example.of(searcher, "p1"), Example("a file", "green tea\n")):
-        ranking, same = example.rank(searcher, k=2, collapse="brand", sort="price")
+        ranking, same = example.search(Search(searcher, k=2, collapse="brand", sort="price")).ranking
         assert ranking.doc_ids == ("p2", "p5")
-        ranking, same = example.rank(searcher, k=5, collapse="sold", collapse_size=2, sort="price")
+        ranking, same = example.search(
+            Search(searcher, k=5, collapse="sold", collapse_size=2, sort="price")
+        ).ranking
         assert ranking.doc_ids == ("p2", "p5", "p4")
         assert set(same) <= {"p1"}
 
@@ -97,7 +119,7 @@ def test_all_documents_with_a_vector_are_sorted(tmp_path: Path) -> None:
     searcher = termwise.build_index(SHOP, tmp_path / "lookup", model="lookup")
     assert searcher.rank("tea", sort="price", k=3).doc_ids[0] == "p6"
     best = searcher.rank("tea", k=1).doc_ids
-    assert searcher.rank("tea", collapse="brand", k=1).doc_ids == best
+    assert searcher.search(Search("tea", collapse="brand", k=1)).ranking.doc_ids == best
 
 
 @pytest.mark.parametrize("name", ["changed", "mixture"])
@@ -133,9 +155,9 @@ def test_wrong_numbers_of_results_of_a_value(folder: Path) -> None:
     searcher = termwise.open(folder / "bm25")
     for wrong in (0, 1.5, "2"):
         with pytest.raises(ParameterError, match="collapse_size"):
-            searcher.rank("tea", collapse="brand", collapse_size=wrong)
+            searcher.search(Search("tea", collapse="brand", collapse_size=wrong)).ranking
     with pytest.raises(ParameterError, match="needs an attribute"):
-        searcher.rank("tea", collapse_size=2)
+        searcher.search(Search("tea", collapse_size=2)).ranking
 
 
 def test_the_commands(

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Query, Ranking, Run, Searcher, build_index
+import termwise
+from termwise import Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     DuplicateIdError,
     ParameterError,
@@ -178,7 +179,7 @@ def test_an_index_without_texts_explains_without_text(tmp_path):
 
 def test_open_refuses_other_folders(tmp_path):
     with pytest.raises(Exception, match="no such index"):
-        Searcher.open(tmp_path / "nothing")
+        termwise.open(tmp_path / "nothing")
 
 
 def test_scores_are_float64(searcher):

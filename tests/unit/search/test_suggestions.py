@@ -12,7 +12,7 @@ from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import MOST_WORDS, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
-from termwise.search import MixtureSearcher, Part, SimilarWord, Suggestion, open_searcher
+from termwise.search import Search, SimilarWord, Suggestion, open_searcher
 
 DOCUMENTS = [
     Document("a", "Merging sorted lists. Sorting takes time, and merging does not."),
@@ -35,7 +35,7 @@ def folders(tmp_path_factory):
 
 
 def test_words_that_the_index_lacks(folders):
-    searcher = Searcher.open(folders / "standard")
+    searcher = termwise.open(folders / "standard")
     assert searcher.did_you_mean("soted lists, srting Crads crads") == [
         Suggestion("soted", (0, 5), (SimilarWord("sorted", "sorted", 1, 1),)),
         Suggestion("srting", (13, 19), (SimilarWord("sorting", "sorting", 1, 1),)),
@@ -46,7 +46,7 @@ def test_words_that_the_index_lacks(folders):
 
 
 def test_stems_are_shown_as_a_word_of_the_texts(folders):
-    searcher = Searcher.open(folders / "english")
+    searcher = termwise.open(folders / "english")
     shown = {
         suggestion.word: [(similar.word, similar.term) for similar in suggestion.words]
         for suggestion in searcher.did_you_mean("megring shuffel Kestrl kestrl")
@@ -83,7 +83,7 @@ def test_stop_words_are_completed(tmp_path):
             "no": ["noise"],
             "jackets no": ["noise"],
         }
-    searcher = Searcher.open(tmp_path / "0")
+    searcher = termwise.open(tmp_path / "0")
     assert searcher.complete("jackets No")[0].text == "jackets noise"
     assert [each.word for each in searcher.complete("be")] == ["being"]  # its stem is the stop word
     for text in ("no ", "no.", "the", "", "\ud800", "was \ud800"):
@@ -91,7 +91,7 @@ def test_stop_words_are_completed(tmp_path):
 
 
 def test_unfinished_words_are_no_mistakes(folders):
-    searcher = Searcher.open(folders / "standard", query=QuerySettings(prefix=True))
+    searcher = termwise.open(folders / "standard", query=QuerySettings(prefix=True))
     assert searcher.did_you_mean("sorte") == []
     assert [each.word for each in searcher.did_you_mean("sorte ")] == ["sorte"]
 
@@ -108,7 +108,7 @@ def test_a_mixture_answers_by_its_part_of_whole_words(folders):
     }
     total = explanation.constant + sum(part.score for part in explanation.contributions)
     assert total == pytest.approx(explanation.score, abs=1e-9)
-    assert MixtureSearcher.open(folders / "pieces").did_you_mean("megring") == []
+    assert termwise.open(folders / "pieces").did_you_mean("megring") == []
     with pytest.raises(ParameterError, match="need an index of whole words"):
         open_searcher(folders / "pieces", query=BOTH)
 
@@ -138,7 +138,7 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
     for query in ("shuffle lists", "a tree", "", "telescope ", "shuffle sorte"):
         assert row(read, query) == row(pieces, query)
     for query in ("lixst", "sorteg card lixst"):
-        for explanation in mixture.explain_many(query, ["a", "b", "c"]):
+        for explanation in mixture.search(Search(query)).explain(["a", "b", "c"]):
             total = explanation.constant + sum(part.score for part in explanation.contributions)
             assert total == pytest.approx(explanation.score, abs=1e-9)
             assert not explanation.unknown
@@ -151,18 +151,18 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
             }
             assert all(part.origin != "exact" or part.term == "card" for part in of_pieces)
     example = mixture.for_example("a")
-    assert example.rank("lixst") == MixtureSearcher.open(tmp_path / "m").rank("lixst")
+    assert example.rank("lixst") == termwise.open(tmp_path / "m").rank("lixst")
 
 
 def test_a_mixture_of_open_indexes_reads_similar_words(folders):
-    words = Searcher.open(folders / "english", query=QuerySettings(fuzzy=True))
-    pieces = Searcher.open(folders / "wordpiece")
-    mixture = MixtureSearcher([Part("words", words, 0.6), Part("pieces", pieces, 0.4)])
+    words = termwise.open(folders / "english", query=QuerySettings(fuzzy=True))
+    pieces = termwise.open(folders / "wordpiece")
+    mixture = Searcher.mix({"words": words, "pieces": pieces}, [0.6, 0.4])
     query = "megring lists"
     opened = open_searcher(folders / "mixture", query=QuerySettings(fuzzy=True))
     assert mixture.rank(query).scores == pytest.approx(opened.rank(query).scores)
     assert mixture.refresh() is mixture
-    without = MixtureSearcher([Part("words", Searcher.open(words.path), 0.6), Part("pieces", pieces, 0.4)])
+    without = Searcher.mix({"words": termwise.open(words.path), "pieces": pieces}, [0.6, 0.4])
     assert without.parts[1].searcher.encode(query) == pieces.encode(query)
     assert mixture.parts[1].searcher.encode(query) != pieces.encode(query)
 
@@ -171,7 +171,7 @@ def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
     for name, analyzer in {"english": "english", "wordpiece": "wordpiece"}.items():
         build_index([Document("a", "A cone. Tests.")], tmp_path / name, analyzer=analyzer)
     mix_indexes([tmp_path / "english", tmp_path / "wordpiece"], [0.4, 0.6], tmp_path / "m")
-    alone = Searcher.open(tmp_path / "english")
+    alone = termwise.open(tmp_path / "english")
     mixture = open_searcher(tmp_path / "m", query=QuerySettings(fuzzy=True))
     assert [each.word for each in alone.did_you_mean("Come tesst")] == ["Come", "tesst"]
     assert [each.word for each in mixture.did_you_mean("Come tesst")] == ["tesst"]
@@ -179,7 +179,7 @@ def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
 
 
 def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
-    searcher = Searcher.open(folders / "english", query=BOTH)
+    searcher = termwise.open(folders / "english", query=BOTH)
     explanation = searcher.explain("megring zebra sort", "a")
     assert [(part.term, part.origin, part.query_spans) for part in explanation.contributions] == [
         ("sort", "exact", ((14, 18),)),
@@ -209,7 +209,7 @@ def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
 
 
 def test_no_similar_term_is_in_the_document(folders):
-    explanation = Searcher.open(folders / "english", query=BOTH).explain("megring card", "c")
+    explanation = termwise.open(folders / "english", query=BOTH).explain("megring card", "c")
     assert "not in this document: megring" in explanation.to_text()
 
 
@@ -234,9 +234,9 @@ def test_explanations_add_up(tmp_path_factory, model):
 
 
 def test_rank_many_and_rank_agree(folders):
-    searcher = Searcher.open(folders / "english", query=BOTH)
+    searcher = termwise.open(folders / "english", query=BOTH)
     queries = [Query("1", "megring lists"), Query("2", "shuffel"), Query("3", "so")]
-    run = searcher.rank_many(queries, threads=2).run
+    run = searcher.rank_many(queries, threads=2)
     for query in queries:
         assert run[query.query_id].doc_ids == searcher.rank(query, k=1000).doc_ids
 
@@ -262,9 +262,9 @@ def test_a_long_query_has_few_suggestions(folders, monkeypatch):
 
     words = [f"crads{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(200)]
     monkeypatch.setattr(SimilarTerms, "nearest", nearest)
-    assert Searcher.open(folders / "standard").did_you_mean(" ".join(["lists", *words])) == []
+    assert termwise.open(folders / "standard").did_you_mean(" ".join(["lists", *words])) == []
     assert searched == words[:MOST_WORDS]
     searched.clear()
-    fuzzy = Searcher.open(folders / "standard", query=QuerySettings(fuzzy=True))
+    fuzzy = termwise.open(folders / "standard", query=QuerySettings(fuzzy=True))
     assert set(fuzzy.rank(" ".join(["lists", *words])).doc_ids) == {"a", "c"}
     assert set(searched) == set(words[:MOST_WORDS])

@@ -18,7 +18,7 @@ from termwise.engine import text_conditions
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.fusion import fuse_indexes
 from termwise.models import BM25
-from termwise.search import MixtureSearcher, Part, Searcher
+from termwise.search import MixtureSearcher, Part, Search, Searcher
 
 WORDS = ["river", "rivers", "bank", "money", "cat", "catnip", "boat", "gold", "the", "of"]
 STOP = {"the", "of"}
@@ -56,9 +56,7 @@ def searchers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         opened[name] = termwise.open(path)
     parts = [Part("lookup", opened["lookup"], 0.7), Part("bm25", opened["bm25"], 0.3)]
     opened["mixture"] = MixtureSearcher(parts, depth=7)
-    opened["expansions"] = MixtureSearcher(
-        [Part("model1", opened["model1"], 0.6), Part("lookup", opened["lookup"], 0.4)]
-    )
+    opened["expansions"] = Searcher.mix({"model1": opened["model1"], "lookup": opened["lookup"]}, [0.6, 0.4])
     return opened
 
 
@@ -125,7 +123,7 @@ def test_conditions_leave_the_other_results_with_their_scores(
     candidates = [hit.doc_id for hit in every][::-2]
     ranked = searcher.rank(query, candidates=candidates, k=COUNT, **arguments)
     assert set(ranked.doc_ids) == allowed & set(candidates)
-    for explanation in searcher.explain_many(query, found.doc_ids[:2], competitors=0, **arguments):
+    for explanation in searcher.search(Search(query, **arguments)).explain(found.doc_ids[:2], competitors=0):
         assert explanation.results == len(kept)
         assert explanation.rank == found.doc_ids.index(explanation.doc_id) + 1
         assert explanation.score == explanation.constant + sum(p.score for p in explanation.contributions)
@@ -148,9 +146,9 @@ def test_a_mixture_ranks_as_with_a_filter_of_the_same_documents(
     found, expected = searcher.rank(query, k=k, **conditions), searcher.rank(query, k=k, filter=same)
     assert found.doc_ids == expected.doc_ids
     assert found.scores.tolist() == expected.scores.tolist()
-    explained = searcher.explain_many(query, found.doc_ids[:2], competitors=0, **conditions)
+    explained = searcher.search(Search(query, **conditions)).explain(found.doc_ids[:2], competitors=0)
     assert [each.rank for each in explained] == list(range(1, len(explained) + 1))
-    many = searcher.rank_many([termwise.Query("q", query)], k=k, **conditions).run
+    many = searcher.rank_many([termwise.Query("q", query)], k=k, **conditions)
     assert many["q"].doc_ids == found.doc_ids
 
 
@@ -183,7 +181,7 @@ def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, 
     queries = [termwise.Query(f"q{number}", WORDS[number % 8]) for number in range(40)]
     runs = [
         Searcher(searchers["lookup"].index)
-        .rank_many(queries, k=5, must="river", must_not="cat boat", threads=threads)
+        .rank_many(queries, k=5, threads=threads, search=Search(must="river", must_not="cat boat"))
         .run
         for threads in (1, 8)
     ]
@@ -219,11 +217,11 @@ def test_texts_are_needed_where_postings_decide_nothing(tmp_path: Path) -> None:
     bm25 = termwise.build_index(made, tmp_path / "bm25")
     assert bm25.rank("bank", must="river").doc_ids == ("a",)
     with pytest.raises(ParameterError, match="keeps no texts") as error:
-        bm25.rank("bank", phrases="river bank")
+        bm25.rank("bank", must="river bank")
     assert "store_text=True" in str(error.value)
     jm = termwise.build_index(made, tmp_path / "jm", model="jm", store_text=True)
-    mixture = MixtureSearcher([Part("bm25", bm25, 0.5), Part("jm", jm, 0.5)])
-    assert mixture.rank("bank", phrases="river bank").doc_ids == ("a",)
+    mixture = Searcher.mix({"bm25": bm25, "jm": jm}, [0.5, 0.5])
+    assert mixture.rank("bank", must="river bank").doc_ids == ("a",)
 
 
 def test_dropped_postings_are_no_evidence(tmp_path: Path) -> None:
@@ -243,7 +241,7 @@ def test_damaged_postings_are_an_error(searchers: dict[str, Any], monkeypatch: p
     assert segment.inverted is not None
     monkeypatch.setattr(segment.inverted, "order", segment.inverted.order + np.uint32(1000))
     with pytest.raises(CorruptIndexError):
-        Searcher(index).rank("river", must="river")
+        Searcher.of_index(index).rank("river", must="river")
 
 
 def test_explanations_name_the_conditions(searchers: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from termwise.search.by_example import AnySearcher
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
@@ -23,7 +24,6 @@ from termwise.index.folder import writer_lock
 from termwise.indexing import live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.records import Document
-from termwise.search.by_example import AnySearcher
 from termwise.serve import ServiceSettings as Settings
 from termwise.serve import search
 from termwise.serve.app import check_service
