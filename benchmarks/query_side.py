@@ -132,7 +132,7 @@ def main(given: Sequence[str] | None = None) -> None:
             "documents": len(searcher.index),
             "postings a document": postings / len(searcher.index),
         }
-        for name, texts in queries(searcher.encoder.analyzer, arguments).items():
+        for name, texts in queries(searcher.analyzer, arguments).items():
             report["kinds"][kind][name] = measure(
                 f"{kind}, {name} queries", searcher, texts, arguments.rounds
             )
@@ -203,7 +203,7 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
         "terms a query": float(np.mean([len(vector.terms) for vector in vectors])),
         "postings a query": float(np.mean(lengths)),
     }
-    pieces = tokenizer(searcher.encoder.analyzer)
+    pieces = tokenizer(searcher.analyzer)
     report["query encoding"] = timed(
         f"{title}: query encoding, ms",
         {
@@ -281,7 +281,7 @@ def by_length(kind: str, searcher: Searcher, texts: Sequence[str], rounds: int) 
 
 def beginning(searcher: Searcher, text: str, terms: int) -> str | None:
     """Return the beginning of a text with a number of distinct terms of the index; None if it has fewer."""
-    analysis = searcher.encoder.analyzer.analyze(text)
+    analysis = searcher.analyzer.analyze(text)
     seen: set[str] = set()
     for token, (_, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         if searcher.index.vocabulary.number(token) is not None:

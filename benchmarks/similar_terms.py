@@ -80,7 +80,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         build_index(documents, folder, analyzer=analyzer)
         searcher = termwise.open(folder)
-        similar = searcher.similar_terms
+        similar = searcher.backend.similar_terms
         assert similar is not None, "an analyzer of words"
         pairs: list[tuple[str, str, str]] = []  # term, mistyped word, and its token
         while len(pairs) < words:

@@ -33,7 +33,7 @@ from termwise.encode import EncoderFolder
 from termwise.index import Index
 from termwise.models import Lookup
 from termwise.models.count_query_encoder import CountQueryEncoder
-from termwise.search import MixtureSearcher, Searcher
+from termwise.search import Searcher
 from termwise.text import CleanedAnalyzer
 from termwise.train import LookupSettings
 from termwise.train.lookup.fit import query_vocabulary
@@ -96,7 +96,7 @@ def evaluated(
 ) -> Values:
     """Return the values of the queries for BM25, and for each table alone and with BM25."""
     measure, depth = plan["measure"], plan["depth"]
-    searchers: dict[str, Searcher | MixtureSearcher] = {BM25: words}
+    searchers: dict[str, Searcher] = {BM25: words}
     for name, alone in tables.items():
         first, second = plan["weights"]
         mixed = Searcher.mix({"bm25": words, "lookup": alone}, [first, second], depth=depth)

@@ -15,7 +15,6 @@ from indexes import index_counts, index_encoded
 from judged_collection import Judged, documents_folder, with_tail
 from study_plan import Data, Plan, System
 
-import termwise
 from termwise.collection import read_run, write_run
 from termwise.encode import EncoderFolder, shipped_encoders
 from termwise.engine.query_settings import QuerySettings
@@ -57,6 +56,12 @@ def folds_by_paper(query_ids: Sequence[str], folds: int, separator: str) -> list
         choosing = tuple(one for one, here in zip(query_ids, inside, strict=True) if not here)
         parts.append(Part(reported, choosing))
     return [part for part in parts if part.reported]
+
+
+def weighted(variant: Mapping[str, Any]) -> Search:
+    """Return the search with the weighting of query terms of a variant."""
+    given = {name: str(value) for name, value in variant.get(WEIGH, {}).items()}
+    return Search(weighting=QuerySettings.parse(given))
 
 
 @dataclass(frozen=True)
@@ -193,8 +198,7 @@ class Bench:
                     reuse=True,
                 )
             self._searchers[key] = built.searcher
-        weigh = QuerySettings.parse({name: str(value) for name, value in variant.get(WEIGH, {}).items()})
-        return termwise.open(folder, query=weigh) if weigh != QuerySettings() else self._searchers[key]
+        return self._searchers[key]
 
     def texts(self) -> dict[str, str]:
         """Return the text of every document."""
@@ -209,8 +213,10 @@ class Bench:
         if candidates is None and system.encoder:
             candidates = self.run(self.plan.systems[self.plan.first], {})
         k = self.plan.depth + self.judged.deepest
-        timed = searcher.rank_many(self.judged.queries, k=k, candidates=candidates, name=system.name)
-        return self.judged.without_seeds(timed.run, self.plan.depth)
+        run = searcher.rank_many(
+            self.judged.queries, k=k, candidates=candidates, search=weighted(variant), name=system.name
+        )
+        return self.judged.without_seeds(run, self.plan.depth)
 
     def _pool(self) -> Run:
         """Return the judged documents of each query, in an order independent of their relevance."""

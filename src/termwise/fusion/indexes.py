@@ -28,6 +28,7 @@ from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
+from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.text import AnalyzerSpec, Numbering, Vocabulary
 from termwise.validation import check, check_path
@@ -145,7 +146,7 @@ def fuse_indexes(
                 **fused_translations(parts.indexes, parts.numbers, len(parts.vocabulary)),
             },
         )
-    return Searcher.open(path)
+    return open_searcher(path)
 
 
 @dataclass(frozen=True, eq=False)

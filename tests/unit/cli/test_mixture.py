@@ -100,7 +100,7 @@ def test_query_by_example(place, capsys):
     assert "the text is the same: a" in capsys.readouterr().err
     assert run(["explain", "m", "--like", "a", "d"]) == 0
     assert "like a" in capsys.readouterr().out
-    assert run(["search", "m", "cards cards", "--weigh", "counts=once"]) == 0
+    assert run(["search", "m", "cards cards", "--set", "counts=once"]) == 0
     assert run(["search", "m", "zebra"]) == 0
     assert capsys.readouterr().err.endswith("no results: not in the index: zebra\n")
     assert run(["search", "m", "srted lists"]) == 0
@@ -221,7 +221,7 @@ def test_the_gain_is_cross_validated(place, capsys):
     assert run([*learn, "--folds", "7"]) == 2
     assert "fewer judged queries with documents than folds" in capsys.readouterr().err
     for folder in ("bm25", "jm"):
-        search = ["search", f"m/{folder}", "--queries", "six.tsv", "--output", f"{folder}.trec"]
+        search = ["rank", f"m/{folder}", "--queries", "six.tsv", "--out", f"{folder}.trec"]
         assert run(search) == 0
     runs = ["learn-weights", "bm25.trec", "jm.trec", "--qrels", "six.qrels", "--missing", "drop"]
     assert run([*runs, "--folds", "3"]) == 2

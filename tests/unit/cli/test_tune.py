@@ -58,7 +58,7 @@ def place(tmp_path, monkeypatch):
     assert run(["index", "docs.jsonl", "--analyzer", "whitespace", "--out", "bm25.tw"]) == 0
     said = ["--model", "ml", "--float", "--analyzer", "whitespace", "--out", "said.tw"]
     assert run(["index", "docs.jsonl", *said]) == 0
-    assert run(["search", "bm25.tw", "--queries", "q.tsv", "--output", "bm25.trec"]) == 0
+    assert run(["rank", "bm25.tw", "--queries", "q.tsv", "--out", "bm25.trec"]) == 0
     return tmp_path
 
 
@@ -152,7 +152,7 @@ def test_reranking_by_a_table_takes_settings(place):
     again = ["--queries", "q.tsv", "--run", "bm25.trec", "--table", "table", "--output", "out.trec"]
     assert run(["rerank", "said.tw", *again, "--set", "lambda=0.7"]) == 0
     scorer = TranslationScorer(Index.open("said.tw"), open_table("table"), lambda_=0.7)
-    timed = scorer.rank_many(read_queries("q.tsv"), candidates=read_run("bm25.trec"), name="termwise")
+    timed = scorer.timed_run(read_queries("q.tsv"), candidates=read_run("bm25.trec"), name="termwise")
     assert read_run("out.trec") == timed.run
 
 

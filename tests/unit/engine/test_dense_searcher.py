@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from tests.searches import searching
 from tests.unit.search.vector_index import write_vector_index
 
 import termwise
@@ -110,12 +111,12 @@ def test_an_empty_document_has_the_smallest_score_of_a_part_of_a_mixture(
 def test_many_queries_exclusion_and_threads(searcher: Searcher) -> None:
     queries = [Query("lists", "merge sorted lists"), Query("q", "shuffle")]
     one = searcher.rank_many(queries, k=3, exclude="id")
-    assert one.run["lists"].doc_ids == ("again", "both", "cards")
+    assert one["lists"].doc_ids == ("again", "both", "cards")
     many = searcher.rank_many(queries, k=3, exclude="id", threads=3)
-    assert [many.run[q.query_id].doc_ids for q in queries] == [one.run[q.query_id].doc_ids for q in queries]
+    assert [many[q.query_id].doc_ids for q in queries] == [one[q.query_id].doc_ids for q in queries]
     run = Run([searcher.rank(query, k=2) for query in queries], name="candidates")
     again = searcher.rank_many(queries, candidates=run)
-    assert again.run["q"].scores.tolist() == run["q"].scores.tolist()
+    assert again["q"].scores.tolist() == run["q"].scores.tolist()
 
 
 def test_query_by_example(searcher: Searcher) -> None:
@@ -124,9 +125,9 @@ def test_query_by_example(searcher: Searcher) -> None:
 
 
 def test_settings_that_need_no_document_frequencies(searcher: Searcher) -> None:
-    once = Searcher(searcher.index, query=QuerySettings(counts="once"))
+    once = searching(searcher, weighting=QuerySettings(counts="once"))
     assert once.rank("cards cards", k=1).scores.tolist() == searcher.rank("cards", k=1).scores.tolist()
-    saturated = Searcher(searcher.index, query=QuerySettings(counts="saturated", k3=1.0))
+    saturated = searching(searcher, weighting=QuerySettings(counts="saturated", k3=1.0))
     # 2 * 2 / (1 + 2), rounded to 12 bits
     assert saturated.rank("cards cards", k=1).scores[0] == pytest.approx(4 / 3 * 5.0, rel=1e-3)
 
@@ -136,7 +137,7 @@ def test_settings_that_need_document_frequencies_are_refused(
     searcher: Searcher, setting: dict[str, Any]
 ) -> None:
     with pytest.raises(ParameterError, match="no document frequencies") as caught:
-        Searcher(searcher.index, query=QuerySettings(**setting))
+        searching(searcher, weighting=QuerySettings(**setting))
     assert set(setting) <= {name for name, _ in caught.value.facts}
 
 

@@ -10,7 +10,7 @@ from tests.unit.explain.test_explanation_html import written
 from termwise import Document, build_index
 from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.models import Lookup
-from termwise.search import Example, MixtureSearcher, Part, Search, Searcher
+from termwise.search import Search, Searcher
 
 DOCUMENTS = [
     Document("a", "merge the list, merge sort"),
@@ -26,12 +26,12 @@ QUERY = "merge dog zebra"
 def mixture(tmp_path_factory):
     place = tmp_path_factory.mktemp("centred")
     model = Lookup(encoder=str(tiny.lookup_folder(place / "encoder")), length=6, overlap=1)
-    parts = [
-        Part("jm", build_index(DOCUMENTS, place / "jm", model="jm", store_text=True), 0.3),
-        Part("dirichlet", build_index(DOCUMENTS, place / "dirichlet", model="dirichlet"), -0.5),
-        Part("lookup", build_index(DOCUMENTS, place / "lookup", model=model), 0.7),
-    ]
-    return MixtureSearcher(parts)
+    parts = {
+        "jm": build_index(DOCUMENTS, place / "jm", model="jm", store_text=True),
+        "dirichlet": build_index(DOCUMENTS, place / "dirichlet", model="dirichlet"),
+        "lookup": build_index(DOCUMENTS, place / "lookup", model=model),
+    }
+    return Searcher.mix(parts, [0.3, -0.5, 0.7])
 
 
 @pytest.mark.parametrize("doc_id", ["a", "b", "c", "d", "empty"])
@@ -102,7 +102,7 @@ def test_a_candidate_without_a_text(tmp_path):
 
 
 def test_query_by_example(mixture):
-    (explanation,) = Example.of(mixture, "a").explain(mixture, ["c"], centred=True)
+    (explanation,) = mixture.search(Search(like="a")).explain(["c"], centred=True)
     assert explanation.centred
     assert sum(each.score for each in explanation.contributions) == pytest.approx(explanation.score, abs=1e-9)
 

@@ -25,7 +25,7 @@ from termwise.fusion import mixture as module
 from termwise.index import Index, document_spill
 from termwise.index.folder import writer_lock
 from termwise.indexing import mixture_writer
-from termwise.search.mixture import verify_mixture
+from termwise.search import verify
 
 DOCUMENTS = [
     Document("a", "merge sorted lists"),
@@ -81,13 +81,13 @@ def test_the_texts_of_an_index_that_is_left_out_are_kept(tmp_path, parts, monkey
     searcher = termwise.open(parts[0])
     mixture = mix_indexes(parts, [0.3, 0.0, 0.7], tmp_path / "m")
     assert [part.name for part in mixture.parts] == ["bm25", "dirichlet"]
-    assert [part.searcher.index.stores_text for part in mixture.parts] == [True, False]
+    assert [part.index.stores_text for part in mixture.parts] == [True, False]
     assert [mixture.index.text(ordinal) for ordinal in range(3)] == [one.text for one in DOCUMENTS]
     assert mixture.parts[0].searcher.rank("sort lists") == searcher.rank("sort lists")
-    assert verify_mixture(tmp_path / "m") == []
+    assert verify(tmp_path / "m") == []
     assert not mix_indexes([parts[0], parts[2]], [0.3, 0.7], tmp_path / "without").index.stores_text
     other = mix_indexes(parts, [0.3, 0.1, 0.7], tmp_path / "all")
-    assert [part.searcher.index.stores_text for part in other.parts] == [False, True, False]
+    assert [part.index.stores_text for part in other.parts] == [False, True, False]
     monkeypatch.setattr(document_spill, "MAX_DOCUMENTS", 2)
     build_index(DOCUMENTS, parts[0], model="bm25", overwrite=True)
     assert len(Index.open(parts[0]).segments) == 2

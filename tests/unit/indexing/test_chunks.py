@@ -176,16 +176,16 @@ def test_changes_of_a_mixture(place: Path, tmp_path: Path) -> None:
     mixture = termwise.open(tmp_path / "mixture")
     names = [document.doc_id for document in made if document.doc_id not in ("d2", "d3", "d7")]
     for part in mixture.parts:
-        index = part.searcher.index
+        index = part.index
         assert index.doc_ids(index.document_starts) == [*names, "d7", "new"]
-    assert mixture.query_of("d7").text == made[8].text
+    assert mixture.search(Search(like="d7")).text == made[8].text
     assert len(mixture) == len(names) + 2
 
 
 def test_query_by_example_takes_the_whole_text(place: Path) -> None:
     searcher = termwise.open(place / "bm25")
     text = documents()[7].text
-    assert searcher.query_of("d7").text == text
+    assert searcher.search(Search(like="d7")).text == text
     assert (
         searcher.search(Search(like="d7", k=50)).ranking.doc_ids
         == searcher.rank(text, k=50, exclude="d7").doc_ids

@@ -218,9 +218,7 @@ def test_the_parts_of_a_mixture_that_count_have_weights(
     mixture = build_index(
         tmp_path / "docs.jsonl", tmp_path / "m", model="best", fields={"title": 3, "text": 1}, store_text=True
     )
-    assert [part.searcher.index.manifest.field_weights for part in mixture.parts] == [
-        {"title": 3, "text": 1}
-    ] * 2
+    assert [part.index.manifest.field_weights for part in mixture.parts] == [{"title": 3, "text": 1}] * 2
     explanation = mixture.explain("bees", "a")
     assert explanation.text == "Bees nectar"
     assert [field.occurrences for field in explanation.contributions[0].fields] == [1, 0]

@@ -29,8 +29,8 @@ from termwise.indexing import recipes, renew_index
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
-from termwise.search import MixtureSearcher, Part
-from termwise.search.mixture import different_documents, verify_mixture
+from termwise.search import Searcher, verify
+from termwise.search.mixture import different_documents
 from termwise.search.mixture_folder import MixtureManifest, part_manifest
 
 WORDS = ["merge", "sort", "list", "heap", "queue", "file"]
@@ -51,15 +51,15 @@ def documents(contents: dict[str, tuple[str, int]]) -> list[Document]:
     return [Document(doc_id, text, {"price": price}) for doc_id, (text, price) in contents.items()]
 
 
-def build(path: Path, contents: dict[str, tuple[str, int]]) -> MixtureSearcher:
+def build(path: Path, contents: dict[str, tuple[str, int]]) -> Searcher:
     built = termwise.build_index(documents(contents), path, model="best", store_text=True, attributes="all")
-    assert isinstance(built, MixtureSearcher)
+    assert len(built.parts) > 1
     return built
 
 
-def opened(path: Path) -> MixtureSearcher:
+def opened(path: Path) -> Searcher:
     mixture = termwise.open(path)
-    assert isinstance(mixture, MixtureSearcher)
+    assert len(mixture.parts) > 1
     return mixture
 
 
@@ -72,7 +72,7 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
     mixture = opened(path)
     everything = np.arange(len(mixture))
     for part in mixture.parts:
-        assert part.searcher.index.doc_ids(everything) == list(contents)
+        assert part.index.doc_ids(everything) == list(contents)
     assert mixture.index.texts(everything) == [text for text, _ in contents.values()]
     assert mixture.attributes(list(contents)) == [{"price": price} for _, price in contents.values()]
     if not contents:
@@ -86,7 +86,7 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
             for query in ("merge list", "zip"):
                 ours, theirs = ranked(part.searcher, query), ranked(anew, query)
                 assert ours.keys() == theirs.keys()
-                index = part.searcher.index
+                index = part.index
                 factors = index.query_factors(np.arange(index.manifest.terms, dtype=np.int32))
                 bound = 2 * sum(errors) * (1.0 if factors is None else float(factors.max(initial=1.0)))
                 for doc_id, score in theirs.items():
@@ -159,7 +159,7 @@ class MixtureChanges(RuleBasedStateMachine):
     def equals_the_model(self) -> None:
         if self.published != self.checked or list(self.published) != list(self.checked or {}):
             check_equal(self.path, self.published)
-            assert verify_mixture(self.path) == []
+            assert verify(self.path) == []
             self.checked = dict(self.published)
 
     def teardown(self) -> None:
@@ -200,9 +200,7 @@ def test_a_mixture_of_open_indexes_is_refreshed(tmp_path: Path) -> None:
     searchers = [
         termwise.build_index(documents(SHOP), tmp_path / name, model=name) for name in ("bm25", "jm")
     ]
-    mixture = MixtureSearcher(
-        [Part(str(number), searcher, 0.5) for number, searcher in enumerate(searchers)]  # type: ignore[arg-type]
-    )
+    mixture = Searcher.mix({str(n): searcher for n, searcher in enumerate(searchers)}, [0.5, 0.5])
     assert mixture.refresh() is mixture
     for name in ("bm25", "jm"):
         with termwise.open_writer(tmp_path / name) as writer:
@@ -251,7 +249,7 @@ def test_a_commit_that_was_interrupted_after_it_became_visible(
             writer.commit()
     assert [(path / part / NEW).exists() for part in ("bm25", "ml")] == [True, True]
     check_equal(path, changed)
-    assert verify_mixture(path) == []
+    assert verify(path) == []
     assert len(Index.open(path / "ml")) == 3  # by itself, a part has the generation before
     writer.add(documents({"e": ("zip", 2)}))  # the same writer goes on
     writer.commit()
@@ -288,7 +286,7 @@ def test_a_renewal_that_is_killed_between_the_parts(
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert opened(path).rank("list heap zip files") == (done if renewed else before)
-    assert verify_mixture(path) == []
+    assert verify(path) == []
     with termwise.open_writer(path) as writer:
         writer.delete(["d"])
     check_equal(path, SHOP)
@@ -375,7 +373,7 @@ def test_parts_with_other_segments_are_changed_together(tmp_path: Path) -> None:
         writer.add([Document("d", "zip")])
         writer.delete(["b"])
     assert opened(tmp_path / "m").rank("zip").doc_ids == ("d",)
-    assert verify_mixture(tmp_path / "m") == []
+    assert verify(tmp_path / "m") == []
 
 
 def test_a_network_encodes_only_new_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,4 +422,4 @@ def test_documents_in_chunks(tmp_path: Path) -> None:
         "sort. zip the bytes there.",
     ]
     assert set(mixture.rank("zip", k=5).doc_ids) == {"a", "c"}
-    assert verify_mixture(tmp_path / "m") == []
+    assert verify(tmp_path / "m") == []

@@ -93,7 +93,7 @@ def test_a_table_given_twice_is_refused(folder):
 
 def test_the_table_requires_its_analyzer(folder, opened, tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
-    assert searcher.encoder.analyzer.spec.name == "wordpiece"
+    assert searcher.analyzer.spec.name == "wordpiece"
     same = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
     again = build_index(DOCUMENTS, tmp_path / "j", model=folder, analyzer=same)
     assert again.index.vocabulary.id == searcher.index.vocabulary.id

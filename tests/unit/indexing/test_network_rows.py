@@ -137,8 +137,8 @@ def searcher(tmp_path, encoder):
 
 def plain(searcher, query, text):
     """Score a document in the plainest way, from the weights before quantisation."""
-    numbers = [searcher.index.vocabulary.number(token) for token in searcher.encoder.analyzer.tokens(query)]
-    row = Encoder(searcher.encoder.analyzer).row(text)
+    numbers = [searcher.index.vocabulary.number(token) for token in searcher.analyzer.tokens(query)]
+    row = Encoder(searcher.analyzer).row(text)
     return sum(row.get(t, 0.0) - 3.0 for t in numbers)
 
 
@@ -168,7 +168,7 @@ def test_the_manifest_describes_the_network(searcher):
 def test_the_index_does_not_need_the_encoder(searcher, tmp_path):
     again = termwise.open(tmp_path / "i")
     assert again.rank("merge lists") == searcher.rank("merge lists")
-    assert again.encoder.analyzer.spec.fingerprint == searcher.encoder.analyzer.spec.fingerprint
+    assert again.encoder.analyzer.spec.fingerprint == searcher.analyzer.spec.fingerprint
 
 
 def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
@@ -802,7 +802,7 @@ def test_explanations_add_up_and_mark_expansions(searcher):
         assert sum(part.score for part in parts) + explanation.constant == explanation.score
         assert explanation.constant == -3.0 * 5  # merge, sort, ##ed, list, card; ##s is cleaned away
         assert all(part.weight >= 0 for part in parts)
-        tokens = searcher.encoder.analyzer.tokens(document.text)
+        tokens = searcher.analyzer.tokens(document.text)
         for part in parts:
             seen.add(part.origin)
             if part.weight > 0:
@@ -863,7 +863,7 @@ def test_a_stored_vector_equals_a_pass_of_the_network(tmp_path):
         documents,
         tmp_path / "s",
         model="ml",
-        analyzer=searcher.encoder.analyzer,
+        analyzer=searcher.analyzer,
         quantiser="float32",
     )
     network = open_query_encoder(path)

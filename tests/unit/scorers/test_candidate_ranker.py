@@ -44,7 +44,7 @@ def test_ties_keep_the_given_order(reranker):
 def test_a_run_is_reranked_for_its_queries(reranker):
     candidates = Run([Ranking(["a", "c"], [2.0, 1.0], "q1"), Ranking(["c", "a"], [2.0, 1.0], "q2")])
     steps = []
-    timed = reranker.rank_many(
+    timed = reranker.timed_run(
         [Query("q2", "long"), Query("q3", "long")],
         candidates=candidates,
         name="mine",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from termwise.search.by_example import Example
 
-import termwise
 from termwise import Document, Query, Run, Searcher, build_index
-from termwise.engine import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.search import Search, by_example, open_searcher
+from termwise.search import Search, results
+from termwise.search.opening import open_searcher
 
 DOCUMENTS = [
     Document("p1", "flutter of thin wings in supersonic flow"),
@@ -20,6 +18,9 @@ DOCUMENTS = [
     Document("twin", "flutter of thin wings  in\nsupersonic flow"),
     Document("p4", "thin plates"),
 ]
+
+
+TEXT = Search(like_text=DOCUMENTS[0].text)
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +42,6 @@ def test_the_example_is_left_out_of_its_results(searcher):
     assert "twin" in found.doc_ids  # another document, whatever it says
 
 
-def test_the_last_word_of_an_example_is_no_prefix(tmp_path):
-    documents = [Document("a", "blue pla"), Document("b", "blue plates"), Document("c", "blue")]
-    plain = build_index(documents, tmp_path / "i.tw", store_text=True)
-    prefix = termwise.open(tmp_path / "i.tw", query=QuerySettings(prefix=True))
-    assert prefix.rank("blue pla", k=3).scores[1] > plain.rank("blue pla", k=3).scores[1]
-    assert prefix.search(Search(like="a")).ranking == plain.search(Search(like="a")).ranking
-
-
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_leaving_out_the_example_keeps_k_results(searcher, k):
     assert searcher.search(Search(like="p1", k=k)).ranking == searcher.search(
@@ -58,11 +51,11 @@ def test_leaving_out_the_example_keeps_k_results(searcher, k):
 
 
 def test_documents_with_the_text_of_the_example_are_left_out(searcher, silent):
-    example = Example("a file", DOCUMENTS[0].text + "\n")
-    ranking, same = example.rank(searcher, k=1)
-    assert (ranking.doc_ids, set(same)) == (("p2",), {"p1", "twin"})
-    ranking, same = example.rank(silent, k=1)
-    assert (ranking.doc_ids, same) == (("p1",), ())
+    search = Search(like_text=DOCUMENTS[0].text + "\n", k=1)
+    found = searcher.search(search)
+    assert (found.ranking.doc_ids, set(found.same_text)) == (("p2",), {"p1", "twin"})
+    found = silent.search(search)
+    assert (found.ranking.doc_ids, found.same_text) == (("p1",), ())
 
 
 def test_seeds_of_many_queries(searcher):
@@ -81,7 +74,7 @@ def test_candidates_are_left_out_too(searcher):
 
 
 def test_the_example_has_no_rank(searcher):
-    (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p1"], competitors=2)
+    (explanation,) = searcher.search(Search(like="p1")).explain(["p1"], competitors=2)
     assert (explanation.rank, explanation.competitors) == (None, ())
 
 
@@ -93,7 +86,7 @@ def test_invalid_examples(searcher, silent):
 
 
 def test_the_rank_in_an_explanation(searcher):
-    (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p2"], competitors=3)
+    (explanation,) = searcher.search(Search(like="p1")).explain(["p2"], competitors=3)
     assert (explanation.example, explanation.query) == ("p1", DOCUMENTS[0].text)
     assert explanation.rank == 2
     assert "p1" not in {one.doc_id for one in explanation.competitors}
@@ -108,33 +101,31 @@ def test_the_rank_in_an_explanation(searcher):
         )["p2"]
     )
     for competitors in (0, 1, 3):
-        (file,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=competitors)
-        assert (file.rank, file.example) == (1, "a file")
-    (twin,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["twin"], competitors=1)
+        (text,) = searcher.search(TEXT).explain(["p2"], competitors=competitors)
+        assert (text.rank, text.example) == (1, "text")
+    (twin,) = searcher.search(TEXT).explain(["twin"], competitors=1)
     assert twin.rank is not None
 
 
 def test_many_duplicates_are_left_out(tmp_path):
     documents = [Document(f"t{n}", "thin wings") for n in range(40)] + [Document("a", "thin plates")]
     searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
-    ranking, same = Example("a file", "thin  wings").rank(searcher, k=3)
-    assert (ranking.doc_ids, len(same)) == (("a",), 40)
+    found = searcher.search(Search(like_text="thin  wings", k=3))
+    assert (found.ranking.doc_ids, len(found.same_text)) == (("a",), 40)
 
 
 CONDITIONS = (
     {"must": "panel"},
     {"must": ["flow"], "must_not": "panel"},
-    {"phrases": "thin wings"},
-    {"must": "thin", "phrases": ["supersonic flow"]},
+    {"must": "thin wings"},
+    {"must": ["thin", "supersonic flow"]},
     {"must_not": ["heat", "flow"], "filter": "year > 2000"},
 )
 
 
-def fulfils(document, filter=None, must=(), must_not=(), phrases=()):
+def fulfils(document, filter=None, must=(), must_not=()):
     words = f" {' '.join(document.text.split())} "
-    has = [
-        f" {each} " in words for one in (must, phrases) for each in ([one] if isinstance(one, str) else one)
-    ]
+    has = [f" {each} " in words for each in ([must] if isinstance(must, str) else must)]
     lacks = [f" {each} " not in words for each in ([must_not] if isinstance(must_not, str) else must_not)]
     return all(has) and all(lacks) and (filter is None or document.attributes["year"] > 2000)
 
@@ -152,32 +143,34 @@ def test_conditions_on_the_results_of_an_example(tmp_path, kind, conditions):
     allowed = {each.doc_id for each in documents if each.doc_id in shares and fulfils(each, **conditions)}
     ranking = searcher.search(Search(like="p1", **conditions)).ranking
     assert set(ranking.doc_ids) == allowed
-    for example in (Example.of(searcher, "p1"), Example("a file", DOCUMENTS[0].text)):
-        left = allowed - ({"p1", "twin"} if example.doc_id is None else set())
-        found, _ = example.rank(searcher, k=5, **conditions)
-        assert set(found.doc_ids) == left
-        explained = example.explain(searcher, found.doc_ids, competitors=1, **conditions)
-        assert [each.score for each in explained] == pytest.approx(found.scores.tolist())
+    for example in ({"like": "p1"}, {"like_text": DOCUMENTS[0].text}):
+        left = allowed - ({"p1", "twin"} if "like_text" in example else set())
+        found = searcher.search(Search(**example, k=5, facets=["year"], **conditions))
+        assert set(found.ranking.doc_ids) == left
+        explained = found.explain(competitors=1)
+        assert [each.score for each in explained] == pytest.approx(found.ranking.scores.tolist())
         assert [(each.rank, each.results) for each in explained] == [
             (rank, len(left)) for rank in range(1, len(left) + 1)
         ]
         assert all(words.excluded != words.in_text for each in explained for words in each.conditions)
-        counted = example.search(Search(facets=searcher, **conditions)).facets()["year"]
-        assert sum(each.documents for each in counted) == len(left)
+        assert sum(each.documents for each in found.facets()["year"]) == found.count() == len(left)
 
 
 def test_duplicates_are_not_competitors(searcher):
-    (explanation,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=9)
+    (explanation,) = searcher.search(TEXT).explain(["p2"], competitors=9)
     assert not {"p1", "twin"} & {one.doc_id for one in explanation.competitors}
-    assert explanation.results == len(Example("a file", DOCUMENTS[0].text).rank(searcher, k=10)[0])
+    assert explanation.results == len(searcher.search(TEXT).ranking)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda searcher: Searcher(searcher.index, query={"max_terms": 3}),
+        lambda searcher: Search("thin", weighting={"max_terms": 3}),
         lambda searcher: searcher.search(Search(like=3)).ranking,
-        lambda searcher: Example("f", None),
+        lambda searcher: Search(like_text=3),
+        lambda searcher: Search("thin", like="p1"),
+        lambda searcher: Search(like="p1", fuzzy=True),
+        lambda searcher: Search(like_text="thin", exclude="p1"),
         lambda searcher: searcher.search(Search("thin")).explain("p2"),
         lambda searcher: searcher.explain("thin", "p2", competitors=1.5),
         lambda searcher: searcher.explain("thin", "p2", competitors=-1),
@@ -205,8 +198,7 @@ def test_an_example_without_results(tmp_path):
     )
     assert len(searcher.search(Search(like="a")).ranking) == 0
     assert len(searcher.search(Search(like="b")).ranking) == 0
-    ranking, same = Example.of(searcher, "b").rank(searcher, k=3)
-    assert (len(ranking), same) == (0, ())
+    assert searcher.search(Search(like="b")).same_text == ()
 
 
 def test_a_very_long_document_is_a_query(tmp_path):
@@ -226,9 +218,9 @@ def test_counts_read_the_texts_of_the_best_matches_only(tmp_path, monkeypatch):
     words = [Document(f"p{number}", f"flutter of panel {number}") for number in range(50)]
     twins = [Document(f"twin{number}", "flutter  of wings") for number in range(7)]
     searcher = build_index([*words, *twins], tmp_path / "i.tw", store_text=True)
-    monkeypatch.setattr(by_example, "MOST_COMPARED", 5)
+    monkeypatch.setattr(results, "MOST_COMPARED", 5)
     texts = Index.document_texts
     monkeypatch.setattr(Index, "document_texts", document_texts)
-    assert Example("text", "flutter of wings").count(searcher) == 50
+    assert searcher.search(Search(like_text="flutter of wings")).count() == 50
     assert max(read) == 5
-    assert Example("text", "flutter of panel 3").count(searcher, must="flutter") == 56
+    assert searcher.search(Search(like_text="flutter of panel 3", must="flutter")).count() == 56

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from termwise.search.by_example import Example
 
 import termwise
 from termwise import Document
@@ -171,14 +170,12 @@ def test_filters_of_a_query_by_example(tmp_path: Path) -> None:
         ranking = searcher.search(Search(like="d3", k=1000, filter=FILTERS[5])).ranking
         assert len(kept) > 5
         assert list(ranking.doc_ids) == kept if place == "bm25" else set(ranking.doc_ids) == set(kept)
-        for example in (Example.of(searcher, "d3"), Example("a file", made[3].text)):
-            found, _ = example.rank(searcher, k=3, filter=FILTERS[5])
-            explained = example.explain(searcher, found.doc_ids, competitors=1, filter=FILTERS[5])
-            assert [each.score for each in explained] == pytest.approx(found.scores.tolist())
+        for example in ({"like": "d3"}, {"like_text": made[3].text}):
+            found = searcher.search(Search(**example, k=3, filter=FILTERS[5], facets=["lang"]))
+            explained = found.explain(competitors=1)
+            assert [each.score for each in explained] == pytest.approx(found.ranking.scores.tolist())
             assert [(each.rank, each.results) for each in explained] == [(n, len(kept)) for n in (1, 2, 3)]
-            assert example.search(Search(facets=searcher, filter=FILTERS[5])).facets() == {
-                "lang": [("de", len(kept))]
-            }
+            assert found.facets() == {"lang": [("de", len(kept))]}
 
 
 def test_attributes_are_returned_as_they_were_given(searcher: Any) -> None:

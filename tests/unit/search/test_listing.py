@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from termwise.search.by_example import AnySearcher
 
 import termwise
-from termwise.search import MixtureSearcher, Part, Search
+from termwise.search import Search, Searcher
 
 TEAS = [
     termwise.Document("a", "green tea", {"price": 12}),
@@ -21,24 +20,24 @@ TEAS = [
 
 
 @pytest.fixture(params=["index", "mixture"])
-def searcher(request: pytest.FixtureRequest, tmp_path: Path) -> AnySearcher:
+def searcher(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
     searchers = [
         termwise.build_index(TEAS, tmp_path / f"{name}.tw", model=name, store_text=True)
         for name in ("bm25", "jm")
     ]
     if request.param == "index":
         return searchers[0]
-    return MixtureSearcher([Part(f"p{n}", each, 1.0) for n, each in enumerate(searchers)])
+    return Searcher.mix({f"p{n}": each for n, each in enumerate(searchers)}, [1.0, 1.0])
 
 
-def test_all_documents_are_results_in_the_order_of_the_index(searcher: AnySearcher) -> None:
+def test_all_documents_are_results_in_the_order_of_the_index(searcher: Searcher) -> None:
     ranking = searcher.rank(None, k=3)
     order = [searcher.index.doc_id(ordinal) for ordinal in range(4)]
     assert list(ranking.doc_ids) == order[:3]
     assert ranking.scores.tolist() == [0, 0, 0]
 
 
-def test_they_are_sorted_and_limited(searcher: AnySearcher) -> None:
+def test_they_are_sorted_and_limited(searcher: Searcher) -> None:
     assert searcher.rank(None, sort="price").doc_ids == ("b", "a", "c", "d")
     assert searcher.rank(None, sort="-price", filter="price < 20", exclude="b").doc_ids == ("a",)
     assert set(searcher.rank(None, must="tea").doc_ids) == {"a", "b"}

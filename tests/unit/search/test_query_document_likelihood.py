@@ -189,7 +189,7 @@ def test_runs_are_re_ranked_with_one_pass_a_query(searcher, documents, network):
     run = Run([Ranking(["a", "b"], [2, 1], "q1"), Ranking(["e"], [1], "q2"), Ranking(["a"], [1], "q9")])
     queries = [Query("q2", "merge"), Query("q1", "list card"), Query("q3", "file")]
     seen = []
-    timed = scorer.rank_many(queries, candidates=run, name="mine", progress=lambda *step: seen.append(step))
+    timed = scorer.timed_run(queries, candidates=run, name="mine", progress=lambda *step: seen.append(step))
     assert list(timed.run.rankings) == ["q2", "q1"]
     assert timed.run["q1"] == scorer.rank(queries[1], candidates=["a", "b"])
     assert timed.run.name == "mine"
@@ -324,7 +324,7 @@ def test_stored_vectors_replace_the_network(place, searcher, documents, analyzer
     ranking = scorer.rank(TEXTS["e"], candidates=["b", "e"], example="e")
     assert ranking.scores[ranking.doc_ids.index("e")] == DENSE[0][5]
     run = Run([Ranking(["b", "e"], [2, 1], "q")])
-    timed = scorer.rank_many([Query("q", TEXTS["e"])], candidates=run, examples={"q": "e"})
+    timed = scorer.timed_run([Query("q", TEXTS["e"])], candidates=run, examples={"q": "e"})
     assert timed.run["q"].doc_ids == ranking.doc_ids
     with pytest.raises(UnknownIdError, match="example=doc_id"):
         scorer.rank(TEXTS["e"], candidates=["b"])

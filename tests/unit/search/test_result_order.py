@@ -13,7 +13,7 @@ from termwise.attributes import Schema
 from termwise.cli.main import run
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
 from termwise.fusion import mix_indexes
-from termwise.search import Example, Search
+from termwise.search import Search
 
 SHOP = [
     Document("p1", "green tea", {"brand": "Aki", "price": 12.5, "tags": ("tea",), "sold": False}),
@@ -105,14 +105,12 @@ def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
 def test_similar_documents(folder: Path, name: str) -> None:
     searcher = termwise.open(folder / name)
     assert searcher.search(Search(like="p1", sort="-price")).ranking.doc_ids == ("p4", "p2", "p5", "p3")
-    for example in (Example.of(searcher, "p1"), Example("a file", "green tea\n")):
-        ranking, same = example.search(Search(searcher, k=2, collapse="brand", sort="price")).ranking
-        assert ranking.doc_ids == ("p2", "p5")
-        ranking, same = example.search(
-            Search(searcher, k=5, collapse="sold", collapse_size=2, sort="price")
-        ).ranking
-        assert ranking.doc_ids == ("p2", "p5", "p4")
-        assert set(same) <= {"p1"}
+    for example in ({"like": "p1"}, {"like_text": "green tea\n"}):
+        found = searcher.search(Search(**example, k=2, collapse="brand", sort="price"))
+        assert found.ranking.doc_ids == ("p2", "p5")
+        found = searcher.search(Search(**example, k=5, collapse="sold", collapse_size=2, sort="price"))
+        assert found.ranking.doc_ids == ("p2", "p5", "p4")
+        assert set(found.same_text) <= {"p1"}
 
 
 def test_all_documents_with_a_vector_are_sorted(tmp_path: Path) -> None:
@@ -145,10 +143,10 @@ def test_fields_without_one_value_are_refused(folder: Path) -> None:
     searcher = termwise.open(folder / "bm25")
     for wrong in ({"sort": "tags"}, {"sort": "-tags"}, {"collapse": "tags"}):
         with pytest.raises(ParameterError, match="this one is a list"):
-            searcher.rank("tea", **wrong)
+            searcher.search(Search("tea", **wrong))
     for wrong in ({"sort": "prize"}, {"sort": "--price"}, {"collapse": "-brand"}):
         with pytest.raises(UnknownNameError):
-            searcher.rank("tea", **wrong)
+            searcher.search(Search("tea", **wrong))
 
 
 def test_wrong_numbers_of_results_of_a_value(folder: Path) -> None:
@@ -176,7 +174,7 @@ def test_the_commands(
     assert run(["search", index, "--like", "p1", "--sort", "price", "-k", "1"]) == 0
     assert "p2" in capsys.readouterr().out
     Path("queries.tsv").write_text("q1\ttea\n")
-    many = ["search", index, "--queries", "queries.tsv", "--output", "run.trec"]
+    many = ["rank", index, "--queries", "queries.tsv", "--out", "run.trec"]
     assert run([*many, "--collapse", "brand"]) == 0
     assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["p2", "p1", "p5"]
     assert run([*search, "--collapse", "sold", "--collapse-size", "2"]) == 0

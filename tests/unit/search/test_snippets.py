@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 from tests.unit.search.vector_index import write_vector_index
 
 import termwise
 from termwise import Document, Query, build_index
-from termwise.engine.query_settings import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
 from termwise.fusion import mix_indexes
 from termwise.search import Completion, Search, Snippet
@@ -80,7 +80,7 @@ def test_a_mixture_has_the_analyzer_of_its_words(folder):
 
 
 def test_added_words_are_shown(folder):
-    searcher = termwise.open(folder / "words", query=QuerySettings(fuzzy=True, prefix=True))
+    searcher = searching(termwise.open(folder / "words"), fuzzy=True, prefix=True)
     assert shown(searcher.search(Search("megring li")).snippets(["heap"])[0]) == [
         "merge",
         "lists",
@@ -149,7 +149,7 @@ def test_spans_are_the_words_of_the_excerpt(tmp_path_factory, words, query, leng
     (snippet,) = searcher.search(Search(" ".join(query))).snippets(["a"], length=length)
     assert len(snippet.text) <= length
     assert text[snippet.before : len(text) - snippet.after] == snippet.text == snippet.text.strip()
-    analyzer = searcher.encoder.analyzer
+    analyzer = searcher.analyzer
     analysis, wanted = analyzer.analyze(text), set(analyzer.tokens(" ".join(query)))
     expected = {
         place - snippet.before

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 
 import termwise
 from termwise import Document, Query, Searcher, build_index
-from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import MOST_WORDS, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
-from termwise.search import Search, SimilarWord, Suggestion, open_searcher
+from termwise.search import Search, SimilarWord, Suggestion
 
 DOCUMENTS = [
     Document("a", "Merging sorted lists. Sorting takes time, and merging does not."),
     Document("b", "Shuffle a Kestrel list."),
     Document("c", "A sorter of lists, sorters of cards."),
 ]
-BOTH = QuerySettings(fuzzy=True, prefix=True)
+BOTH = {"fuzzy": True, "prefix": True}
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +91,14 @@ def test_stop_words_are_completed(tmp_path):
 
 
 def test_unfinished_words_are_no_mistakes(folders):
-    searcher = termwise.open(folders / "standard", query=QuerySettings(prefix=True))
+    searcher = searching(termwise.open(folders / "standard"), prefix=True)
     assert searcher.did_you_mean("sorte") == []
     assert [each.word for each in searcher.did_you_mean("sorte ")] == ["sorte"]
 
 
 def test_a_mixture_answers_by_its_part_of_whole_words(folders):
-    mixture = open_searcher(folders / "mixture", query=BOTH)
-    assert [part.searcher.similar_terms is None for part in mixture.parts] == [True, False]
+    mixture = searching(termwise.open(folders / "mixture"), **BOTH)
+    assert [part.backend.similar_terms is None for part in mixture.parts] == [True, False]
     assert [each.words[0].word for each in mixture.did_you_mean("megring lists")] == ["merging"]
     assert mixture.rank("megring").doc_ids[0] == "a"
     explanation = mixture.explain("megring lists", "a")
@@ -110,7 +110,7 @@ def test_a_mixture_answers_by_its_part_of_whole_words(folders):
     assert total == pytest.approx(explanation.score, abs=1e-9)
     assert termwise.open(folders / "pieces").did_you_mean("megring") == []
     with pytest.raises(ParameterError, match="need an index of whole words"):
-        open_searcher(folders / "pieces", query=BOTH)
+        searching(termwise.open(folders / "pieces"), **BOTH)
 
 
 @pytest.mark.parametrize("model", ["bm25", "jm", "lookup"])
@@ -120,23 +120,22 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
     pieces = build_index(DOCUMENTS, tmp_path / "pieces", model=model, store_text=True, **settings)
     build_index(DOCUMENTS, tmp_path / "words", analyzer="standard")
     mix_indexes([tmp_path / "words", tmp_path / "pieces"], [0.5, 0.5], tmp_path / "m")
-    mixture = open_searcher(tmp_path / "m", query=BOTH)
-    read = mixture.parts[1].searcher
+    mixture = searching(termwise.open(tmp_path / "m"), **BOTH)
 
-    def row(searcher, query):
-        terms, weights = searcher.encode(query).row(0)
-        return {
-            searcher.index.vocabulary.token(term): value for term, value in zip(terms, weights, strict=True)
-        }
+    def row(searcher, query, part=0):
+        encoder = searching(searcher).encoder(part) if searcher is pieces else searcher.backend.encoder(part)
+        terms, weights = encoder.encode_query(query).row(0)
+        vocabulary = pieces.index.vocabulary
+        return {vocabulary.token(term): value for term, value in zip(terms, weights, strict=True)}
 
     # "list" and "lists" differ from "lixst" by one and two letters, "sorter" and "sorted" by one from "sorteg".
-    assert row(read, "Merging lixst sorteg, lixst") == pytest.approx(
+    assert row(mixture, "Merging lixst sorteg, lixst", 1) == pytest.approx(
         {"merging": 1, "list": 2 * 4 / 5, "sorted": 5 / 6 / 2, "sort": 5 / 6 / 2, "##er": 5 / 6 / 2}
         | ({",": 1} if "," in row(pieces, ",") else {})
     )
     # Nothing is mistyped: "tree" and "telescope" are words, and "sorte" may be unfinished.
     for query in ("shuffle lists", "a tree", "", "telescope ", "shuffle sorte"):
-        assert row(read, query) == row(pieces, query)
+        assert row(mixture, query, 1) == row(pieces, query)
     for query in ("lixst", "sorteg card lixst"):
         for explanation in mixture.search(Search(query)).explain(["a", "b", "c"]):
             total = explanation.constant + sum(part.score for part in explanation.contributions)
@@ -150,21 +149,18 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
                 "exact",
             }
             assert all(part.origin != "exact" or part.term == "card" for part in of_pieces)
-    example = mixture.for_example("a")
-    assert example.rank("lixst") == termwise.open(tmp_path / "m").rank("lixst")
 
 
 def test_a_mixture_of_open_indexes_reads_similar_words(folders):
-    words = termwise.open(folders / "english", query=QuerySettings(fuzzy=True))
-    pieces = termwise.open(folders / "wordpiece")
-    mixture = Searcher.mix({"words": words, "pieces": pieces}, [0.6, 0.4])
+    words, pieces = termwise.open(folders / "english"), termwise.open(folders / "wordpiece")
+    without = Searcher.mix({"words": words, "pieces": pieces}, [0.6, 0.4])
+    mixture = searching(without, fuzzy=True)
     query = "megring lists"
-    opened = open_searcher(folders / "mixture", query=QuerySettings(fuzzy=True))
+    opened = searching(termwise.open(folders / "mixture"), fuzzy=True)
     assert mixture.rank(query).scores == pytest.approx(opened.rank(query).scores)
-    assert mixture.refresh() is mixture
-    without = Searcher.mix({"words": termwise.open(words.path), "pieces": pieces}, [0.6, 0.4])
-    assert without.parts[1].searcher.encode(query) == pieces.encode(query)
-    assert mixture.parts[1].searcher.encode(query) != pieces.encode(query)
+    assert without.refresh() is without
+    assert searching(without).encode(query, 1) == pieces.encode(query)
+    assert mixture.encode(query, 1) != pieces.encode(query)
 
 
 def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
@@ -172,14 +168,14 @@ def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
         build_index([Document("a", "A cone. Tests.")], tmp_path / name, analyzer=analyzer)
     mix_indexes([tmp_path / "english", tmp_path / "wordpiece"], [0.4, 0.6], tmp_path / "m")
     alone = termwise.open(tmp_path / "english")
-    mixture = open_searcher(tmp_path / "m", query=QuerySettings(fuzzy=True))
+    mixture = searching(termwise.open(tmp_path / "m"), fuzzy=True)
     assert [each.word for each in alone.did_you_mean("Come tesst")] == ["Come", "tesst"]
     assert [each.word for each in mixture.did_you_mean("Come tesst")] == ["tesst"]
     assert mixture.rank("come").doc_ids == ()
 
 
 def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
-    searcher = termwise.open(folders / "english", query=BOTH)
+    searcher = searching(termwise.open(folders / "english"), **BOTH)
     explanation = searcher.explain("megring zebra sort", "a")
     assert [(part.term, part.origin, part.query_spans) for part in explanation.contributions] == [
         ("sort", "exact", ((14, 18),)),
@@ -209,7 +205,7 @@ def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
 
 
 def test_no_similar_term_is_in_the_document(folders):
-    explanation = termwise.open(folders / "english", query=BOTH).explain("megring card", "c")
+    explanation = searching(termwise.open(folders / "english"), **BOTH).explain("megring card", "c")
     assert "not in this document: megring" in explanation.to_text()
 
 
@@ -234,7 +230,7 @@ def test_explanations_add_up(tmp_path_factory, model):
 
 
 def test_rank_many_and_rank_agree(folders):
-    searcher = termwise.open(folders / "english", query=BOTH)
+    searcher = searching(termwise.open(folders / "english"), **BOTH)
     queries = [Query("1", "megring lists"), Query("2", "shuffel"), Query("3", "so")]
     run = searcher.rank_many(queries, threads=2)
     for query in queries:
@@ -265,6 +261,6 @@ def test_a_long_query_has_few_suggestions(folders, monkeypatch):
     assert termwise.open(folders / "standard").did_you_mean(" ".join(["lists", *words])) == []
     assert searched == words[:MOST_WORDS]
     searched.clear()
-    fuzzy = termwise.open(folders / "standard", query=QuerySettings(fuzzy=True))
+    fuzzy = searching(termwise.open(folders / "standard"), fuzzy=True)
     assert set(fuzzy.rank(" ".join(["lists", *words])).doc_ids) == {"a", "c"}
     assert set(searched) == set(words[:MOST_WORDS])

@@ -18,7 +18,7 @@ from termwise.engine import text_conditions
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.fusion import fuse_indexes
 from termwise.models import BM25
-from termwise.search import MixtureSearcher, Part, Search, Searcher
+from termwise.search import Search, Searcher
 
 WORDS = ["river", "rivers", "bank", "money", "cat", "catnip", "boat", "gold", "the", "of"]
 STOP = {"the", "of"}
@@ -54,8 +54,9 @@ def searchers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 writer.commit()
             writer.delete(f"d{number}" for number in range(0, COUNT, 6))
         opened[name] = termwise.open(path)
-    parts = [Part("lookup", opened["lookup"], 0.7), Part("bm25", opened["bm25"], 0.3)]
-    opened["mixture"] = MixtureSearcher(parts, depth=7)
+    opened["mixture"] = Searcher.mix(
+        {"lookup": opened["lookup"], "bm25": opened["bm25"]}, [0.7, 0.3], depth=7
+    )
     opened["expansions"] = Searcher.mix({"model1": opened["model1"], "lookup": opened["lookup"]}, [0.6, 0.4])
     return opened
 
@@ -70,10 +71,10 @@ def contains(tokens: Any, text: str, phrase: str) -> bool:
 
 
 def fulfilling(searcher: Any, conditions: dict[str, Sequence[str]]) -> set[str]:
-    reader = searcher._reader
+    reader = searcher.backend.text_reader
     texts = {document.doc_id: document.text for document in documents()}
     tokens = reader._analyzer.tokens
-    required = [*conditions["must"], *conditions["phrases"]]
+    required = conditions["must"]
     return {
         doc_id
         for doc_id, text in texts.items()
@@ -92,9 +93,8 @@ phrases = st.builds(
 )
 conditions_of = st.fixed_dictionaries(
     {
-        "must": st.lists(kept_words, max_size=2),
+        "must": st.lists(st.one_of(kept_words, phrases), max_size=3),
         "must_not": st.lists(st.one_of(kept_words, phrases), max_size=1),
-        "phrases": st.lists(phrases, max_size=1),
     }
 )
 
@@ -148,7 +148,7 @@ def test_a_mixture_ranks_as_with_a_filter_of_the_same_documents(
     assert found.scores.tolist() == expected.scores.tolist()
     explained = searcher.search(Search(query, **conditions)).explain(found.doc_ids[:2], competitors=0)
     assert [each.rank for each in explained] == list(range(1, len(explained) + 1))
-    many = searcher.rank_many([termwise.Query("q", query)], k=k, **conditions)
+    many = searcher.rank_many([termwise.Query("q", query)], k=k, search=Search(**conditions))
     assert many["q"].doc_ids == found.doc_ids
 
 
@@ -164,25 +164,25 @@ def test_texts_are_read_only_until_enough_documents_are_found(
         original(self, ordinals, pairs)
 
     monkeypatch.setattr(text_conditions.TextReader, "read", counted)
-    searcher = Searcher(searchers["lookup"].index)
+    searcher = Searcher.of_index(searchers["lookup"].index)
     every = searcher.rank("river bank", k=COUNT)
-    allowed = fulfilling(searcher, {"must": ["river"], "must_not": [], "phrases": []})
+    allowed = fulfilling(searcher, {"must": ["river"], "must_not": []})
     third = [place for place, doc_id in enumerate(every.doc_ids, 1) if doc_id in allowed][2]
     searcher.rank("river bank", k=3, must="river")
     assert third <= sum(read) <= third + third // 4
     read.clear()
     searcher.rank("river bank", k=3, must="river")
     assert sum(read) == 0
-    Searcher(searchers["bm25"].index).rank("river bank", k=3, must="river", must_not="cat")
+    Searcher.of_index(searchers["bm25"].index).rank("river bank", k=3, must="river", must_not="cat")
     assert sum(read) == 0
 
 
 def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, Any]) -> None:
     queries = [termwise.Query(f"q{number}", WORDS[number % 8]) for number in range(40)]
     runs = [
-        Searcher(searchers["lookup"].index)
-        .rank_many(queries, k=5, threads=threads, search=Search(must="river", must_not="cat boat"))
-        .run
+        Searcher.of_index(searchers["lookup"].index).rank_many(
+            queries, k=5, threads=threads, search=Search(must="river", must_not="cat boat")
+        )
         for threads in (1, 8)
     ]
     for query in queries:
@@ -192,15 +192,15 @@ def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, 
 
 
 def test_verdicts_are_kept_up_to_a_limit(searchers: dict[str, Any]) -> None:
-    searcher = Searcher(searchers["bm25"].index)
+    searcher = Searcher.of_index(searchers["bm25"].index)
     for number in range(2 * text_conditions.KEPT):
         searcher.rank("river", must_not=f"word{number}")
-    assert len(searcher._reader._kept) == text_conditions.KEPT
+    assert len(searcher.backend.text_reader._kept) == text_conditions.KEPT
 
 
 @pytest.mark.parametrize("name", ["bm25", "mixture"])
 def test_removed_words_alone_are_refused(searchers: dict[str, Any], name: str) -> None:
-    for argument in ("must", "must_not", "phrases"):
+    for argument in ("must", "must_not"):
         with pytest.raises(ParameterError, match="stop words"):
             searchers[name].rank("river", **{argument: "of the"})
         with pytest.raises(ParameterError, match="sequence of strings"):
@@ -236,7 +236,7 @@ def test_dropped_postings_are_no_evidence(tmp_path: Path) -> None:
 
 
 def test_damaged_postings_are_an_error(searchers: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    index = Searcher(searchers["bm25"].index).index
+    index = Searcher.of_index(searchers["bm25"].index).index
     segment = index.segments[0]
     assert segment.inverted is not None
     monkeypatch.setattr(segment.inverted, "order", segment.inverted.order + np.uint32(1000))
@@ -247,9 +247,7 @@ def test_damaged_postings_are_an_error(searchers: dict[str, Any], monkeypatch: p
 def test_explanations_name_the_conditions(searchers: dict[str, Any]) -> None:
     made = documents()[1]
     first = next(word for word in made.text.split() if word not in STOP)
-    shown = searchers["mixture"].explain(
-        first, "d1", must=[first, "absent"], must_not="zebra", phrases=made.text
-    )
+    shown = searchers["mixture"].explain(first, "d1", must=[first, "absent", made.text], must_not="zebra")
     assert [(each.words, each.excluded, each.in_text) for each in shown.conditions] == [
         (first, False, True),
         ("absent", False, False),
@@ -284,8 +282,8 @@ def test_the_command(
 
     assert found("river", "--must", "bank") == ["a", "b"]
     assert found("river", "--must-not", "bank") == ["c"]
-    assert found("river", "--phrase", "river bank") == ["a"]
-    assert found("river", "--phrase", "bank of the river", "--must", "river") == ["b"]
+    assert found("river", "--must", "river bank") == ["a"]
+    assert found("river", "--must", "bank of the river", "--must", "river") == ["b"]
     assert found("river +bank", "--syntax") == ["a", "b"]
     assert found('river -"river bank" lang:en', "--syntax") == ["b"]
     assert found("river -bank", "--syntax", "--filter", 'lang = "de"') == ["c"]
@@ -296,11 +294,11 @@ def test_the_command(
     assert found("--like", "a", "--must-not", "bank") == ["c"]
     assert run(["explain", "i.tw", "c", "--like", "a", "--must", "bank"]) == 0
     assert "required, but not in the text: bank" in capsys.readouterr().out
-    assert run(["explain", "i.tw", "river", "c", "--must", "bank", "--phrase", "river boat"]) == 0
+    assert run(["explain", "i.tw", "river", "c", "--must", "bank", "--must", "river boat"]) == 0
     shown = capsys.readouterr().out
     assert "required, but not in the text: bank" in shown
     assert 'in the text, as required: "river boat"' in shown
-    batch = ["search", "i.tw", "--queries", "queries.tsv", "--output", "run.trec"]
+    batch = ["rank", "i.tw", "--queries", "queries.tsv", "--out", "run.trec"]
     assert run([*batch, "--syntax"]) == 2
     assert run([*batch, "--must-not", "bank"]) == 0
     assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["c"]
@@ -308,7 +306,7 @@ def test_the_command(
     assert run(["search", "i.tw", "river", "--must", "gold"]) == 0
     said = "no results: the conditions allow no document that matches the query (with 'gold')"
     assert capsys.readouterr().err.splitlines() == [said, "required, but in no document: gold"]
-    assert run(["search", "i.tw", "rivr", "--must", "banck", "--phrase", "river xylem", "--fuzzy"]) == 0
+    assert run(["search", "i.tw", "rivr", "--must", "banck", "--must", "river xylem", "--fuzzy"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[1:] == [
         "required, but in no document: banck, xylem",

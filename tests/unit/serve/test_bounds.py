@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from termwise.search.by_example import AnySearcher
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
@@ -24,6 +23,7 @@ from termwise.index.folder import writer_lock
 from termwise.indexing import live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.records import Document
+from termwise.search import Searcher
 from termwise.serve import ServiceSettings as Settings
 from termwise.serve import search
 from termwise.serve.app import check_service
@@ -179,7 +179,7 @@ def test_no_request_reads_files_on_the_event_loop(shop: Path, monkeypatch: pytes
     on_the_loop: list[bool] = []
     searcher = ServedIndex.searcher
 
-    def noted(index: ServedIndex, **options: bool) -> AnySearcher:
+    def noted(index: ServedIndex, **options: bool) -> Searcher:
         try:
             asyncio.get_running_loop()
         except RuntimeError:

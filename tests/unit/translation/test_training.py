@@ -269,7 +269,7 @@ def test_a_table_of_any_analyzer_can_be_searched(analyzer: str, tmp_path: Path) 
     assert table.row("automobile" if analyzer != "english" else "automobil")[0][0] == "car"
     documents = [Document("a", "An old automobile."), Document("b", "An old house.")]
     searcher = build_index(documents, tmp_path / "index", model=str(tmp_path / "table"))
-    assert searcher.encoder.analyzer.spec == table.analyzer
+    assert searcher.analyzer.spec == table.analyzer
     assert searcher.rank("car").doc_ids == ("a",)
 
 
