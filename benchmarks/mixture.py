@@ -40,7 +40,6 @@ from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.fusion import mix_indexes  # noqa: E402
 from termwise.index import IndexWriter  # noqa: E402
-from termwise.search import Searcher  # noqa: E402
 from termwise.text import Vocabulary, make_analyzer  # noqa: E402
 from termwise.vectors import DocumentVectors, TermVectors  # noqa: E402
 

@@ -38,7 +38,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 import termwise
-from termwise import Query, Searcher, build_index
+from termwise import Query, build_index
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import WeightedQueryEncoder
 from termwise.engine.similar_terms import MOST_TERMS, AddedTerm

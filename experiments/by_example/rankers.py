@@ -21,7 +21,7 @@ from termwise.engine.query_settings import QuerySettings
 from termwise.errors import DataError, ParameterError
 from termwise.models import NetworkModel, make_model
 from termwise.records import Qrel, Ranking, Run
-from termwise.search import Searcher
+from termwise.search import Search, Searcher
 
 WEIGH = "weigh"
 """Key of the settings of query terms in a variant; all other keys are settings of the model."""

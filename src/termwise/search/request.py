@@ -143,7 +143,8 @@ class Search:
             check_count("offset", self.offset, least=0)
         if self.candidates is not None:
             check_names("candidates", self.candidates)
-        self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query("") if self.exclude else ())
+        if self.exclude != ():
+            self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query(""))
         for name in ("must", "must_not"):
             words = getattr(self, name)
             if words:

@@ -21,7 +21,7 @@ from termwise.search.candidates import rank_candidates
 from termwise.search.hits import Hit, hits_of
 from termwise.search.mixture import Mixture, MixtureMatches
 from termwise.search.mixture_folder import DEPTH
-from termwise.search.request import Search, checked_k
+from termwise.search.request import Search, checked_k, query_text
 from termwise.search.results import Results
 from termwise.search.single_index import SingleIndex
 from termwise.search.suggestions import Completion, Suggestion, completions
@@ -428,7 +428,7 @@ class Searcher:
 
     def encode(self, query: str) -> TermWeights:
         """Return the row of query weights for a text; of a mixture, that of its first part."""
-        return self.parts[0].backend.encoder.encode_query(Search(query).text)
+        return self.parts[0].backend.encoder.encode_query(query_text(query))
 
     def did_you_mean(self, query: str | Query) -> list[Suggestion]:
         """Return the words of a query that no document has, with the nearest words of the documents.

@@ -82,13 +82,6 @@ class PartialUpdateError(ServiceError):
     slug = "partial-update"
 
 
-class UnreadableIndexError(ServiceError):
-    """The folder of an index cannot be read."""
-
-    slug = "unreadable-index"
-    status = 503
-
-
 class OverloadError(ServiceError):
     """The service has as many requests as it can answer in time."""
 

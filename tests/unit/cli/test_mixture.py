@@ -498,7 +498,7 @@ def test_a_mixture_keeps_its_depth_and_the_names_of_its_parts(place, capsys):
     for _ in range(2):  # the second time, the folders of the parts have other names
         assert run(fuse) == 0
     mixture = termwise.open("second")
-    assert mixture.depth == 1
+    assert mixture.backend.depth == 1
     assert [(part.name, part.weight) for part in mixture.parts] == [("words", 0.3), ("language model", 0.7)]
     assert run(["fuse-indexes", "second", "--alpha", "0.5", "--out", "third"]) == 0
     assert [part.name for part in termwise.open("third").parts] == ["words", "language model"]

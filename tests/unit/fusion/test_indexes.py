@@ -73,7 +73,7 @@ def scores(searcher, query):
 
 
 def fused_by_hand(parts, weights, query):
-    each = [scores(Searcher(part), query) for part in parts]
+    each = [scores(Searcher.of_index(part), query) for part in parts]
     return {
         doc_id: pytest.approx(
             sum(w * s[doc_id] for w, s in zip(weights, each, strict=True)), rel=1e-6, abs=1e-6
@@ -142,7 +142,9 @@ def test_a_search_gives_the_ranking_of_fused_complete_runs(data):
         if not any(part.manifest.postings for part, share in zip(parts, shares, strict=True) if share):
             return
         fused = fuse_indexes(parts, shares, f"{folder}/fused", quantiser="float32")
-        runs = [Searcher(part).rank_many([query], k=100, name=str(n)) for n, part in enumerate(parts)]
+        runs = [
+            Searcher.of_index(part).rank_many([query], k=100, name=str(n)) for n, part in enumerate(parts)
+        ]
         expected = fuse(runs, shares, missing="zero", scaling="raw", documents="union")["q"]
         found = fused.rank(query, k=100)
         wanted = {d: s for d, s in zip(expected.doc_ids, expected.scores.tolist(), strict=True) if s > 0}

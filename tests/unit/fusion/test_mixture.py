@@ -25,7 +25,7 @@ from termwise.fusion import mixture as module
 from termwise.index import Index, document_spill
 from termwise.index.folder import writer_lock
 from termwise.indexing import mixture_writer
-from termwise.search import verify
+from termwise.search import Searcher, verify
 
 DOCUMENTS = [
     Document("a", "merge sorted lists"),
@@ -72,7 +72,7 @@ def test_a_weight_of_zero_leaves_an_index_out(tmp_path, parts):
         parts, [1.0, 0.0, -0.5], tmp_path / "m", names=["one", "two", "a name: three"], depth=7
     )
     assert [(part.name, part.weight) for part in mixture.parts] == [("one", 1.0), ("a name: three", -0.5)]
-    assert mixture.depth == 7
+    assert mixture.backend.depth == 7
     assert names(tmp_path / "m") == ["a_name__three", "mixture.json", "one"]
 
 
@@ -83,7 +83,7 @@ def test_the_texts_of_an_index_that_is_left_out_are_kept(tmp_path, parts, monkey
     assert [part.name for part in mixture.parts] == ["bm25", "dirichlet"]
     assert [part.index.stores_text for part in mixture.parts] == [True, False]
     assert [mixture.index.text(ordinal) for ordinal in range(3)] == [one.text for one in DOCUMENTS]
-    assert mixture.parts[0].searcher.rank("sort lists") == searcher.rank("sort lists")
+    assert Searcher(mixture.parts[0].backend).rank("sort lists") == searcher.rank("sort lists")
     assert verify(tmp_path / "m") == []
     assert not mix_indexes([parts[0], parts[2]], [0.3, 0.7], tmp_path / "without").index.stores_text
     other = mix_indexes(parts, [0.3, 0.1, 0.7], tmp_path / "all")
@@ -242,7 +242,7 @@ def test_a_damaged_description_is_not_overwritten_and_the_way_out_works(tmp_path
     assert caught.value.fixes == ("remove the folder, and build the mixture again",)
     assert names(tmp_path / "m") == ["bm25", "jm", "mixture.json"]
     shutil.rmtree(tmp_path / "m")
-    assert len(mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")) == 3
+    assert mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m").documents == 3
 
 
 def test_a_mixture_does_not_lie_inside_another_one(tmp_path, parts):
@@ -250,4 +250,4 @@ def test_a_mixture_does_not_lie_inside_another_one(tmp_path, parts):
     for inside in ("new", "new/deep"):
         with pytest.raises(ForeignFolderError, match="inside another mixture"):
             mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m" / inside)
-    assert len(mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True)) == 3
+    assert mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True).documents == 3

@@ -149,7 +149,7 @@ def test_same_bytes_for_any_number_of_threads(tmp_path, monkeypatch):
 def test_an_index_contains_its_query_encoder(tmp_path, model):
     built = build_index(SMALL, tmp_path / "i", model=model, analyzer="stm2")
     opened = termwise.open(tmp_path / "i")
-    assert opened.encoder.analyzer.spec == make_analyzer("stm2").spec
+    assert opened.analyzer.spec == make_analyzer("stm2").spec
     assert opened.rank("sorted lists") == built.rank("sorted lists")
 
 

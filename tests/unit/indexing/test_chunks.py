@@ -21,7 +21,7 @@ from termwise.indexing.chunks import chunks_of
 from termwise.records import Query, join_texts
 from termwise.scorers.candidate_ranker import TextReranker
 from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
-from termwise.search import Example, Search
+from termwise.search import Search
 from termwise.text import make_analyzer
 from termwise.text.chunks import chunk_spans
 
@@ -179,7 +179,7 @@ def test_changes_of_a_mixture(place: Path, tmp_path: Path) -> None:
         index = part.index
         assert index.doc_ids(index.document_starts) == [*names, "d7", "new"]
     assert mixture.search(Search(like="d7")).text == made[8].text
-    assert len(mixture) == len(names) + 2
+    assert mixture.documents == len(names) + 2
 
 
 def test_query_by_example_takes_the_whole_text(place: Path) -> None:
@@ -190,9 +190,9 @@ def test_query_by_example_takes_the_whole_text(place: Path) -> None:
         searcher.search(Search(like="d7", k=50)).ranking.doc_ids
         == searcher.rank(text, k=50, exclude="d7").doc_ids
     )
-    ranking, same = Example("a file", text).rank(searcher, k=3)
-    assert same == ("d7",)
-    assert ranking.doc_ids == searcher.search(Search(like="d7", k=3)).ranking.doc_ids
+    found = searcher.search(Search(like_text=text, k=3))
+    assert found.same_text == ("d7",)
+    assert found.ranking.doc_ids == searcher.search(Search(like="d7", k=3)).ranking.doc_ids
 
 
 WEIGHTS = {"title": 3, "text": 1}

@@ -70,7 +70,7 @@ def ranked(searcher: Any, query: str) -> dict[str, float]:
 def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
     """Compare a mixture with a plain-Python model, and the scores of its parts with indexes that are built anew."""
     mixture = opened(path)
-    everything = np.arange(len(mixture))
+    everything = np.arange(mixture.documents)
     for part in mixture.parts:
         assert part.index.doc_ids(everything) == list(contents)
     assert mixture.index.texts(everything) == [text for text, _ in contents.values()]
@@ -82,9 +82,9 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
             anew = termwise.build_index(
                 documents(contents), f"{folder}/{part.name}", model=part.name, settings=recipe.settings
             )
-            errors = [each.index.manifest.quantiser.max_error for each in (part.searcher, anew)]
+            errors = [each.index.manifest.quantiser.max_error for each in (part, anew)]
             for query in ("merge list", "zip"):
-                ours, theirs = ranked(part.searcher, query), ranked(anew, query)
+                ours, theirs = ranked(Searcher(part.backend), query), ranked(anew, query)
                 assert ours.keys() == theirs.keys()
                 index = part.index
                 factors = index.query_factors(np.arange(index.manifest.terms, dtype=np.int32))
@@ -187,7 +187,7 @@ def test_a_reader_keeps_its_generation_until_it_refreshes(tmp_path: Path) -> Non
         fresh = searcher.refresh()
         assert fresh.rank("zip").doc_ids == ("d",)
         assert fresh.rank("merge", filter="price = 4").doc_ids == ("a",)
-        assert fresh.depth == searcher.depth
+        assert fresh.backend.depth == searcher.backend.depth
         writer.delete(["b"])
     assert searcher.rank("zip sort").doc_ids == ("b",)
     assert fresh.refresh().rank("zip sort").doc_ids == ("d",)
@@ -326,7 +326,7 @@ def test_a_mixture_that_was_replaced_under_the_writer_is_left_alone(tmp_path: Pa
         writer.delete(["a"])
         with pytest.raises(IndexLockedError, match="was replaced"):
             writer.commit()
-    assert opened(path).depth == 7
+    assert opened(path).backend.depth == 7
     check_equal(path, SHOP)
 
 
@@ -397,7 +397,7 @@ def test_a_network_encodes_only_new_documents(tmp_path: Path, monkeypatch: pytes
     assert encoded == ["sort a heap", "a zip archive"]
     left = {"a": SHOP["a"], "b": ("sort a heap", 5), "d": ("a zip archive", 9)}
     anew = termwise.build_index(documents(left), tmp_path / "lookup", model="lookup")
-    part = opened(tmp_path / "m").parts[1].searcher
+    part = Searcher(opened(tmp_path / "m").parts[1].backend)
     for query in ("merge archives", "sorting"):
         assert ranked(part, query) == ranked(anew, query)
 
@@ -416,7 +416,7 @@ def test_documents_in_chunks(tmp_path: Path) -> None:
         assert (added.new, added.replaced) == (1, 1)
         assert writer.delete(["b"]) == 1
     mixture = opened(tmp_path / "m")
-    assert len(mixture) == 2
+    assert mixture.documents == 2
     assert mixture.index.document_texts(mixture.index.find_many(["c", "a"])) == [
         f"{long} zip it.",
         "sort. zip the bytes there.",

@@ -191,7 +191,7 @@ def test_searching_loads_neither_table_nor_translation(folder, tmp_path):
         path.unlink()
     program = (
         "import sys, termwise\n"
-        f"searcher = termwise.termwise.open({str(tmp_path / 'i')!r})\n"
+        f"searcher = termwise.open({str(tmp_path / 'i')!r})\n"
         "assert searcher.rank('heart').doc_ids == ('a',)\n"
         "part, = searcher.explain('heart', 'a').contributions\n"
         "assert part.origin == 'translation' and part.sources[0].term == 'cardiac'\n"

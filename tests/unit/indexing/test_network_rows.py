@@ -168,7 +168,7 @@ def test_the_manifest_describes_the_network(searcher):
 def test_the_index_does_not_need_the_encoder(searcher, tmp_path):
     again = termwise.open(tmp_path / "i")
     assert again.rank("merge lists") == searcher.rank("merge lists")
-    assert again.encoder.analyzer.spec.fingerprint == searcher.analyzer.spec.fingerprint
+    assert again.analyzer.spec.fingerprint == searcher.analyzer.spec.fingerprint
 
 
 def test_repeated_pieces_of_a_query_count_as_often_as_they_occur(searcher):
@@ -771,7 +771,7 @@ def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
 def test_searching_loads_no_network(searcher, tmp_path):
     program = (
         "import sys, termwise\n"
-        f"searcher = termwise.termwise.open({str(tmp_path / 'i')!r})\n"
+        f"searcher = termwise.open({str(tmp_path / 'i')!r})\n"
         "assert searcher.rank('merge lists', k=1)\n"
         "assert searcher.rank('merge lists', candidates=['a', 'b'])\n"
         "assert searcher.explain('merge lists', 'a').contributions\n"

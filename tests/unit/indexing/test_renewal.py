@@ -17,7 +17,7 @@ from termwise.index import Index
 from termwise.index.folder import writer_lock
 from termwise.index.manifest import publish
 from termwise.indexing import renew_index
-from termwise.search import verify
+from termwise.search import Searcher, verify
 
 FIRST = [Document("a", "green tea", {"price": 3}), Document("b", "a red pot"), Document("c", "tea for two")]
 LATER = [
@@ -124,7 +124,7 @@ def test_texts_of_another_part_are_weighed(tmp_path: Path) -> None:
     renewed = renew_index(tmp_path / "m")
     assert len(renewed.parts) > 1
     anew = termwise.build_index([*FIRST[1:], *LATER], tmp_path / "fresh", model="dirichlet")
-    assert ranking(renewed.parts[1].searcher, "tea pot") == ranking(anew, "tea pot")
+    assert ranking(Searcher(renewed.parts[1].backend), "tea pot") == ranking(anew, "tea pot")
     fields = {"title": 3, "text": 1}
     termwise.build_index(map(in_fields, FIRST), tmp_path / "jm", model="jm", fields=fields)
     mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [1.0, 1.0], tmp_path / "n")

@@ -24,11 +24,11 @@ from termwise.errors import (
     ParameterError,
     UnknownIdError,
 )
+from termwise.explain import mixture as module
 from termwise.fusion import fuse, learn, mix_indexes
-from termwise.index import Manifest, verify
-from termwise.search import Part, Search, Searcher, mixture_folder
-from termwise.search import mixture as module
-from termwise.search.mixture import Mixture
+from termwise.index import Index, Manifest
+from termwise.search import Part, Search, Searcher, mixture_folder, verify
+from termwise.search.mixture import Mixture, different_documents
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.storage.manifest_json import sealed
 
@@ -307,7 +307,7 @@ def test_parts_hold_the_same_documents_in_the_same_order(tmp_path, searchers):
         with pytest.raises(ParameterError, match="different documents") as caught:
             Searcher.mix({"a": searchers["bm25"], "b": other}, [0.5, 0.5])
         assert fact in dict(caught.value.facts)
-    assert module.different_documents(searchers["bm25"].index, searchers["jm"].index) is None
+    assert different_documents(searchers["bm25"].index, searchers["jm"].index) is None
 
 
 @pytest.fixture
@@ -354,10 +354,8 @@ def test_learned_weights_have_the_scores_of_the_mixture(folder):
 def test_bad_folders(tmp_path, folder):
     with pytest.raises(MissingFileError, match="no such index"):
         termwise.open(tmp_path / "nowhere")
-    with pytest.raises(NotAnIndexError, match="this folder is an index, not a mixture"):
-        termwise.open(folder / "bm25")
     with pytest.raises(NotAnIndexError, match="a mixture of indexes"):
-        termwise.open(folder)
+        Index.open(folder)
     shutil.move(folder / "jm", tmp_path / "jm")
     with pytest.raises((MissingFileError, NotAnIndexError)) as caught:
         termwise.open(folder)
@@ -436,8 +434,6 @@ def test_a_folder_in_place_of_the_description(folder):
     (folder / "mixture.json").unlink()
     (folder / "mixture.json").mkdir()
     with pytest.raises(NotAnIndexError):
-        termwise.open(folder)
-    with pytest.raises(CorruptIndexError):
         termwise.open(folder)
 
 

@@ -17,6 +17,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.search import Search
 from termwise.weights import TermWeights
 
 WORDS = ["merge", "sort", "list", "file", "read", "line", "card", "shuffl"]

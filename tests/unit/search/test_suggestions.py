@@ -123,7 +123,7 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
     mixture = searching(termwise.open(tmp_path / "m"), **BOTH)
 
     def row(searcher, query, part=0):
-        encoder = searching(searcher).encoder(part) if searcher is pieces else searcher.backend.encoder(part)
+        encoder = searching(searcher).encoder(part) if searcher is pieces else searcher.encoder(part)
         terms, weights = encoder.encode_query(query).row(0)
         vocabulary = pieces.index.vocabulary
         return {vocabulary.token(term): value for term, value in zip(terms, weights, strict=True)}
@@ -212,7 +212,7 @@ def test_no_similar_term_is_in_the_document(folders):
 @pytest.mark.parametrize("model", ["bm25", "dirichlet", "jm"])
 def test_explanations_add_up(tmp_path_factory, model):
     searcher = build_index(DOCUMENTS, tmp_path_factory.mktemp("i") / model, model=model, store_text=True)
-    searcher = Searcher(searcher.index, query=BOTH)
+    searcher = searching(searcher, **BOTH)
 
     words = ["megring", "srted", "lists", "sortr", "crads", "zebra", "sh", "s", "Kestrl"]
 

@@ -113,7 +113,7 @@ def test_conditions_leave_the_other_results_with_their_scores(
 ) -> None:
     searcher = searchers[name]
     if fresh:  # no verdict is known
-        searcher = Searcher(searcher.index)
+        searcher = Searcher.of_index(searcher.index)
     every = searcher.rank(query, k=COUNT, filter=None if low is None else f"n >= {low}")
     allowed = fulfilling(searcher, conditions)
     kept = [(hit.doc_id, hit.score) for hit in every if hit.doc_id in allowed]

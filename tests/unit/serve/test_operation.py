@@ -189,13 +189,9 @@ def test_a_snapshot_by_hard_links_is_intact_or_found_to_be_torn(tmp_path: Path, 
     assert "restored" not in termwise.open(path).rank("tea number", k=99).doc_ids
 
 
-def test_a_folder_that_is_away_is_an_error_for_searches_that_read_it(shop: Path) -> None:
+def test_searches_go_on_while_a_folder_is_away(shop: Path) -> None:
     with served([str(shop)]) as client:
         shop.rename(shop.with_name("away.tw"))
         address = "/v1/indexes/shop/search"
         assert client.get(address, params={"query": "tea"}).status_code == 200
-        answer = client.get(address, params={"query": "tea", "fuzzy": "true"})
-        assert (answer.status_code, answer.json()["error"]["type"]) == (503, "unreadable-index")
-        assert str(shop) not in answer.text
-        shop.with_name("away.tw").rename(shop)
         assert client.get(address, params={"query": "pepermint", "fuzzy": "true"}).json()["hits"]
