@@ -16,6 +16,7 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.engine.retrieval import RankedOrdinals
 from termwise.errors import ParameterError
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
@@ -72,7 +73,7 @@ class ResultOrder:
             raise ParameterError(
                 "the number of results of each value needs an attribute",
                 facts=[("collapse_size", collapse_size)],
-                fixes=["name the attribute: `collapse=NAME`"],
+                fixes=[Fix.sentence("name the attribute: {}", Fix.use(collapse=Code("NAME")))],
             )
         descending = False
         if sort is not None:

@@ -23,6 +23,7 @@ from termwise.encode.row_selection import interleave_rows
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError
+from termwise.fixes import Call, Code, Fix
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
 from termwise.index.field_texts import unpack
@@ -268,7 +269,7 @@ class LiveWriter:
             raise ParameterError(
                 "the index does not store the texts of its documents",
                 facts=[("index", self.path)],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
         (text,) = index.stored_document_texts(ordinals)
         (attributes,) = self._with_attributes[0].updater.index.attributes(ordinals)
@@ -557,7 +558,13 @@ def _open_rows(
                 built,
                 opened,
                 index=index.path,
-                fixes=["pass the encoder of the index: `encoder=open_document_encoder(model)`", REBUILD],
+                fixes=[
+                    Fix.sentence(
+                        "pass the encoder of the index: {}",
+                        Fix.use(encoder=Call.of("open_document_encoder", Code("model"))),
+                    ),
+                    REBUILD,
+                ],
             )
             networks[path] = index.manifest.encoder, opened
         idf = _idf_of(index, opened.idf_power)
@@ -782,7 +789,9 @@ def _model_of(index: Index) -> Model:
     elif name == FUSION:
         reason = "its weights are sums over several indexes: change these, and fuse them again"
     elif name == VectorModel.name:
-        reason = "its weights are your own: change its rows with `termwise.index.updater.IndexUpdater`"
+        reason = Fix.python(
+            "termwise.index.updater.IndexUpdater", "its weights are your own: change its rows with {}"
+        )
     if reason is not None:
         raise _refusal(index, name, reason)
     model = model_from_parameters(str(name), described.get("parameters", {}))

@@ -53,6 +53,7 @@ from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_
 from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Competitor, Contribution, Explanation, MixturePart
 from termwise.filters import Range, ValueCount
+from termwise.fixes import Code, Fix
 from termwise.index import Damage, Index
 from termwise.index.manifest import NAME as INDEX
 from termwise.index.reader import ATTEMPTS
@@ -270,7 +271,7 @@ class MixtureSearcher:
             raise NotAnIndexError(
                 "this folder is an index, not a mixture",
                 facts=[("folder", folder), ("found", INDEX), ("missing", NAME)],
-                fixes=[f"open it as an index: `termwise.open({str(folder)!r})`"],
+                fixes=[Fix.sentence("open it as an index: {}", Fix.call("termwise.open", folder))],
             )
         before: MixtureManifest | None = None
         for _ in range(ATTEMPTS):
@@ -308,7 +309,7 @@ class MixtureSearcher:
             raise ParameterError(
                 "only an index with vectors can be searched approximately, and no part of the mixture has them",
                 facts=[("mixture", folder), ("parts", ", ".join(part.name for part in parts))],
-                fixes=["omit `approximate`"],
+                fixes=[Fix.omit("approximate")],
             )
         try:
             mixture = cls(parts, depth=manifest.depth)
@@ -1052,7 +1053,7 @@ def _checked_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
         raise ParameterError(
             f"a mixture has 1 to {MAX_PARTS} parts",
             facts=[("given", ", ".join(type(part).__name__ for part in checked) or "none")],
-            fixes=["pass `[Part('bm25', searcher, 0.3), ...]`"],
+            fixes=[Fix.python("[Part('bm25', searcher, 0.3), ...]", "pass {}")],
         )
     names = [part.name for part in checked]
     if not all(map(is_part_name, names)) or len(set(names)) < len(names):
@@ -1064,7 +1065,7 @@ def _checked_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
             raise ParameterError(
                 "a part of a mixture needs a searcher",
                 facts=[("part", part.name), ("given", type(part.searcher).__name__)],
-                fixes=["`Searcher.open(path)`"],
+                fixes=[Fix.call("Searcher.open", Code("path"))],
             )
         if not is_finite_number(part.weight) or abs(part.weight) > MAX_WEIGHT:
             raise ParameterError(

@@ -41,6 +41,7 @@ from termwise.errors import ParameterError
 from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Explanation
 from termwise.filters import Range, ValueCount
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
@@ -102,13 +103,13 @@ class Searcher:
             raise ParameterError(
                 "a searcher needs an open index",
                 facts=[("given", type(index).__name__)],
-                fixes=["`Searcher.open(path)`"],
+                fixes=[Fix.call("Searcher.open", Code("path"))],
             )
         if not isinstance(query, QuerySettings):
             raise ParameterError(
                 "the weighting of query terms is a QuerySettings",
                 facts=[("given", type(query).__name__)],
-                fixes=["pass `QuerySettings(max_terms=30)`"],
+                fixes=[Fix.python("QuerySettings(max_terms=30)", "pass {}")],
             )
         self.index = index
         self._made_with = encoder, query
@@ -191,7 +192,10 @@ class Searcher:
             raise ParameterError(
                 "the index keeps no texts, which query by example needs",
                 facts=[("doc_id", doc_id), ("index", self.index.path)],
-                fixes=["build the index with `store_text=True`", "pass the text itself: `like_file=FILE`"],
+                fixes=[
+                    Fix.build(store_text=True),
+                    Fix.sentence("pass the text itself: {}", Fix.use(like_file=Code("FILE"))),
+                ],
             )
         return Query(doc_id, text)
 
@@ -847,7 +851,7 @@ def checked_queries(
             raise ParameterError(
                 "each query needs an identifier and a text",
                 facts=[("given", f"{type(query).__name__}: {query!r}")],
-                fixes=["`termwise.Query('q1', 'the question')`"],
+                fixes=[Fix.python("termwise.Query('q1', 'the question')")],
             )
         if candidates is None or query.query_id in candidates:
             checked.append(query)
