@@ -102,7 +102,7 @@ def example_of(
 
 
 def _text_of(file: Path) -> str:
-    from termwise.collection.lines import CONVERT, GZIP_MAGIC
+    from termwise.collection.lines import GZIP_MAGIC, conversion
 
     try:
         data = read_regular(file, MAX_QUERY_FILE)
@@ -120,5 +120,7 @@ def _text_of(file: Path) -> str:
         ) from error
     except UnicodeDecodeError as error:
         raise MalformedRecordError(
-            "the text is not in UTF-8", facts=[("file", file), ("byte", error.start)], fixes=[CONVERT]
+            "the text is not in UTF-8",
+            facts=[("file", file), ("byte", error.start)],
+            fixes=[conversion(file, data)],
         ) from error

@@ -103,7 +103,7 @@ def _part(part: Part, known: Collection[str] | None) -> str | None:
     if isinstance(part, Code):
         return part
     options = list(_options(part, known if part.of == "call" else None))
-    if known is not None and part.of != "index" and not known.issuperset(name for name, _ in options):
+    if known is not None and part.of != "index" and not all(name in known for name, _ in options):
         return None
     return " ".join(text for _, text in options)
 

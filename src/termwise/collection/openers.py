@@ -15,6 +15,7 @@ from termwise.collection.file_collections import (
     TabSeparatedCollection,
 )
 from termwise.collection.json_array import begins_with_array
+from termwise.collection.lines import DECOMPRESSORS, decompression
 from termwise.collection.parquet import ParquetCollection
 from termwise.collection.python_docs import PythonDocumentation
 from termwise.collection.table import TableCollection
@@ -161,7 +162,11 @@ def open_collection(
                 + ", ".join(PARQUET_SUFFIXES),
             ),
         ],
-        fixes=["rename the file: its ending determines its format"],
+        fixes=[
+            decompression(path, suffix)
+            if suffix in DECOMPRESSORS
+            else "rename the file: its ending determines its format"
+        ],
     )
 
 

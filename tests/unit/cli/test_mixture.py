@@ -389,7 +389,7 @@ def test_a_mixture_of_other_documents_names_the_indexes(place, capsys):
     assert "give only one of --alpha, --weights\n" in capsys.readouterr().err.replace("  [usage]", "")
     with pytest.raises(NotAnIndexError, match="an index, not a mixture") as caught:
         MixtureSearcher.open("plain.tw")
-    assert caught.value.fixes == ("open it as an index: `termwise.open('plain.tw')`",)
+    assert caught.value.fixes_worded() == ["open it as an index: `termwise.open('plain.tw')`"]
 
 
 def test_an_unfinished_mixture(place, capsys):
@@ -450,10 +450,10 @@ def test_parts_that_know_no_word_of_the_query(place, capsys):
 def test_commands_that_take_no_mixture(place, capsys):
     with pytest.raises(UsageError, match="no text by itself") as caught:
         open_scorer("m", ScorerContext(Background(list)))
-    assert "search or re-rank with the mixture: termwise rerank m --run RUN" in caught.value.fixes
+    assert "search or re-rank with the mixture: `open_searcher('m')`" in caught.value.fixes_worded()
     with pytest.raises(UsageError, match="no text by itself") as caught:
         open_scorer("best", ScorerContext(Background(list)))
-    assert caught.value.fixes[0] == "termwise index COLLECTION --out DIR --model best"
+    assert caught.value.fixes_worded()[0] == "`build_index(model='best')`"
     rerank = ["rerank", "m", "--run", "docs.jsonl", "--queries", "queries.tsv", "--output", "o"]
     assert run([*rerank, "--table", "model1"]) == 3
     assert "a mixture of indexes, not an index" in capsys.readouterr().err
