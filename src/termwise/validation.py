@@ -68,7 +68,7 @@ def check_run(value: object) -> None:
         return
     fix = Fix.python("read_run(path)", "read it: {}")
     if isinstance(getattr(value, "run", None), Run):
-        fix = Fix.sentence("pass its attribute {}", Fix.omit("run"))
+        fix = Fix.python("run", "pass its attribute {}")
     raise ParameterError(
         "a run is a Run", facts=[("given", f"{type(value).__name__}: {shown(value)}")], fixes=[fix]
     )

@@ -343,7 +343,7 @@ class SchemaInference:
             f"{_noun(types)} in {here.unit} {here.number:,}"
         )
         facts: list[tuple[str, object]] = [("seen", seen), ("expected", "values of one type")]
-        fixes = ["make all values of the field strings, or all of them numbers", _CHOOSE]
+        fixes: list[str | Fix] = ["make all values of the field strings, or all of them numbers", _CHOOSE]
         if here.file == Path():
             return DataError("an attribute has values of different types", facts=facts, fixes=fixes)
         return MalformedRecordError(

@@ -37,13 +37,16 @@ _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
         "alpha analyzer approximate attributes base candidates chunk collapse collapse_size collection confidence "
-        "data delta device documents encode encoding expand_with expansion_terms fail_if fields float floors_from "
-        "folds fuzzy index judged kind level like_file measure memory method missing model normalise out output "
-        "overwrite port precision prefix qrels queries resamples resume role run scorer separator settings store_text "
-        "table teacher threads validation weights"
+        "data delta device documents encode encoding expand_with expansion_terms facets fail_if fields "
+        "float floors_from folds fuzzy index judged kind level like_file measure memory method missing model "
+        "normalise out output overwrite port precision prefix qrels queries resamples resume role run scorer "
+        "separator settings store_text table teacher threads validation weights"
     ).split()
 } | {"expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
+
+_WITHOUT_OPTION = {"ranges"}
+"""Arguments that the command line lacks."""
 
 _SETTINGS_TOO = {"expansion_terms", "table", "teacher"}
 """Arguments that are also parameters of a model, given with ``--set`` to commands without the option."""
@@ -102,6 +105,8 @@ def _part(part: Part, known: Collection[str] | None) -> str | None:
         return _OPTIONS.get(part.name, part.name)
     if isinstance(part, Code):
         return part
+    if any(name in _WITHOUT_OPTION for name, _ in part.values):
+        return None
     options = list(_options(part, known if part.of == "call" else None))
     if known is not None and part.of != "index" and not all(name in known for name, _ in options):
         return None
@@ -134,7 +139,7 @@ def _options(arguments: Arguments, known: Collection[str] | None = None) -> Iter
         if name in _SETTINGS_TOO and known is not None and option not in known:
             option = None
         special = [text for other, seen, text in _VALUES if (other, seen) == (name, value)]
-        if isinstance(value, Call):
+        if isinstance(value, Call) and value.function in _CALLS:
             special = [_CALLS[value.function].format(*map(_quoted, value.positional))]
         if special:
             yield special[0].split(" ")[0], special[0]
@@ -148,6 +153,8 @@ def _text(value: object) -> str:
     """Return a value as an option takes it: ``NAME,NAME`` for names, ``title^3,text^2`` for weights of fields."""
     if isinstance(value, Mapping):
         return ",".join(f"{name}^{weight}" for name, weight in value.items())
+    if isinstance(value, bool):
+        return str(value).lower()
     return ",".join(map(str, value)) if _is_list(value) else str(value)
 
 

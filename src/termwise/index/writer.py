@@ -316,10 +316,9 @@ class IndexWriter(DocumentWriter):
                 ],
                 fixes=[
                     Fix.sentence(
-                        "call {} for all documents, and pass {} to {}",
-                        Fix.omit("add_vectors"),
-                        Fix.omit("term_vectors"),
-                        Fix.omit("commit"),
+                        "call {} for all documents, then {}",
+                        Fix.python("add_vectors(…)"),
+                        Fix.python("commit(term_vectors=…)"),
                     )
                 ],
             )

@@ -23,7 +23,7 @@ from termwise.encode.row_selection import interleave_rows
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError
-from termwise.fixes import Call, Code, Fix
+from termwise.fixes import Fix
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
 from termwise.index.field_texts import unpack
@@ -559,10 +559,7 @@ def _open_rows(
                 opened,
                 index=index.path,
                 fixes=[
-                    Fix.sentence(
-                        "pass the encoder of the index: {}",
-                        Fix.use(encoder=Call.of("open_document_encoder", Code("model"))),
-                    ),
+                    Fix.python("encoder=open_document_encoder(model)", "pass the encoder of the index: {}"),
                     REBUILD,
                 ],
             )
@@ -789,9 +786,7 @@ def _model_of(index: Index) -> Model:
     elif name == FUSION:
         reason = "its weights are sums over several indexes: change these, and fuse them again"
     elif name == VectorModel.name:
-        reason = Fix.python(
-            "termwise.index.updater.IndexUpdater", "its weights are your own: change its rows with {}"
-        )
+        reason = "its weights are your own: change its rows with `termwise.index.updater.IndexUpdater`"
     if reason is not None:
         raise _refusal(index, name, reason)
     model = model_from_parameters(str(name), described.get("parameters", {}))

@@ -96,7 +96,7 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
             fixes=[
                 Fix.sentence(
                     "use {}, or omit it for the default",
-                    Fix.use(**{parameter: "true" if kind is bool else "NAME"}),
+                    Fix.use(**{parameter: True if kind is bool else Code("NAME")}),
                 )
             ],
         )
@@ -135,7 +135,7 @@ def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
                 ("weight", weight),
                 ("expected", "a whole number of at least 1"),
             ],
-            fixes=[Fix.sentence("index existing weights with {}", Fix.use(model="vectors"))],
+            fixes=[Fix.sentence("index existing weights with {}", Fix.build(model="vectors"))],
         )
     excess = statistics.collection_frequencies[counts.terms] < counts.weights
     if statistics.closed and excess.any():

@@ -189,7 +189,7 @@ class CsrVectors:
         term: int,
         facts: list[tuple[str, object]],
         *,
-        fix: str = "subtract the smallest weight of each term before indexing",
+        fix: str | Fix = "subtract the smallest weight of each term before indexing",
     ) -> WeightError:
         return WeightError(
             message,

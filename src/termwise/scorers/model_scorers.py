@@ -163,7 +163,7 @@ def index_scorer(
             facts=[("index", index.path)],
             fixes=[
                 Fix.sentence("{}, the collection of the index", Fix.use(collection=Code("COLLECTION"))),
-                Fix.sentence("build it with {}", Fix.use(store_text=True)),
+                Fix.build(store_text=True),
             ],
         )
     analyzer = analyzer_of(index)

@@ -2,8 +2,8 @@
 
 import bz2
 import gzip
-import lzma
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path

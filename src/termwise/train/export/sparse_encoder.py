@@ -213,6 +213,8 @@ def _unsupported(what: str, expected: str, seen: str) -> ModelFormatError:
         "termwise does not support this SparseEncoder as a splade-doc network",
         facts=[("part", what), ("expected", expected), ("seen", seen)],
         fixes=[
-            Fix.sentence("write its weights as JSON vectors and index them with {}", Fix.use(model="vectors"))
+            Fix.sentence(
+                "write its weights as JSON vectors and index them with {}", Fix.build(model="vectors")
+            )
         ],
     )

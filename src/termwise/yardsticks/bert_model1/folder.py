@@ -205,7 +205,7 @@ def read_scorer_folder(
     check_path("the scorer", folder)
     folder = Path(folder)
     torch_place = torch_device(device)
-    fixes = [Fix.call("train_bert_model1"), "name the folder of a trained scorer"]
+    fixes: list[str | Fix] = [Fix.call("train_bert_model1"), "name the folder of a trained scorer"]
     data = FOLDERS.manifest_bytes(folder / NAME, fixes=fixes)
     manifest = FOLDERS.parsed(data, folder / NAME, ScorerManifest.parse)
     if manifest.kind != KIND:
