@@ -114,7 +114,8 @@ class Fields:
                 f"{clause} on some of the texts",
                 ", ".join(names),
                 [f"{' and '.join(self.texts)}{' together' if len(self.texts) > 1 else ''}"],
-                "use multi_match without fields; to search some fields alone, serve an index that is built of them",
+                "use multi_match without fields; to search some fields alone, serve an index of the fields "
+                f"{', '.join(names)}",
             )
 
     def texts_like(self, pattern: str) -> list[str]:
