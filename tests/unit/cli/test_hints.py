@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from termwise.cli.hints import _COMMANDS, _OPTIONS, spell
-from termwise.cli.main import app
+from termwise.cli.main import app, run
 from termwise.errors import ParameterError
 from termwise.fixes import NAMES, Call, Code, Fix
 
@@ -106,3 +106,10 @@ def test_an_error_words_its_fixes_as_options():
     assert "fix  build a{}b with --store-text" in error.render(spell)
     assert "   or  pip install x" in error.render(spell)
     assert "--set" not in error.render(lambda fix: spell(fix, {"--store-text"}))
+
+
+def test_a_command_without_settings_has_no_fix_with_one(capsys: pytest.CaptureFixture[str]):
+    assert run(["serve", "My Index.tw"]) == 2
+    error = capsys.readouterr().err
+    assert "fix     give another name: NAME=FOLDER" in error
+    assert "--set" not in error
