@@ -81,7 +81,7 @@ class Fix:
     Attributes
     ----------
     text : str
-        Sentence with ``{}`` for each part.
+        Sentence with ``{}`` for each part. The constructors with one part take it as an argument.
     parts : tuple of str, Code, Name, Arguments or Call
         Values of the sentence; a plain string is the same in every interface.
 
@@ -89,6 +89,8 @@ class Fix:
     --------
     >>> print(Fix.use(k=10), Fix.omit("fuzzy"), Fix.build(store_text=True), sep="; ")
     use `k=10`; omit `fuzzy`; build the index with `store_text=True`
+    >>> print(Fix.use("limit the gradients: {}", clip=1))
+    limit the gradients: `clip=1`
     >>> print(Fix.sentence("continue in {} with {}", "runs/1", Fix.use(resume=True, batch=Code("NUMBER"))))
     continue in runs/1 with `resume=True, batch=NUMBER`
     >>> print(Fix.call("build_index", Code("COLLECTION"), "docs.tw", model="tilde"))
@@ -99,24 +101,24 @@ class Fix:
     parts: tuple[str | Part, ...] = ()
 
     @classmethod
-    def use(cls, **arguments: object) -> Fix:
+    def use(cls, text: str = "use {}", /, **arguments: object) -> Fix:
         """Use arguments of the call that failed."""
-        return cls("use {}", (Arguments(tuple(arguments.items())),))
+        return cls(text, (Arguments(tuple(arguments.items())),))
 
     @classmethod
-    def settings(cls, **arguments: object) -> Fix:
+    def settings(cls, text: str = "use {}", /, **arguments: object) -> Fix:
         """Use attributes of the argument `settings` of the call that failed."""
-        return cls("use {}", (Arguments(tuple(arguments.items()), "settings"),))
+        return cls(text, (Arguments(tuple(arguments.items()), "settings"),))
 
     @classmethod
-    def build(cls, **arguments: object) -> Fix:
+    def build(cls, text: str = "build the index with {}", /, **arguments: object) -> Fix:
         """Build the index with these arguments."""
-        return cls("build the index with {}", (Arguments(tuple(arguments.items()), "index"),))
+        return cls(text, (Arguments(tuple(arguments.items()), "index"),))
 
     @classmethod
-    def omit(cls, name: str) -> Fix:
+    def omit(cls, name: str, text: str = "omit {}") -> Fix:
         """Omit an argument of the call that failed."""
-        return cls("omit {}", (Name(name),))
+        return cls(text, (Name(name),))
 
     @classmethod
     def call(cls, function: str, /, *positional: object, **arguments: object) -> Fix:

@@ -335,7 +335,7 @@ class Run:
                 raise ParameterError(
                     "a run is in the order of scores, and a ranking is sorted by an attribute",
                     facts=[("run", name), ("query", ranking.query_id), ("sorted by", ranking.sorted_by)],
-                    fixes=[Fix.sentence("rank without {}", Fix.omit("sort"))],
+                    fixes=[Fix.omit("sort", "rank without {}")],
                 )
             table[ranking.query_id] = ranking
         object.__setattr__(self, "rankings", MappingProxyType(table))

@@ -30,7 +30,7 @@ MOST_FIELDS = 1000
 MOST_BYTES = 1 << 20
 """Largest schema file."""
 
-_CHOOSE = Fix.sentence("leave the field out: name the attributes to keep, {}", Fix.use(attributes=NAMES))
+_CHOOSE = Fix.use("leave the field out: name the attributes to keep, {}", attributes=NAMES)
 
 _NOUNS: dict[FieldType, str] = {
     "boolean": "true or false",

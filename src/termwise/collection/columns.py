@@ -130,9 +130,7 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
         fixes = ("choose a name without spaces for the run, such as fused",)
     elif not tabs:
         fixes = (
-            Fix.sentence(
-                "use {}: termwise reads such files, but trec_eval does not", Fix.use(separator="tab")
-            ),
+            Fix.use("use {}: termwise reads such files, but trec_eval does not", separator="tab"),
             "give the documents and queries identifiers without spaces",
         )
     raise ParameterError(

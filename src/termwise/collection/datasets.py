@@ -124,7 +124,7 @@ def _text(
             raise ParameterError(
                 "the text fields of a dataset are unknown",
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
-                fixes=[Fix.sentence("name them: {}", Fix.use(fields=NAMES))],
+                fixes=[Fix.use("name them: {}", fields=NAMES)],
             )
     return join(_texts(record, fields, spec))
 

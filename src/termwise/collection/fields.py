@@ -87,11 +87,7 @@ def checked_fields(fields: Sequence[str] | Mapping[str, int] | None) -> FieldCho
             raise ParameterError(
                 f"the weight of a field is a whole number from 1 to {MOST_WEIGHT}",
                 facts=[("field", name), ("weight", shown(weight)), ("reason", reason)],
-                fixes=[
-                    Fix.sentence(
-                        "for other ratios, multiply all weights: {}", Fix.use(fields={"title": 3, "text": 2})
-                    )
-                ],
+                fixes=[Fix.use("for other ratios, multiply all weights: {}", fields={"title": 3, "text": 2})],
             )
     return dict(fields)
 
@@ -300,9 +296,9 @@ class RecordReader:
                 "a record has no text under a known name",
                 f"a text: title or one of {', '.join(self._body_fields)}",
                 _names(record),
-                [Fix.sentence("index the weights as they are: {}", Fix.use(model="vectors"))]
+                [Fix.use("index the weights as they are: {}", model="vectors")]
                 if "vector" in record
-                else [Fix.sentence("name the fields that hold the text: {}", Fix.use(fields=NAMES))],
+                else [Fix.use("name the fields that hold the text: {}", fields=NAMES)],
             )
         return names
 
@@ -319,7 +315,7 @@ class RecordReader:
             "a text is not a string",
             f"{name}: a string",
             f"{name}: {value!r}",
-            [Fix.sentence("leave the field out with {}, or turn it into a string", Fix.use(fields=NAMES))],
+            [Fix.use("leave the field out with {}, or turn it into a string", fields=NAMES)],
         )
 
 

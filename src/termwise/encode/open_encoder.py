@@ -193,9 +193,9 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
             ("tried", ", ".join([*shipped_encoders(), str(sibling)])),
         ],
         fixes=[
-            Fix.sentence(
+            Fix.use(
                 "use {}, the TILDE encoder that expanded the training passages",
-                Fix.use(expansion_encoder=Code("FOLDER")),
+                expansion_encoder=Code("FOLDER"),
             ),
             Fix.use(expansion_encoder="none"),
         ],

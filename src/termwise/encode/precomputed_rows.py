@@ -396,10 +396,7 @@ class PrecomputedEncoder:
                     ("first text", repr(texts[unknown[0]][:60])),
                     ("encoder", self._encoder.description.get("name")),
                 ],
-                fixes=[
-                    Fix.sentence("use {} to run the network over them", Fix.use(missing="encode")),
-                    "omit these texts",
-                ],
+                fixes=[Fix.use("use {} to run the network over them", missing="encode"), "omit these texts"],
             )
         encoded = self._encoder.encode_documents([texts[position] for position in unknown], advance=advance)
         return interleave_rows(known, encoded, is_known)

@@ -238,9 +238,7 @@ def _expander_and_length(model: TildeV2, folder: EncoderFolder, session: OnnxSes
                 ("expansion_encoder", f"{expanding.name}, {len(expanding.vocabulary)} terms"),
             ],
             fixes=[
-                Fix.sentence(
-                    "use {}, the expanding encoder of its training", Fix.use(expansion_encoder=Code("FOLDER"))
-                )
+                Fix.use("use {}, the expanding encoder of its training", expansion_encoder=Code("FOLDER"))
             ],
         )
     length = min(manifest.length, trained.length) if model.length is None else model.length
@@ -257,7 +255,7 @@ def _expander_and_length(model: TildeV2, folder: EncoderFolder, session: OnnxSes
             fixes=[
                 Fix.use(length=room)
                 if room >= 3
-                else Fix.sentence("use {}, fewer terms", Fix.use(expansion_terms=Code("NUMBER")))
+                else Fix.use("use {}, fewer terms", expansion_terms=Code("NUMBER"))
             ],
         )
     return expander, length

@@ -73,7 +73,7 @@ class ResultOrder:
             raise ParameterError(
                 "the number of results of each value needs an attribute",
                 facts=[("collapse_size", collapse_size)],
-                fixes=[Fix.sentence("name the attribute: {}", Fix.use(collapse=Code("NAME")))],
+                fixes=[Fix.use("name the attribute: {}", collapse=Code("NAME"))],
             )
         descending = False
         if sort is not None:

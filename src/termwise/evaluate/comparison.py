@@ -371,7 +371,7 @@ def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation,
         raise DataError(
             "no judged query is in every run, so there is nothing to compare",
             facts=[("queries of " + e.run, e.counts.queries) for e in evaluations],
-            fixes=[Fix.sentence("count missing queries as 0: {}, the default", Fix.use(missing="zero"))],
+            fixes=[Fix.use("count missing queries as 0: {}, the default", missing="zero")],
         )
     query_ids = [query_id for query_id in evaluations[0].query_ids if query_id in shared]
     rows = (

@@ -115,7 +115,7 @@ def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None
                 facts=[("field", field), ("type", columns.schema[field])],
                 fixes=[
                     "filter by each range, such as FIELD >= LOW and FIELD < HIGH, and count the results",
-                    Fix.sentence("count ranges: {}", Fix.use(ranges={field: {"low": (0, 10)}})),
+                    Fix.use("count ranges: {}", ranges={field: {"low": (0, 10)}}),
                 ],
             )
         numbers = column.values[mask & column.present(0, columns.rows)]
@@ -211,7 +211,7 @@ def range_counts(
         raise ParameterError(
             "only values of this field can be counted, not ranges",
             facts=[("field", field), ("type", schema[field])],
-            fixes=[Fix.sentence("count values: {}", Fix.use(facets=[field]))],
+            fixes=[Fix.use("count values: {}", facets=[field])],
         )
     counts = []
     for name, each in ranges.items():

@@ -120,10 +120,7 @@ class Scaler:
                     f"the normalisation {scaling} needs the texts of the queries and an index",
                     facts=[("run", run.name)],
                     fixes=[
-                        Fix.sentence(
-                            "give {}",
-                            Fix.use(queries=Call.of("QueryScales.of", Code("index"), Code("queries"))),
-                        )
+                        Fix.use("give {}", queries=Call.of("QueryScales.of", Code("index"), Code("queries")))
                     ],
                 )
             return cls(scaling, run.name, divisors=queries.idf if scaling == "idf" else queries.words)

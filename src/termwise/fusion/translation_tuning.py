@@ -153,7 +153,7 @@ def tune(
         objective = objective_of(runs, judgments, measure, missing="drop", scaling=scaling, queries=scales)
         if not isinstance(objective, RankedObjective):
             raise no_exact_sweep(
-                objective.measure, [Fix.sentence("use {}, or another of these", Fix.use(measure="nDCG@10"))]
+                objective.measure, [Fix.use("use {}, or another of these", measure="nDCG@10")]
             )
         check_relevant(objective)
         return objective.curve((1.0, 0.0), (0.0, 1.0))

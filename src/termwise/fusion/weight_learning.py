@@ -224,7 +224,7 @@ def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool
         raise ParameterError(
             "there are fewer judged queries with documents than folds",
             facts=[("queries", len(query_ids)), ("folds", folds)],
-            fixes=[Fix.sentence("use {} for no estimate", Fix.use(folds=0))],
+            fixes=[Fix.use("use {} for no estimate", folds=0)],
         )
     digests = [hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest() for query_id in query_ids]
     shuffled = sorted(range(len(query_ids)), key=lambda position: digests[position])

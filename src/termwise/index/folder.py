@@ -112,7 +112,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise IndexExistsError(
             "the folder already holds an index",
             facts=[("folder", path)],
-            fixes=[Fix.sentence("replace it with {}", Fix.use(overwrite=True))],
+            fixes=[Fix.use("replace it with {}", overwrite=True)],
         )
 
 

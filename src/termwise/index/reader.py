@@ -455,7 +455,7 @@ class Index:
             raise ParameterError(
                 f"{use} needs whole documents, and those of this index are cut into chunks",
                 facts=[("index", self.path), ("words of a chunk", self.manifest.chunk)],
-                fixes=[Fix.sentence("build the index without {}", Fix.omit("chunk"))],
+                fixes=[Fix.omit("chunk", "build the index without {}")],
             )
 
     def chunks(self, document: int) -> range:

@@ -364,10 +364,7 @@ def _network_quantiser(
         raise ParameterError(
             "vectors are stored in 8 bits",
             facts=[("model", model.name), ("form", model.form), ("quantiser", quantiser)],
-            fixes=[
-                Fix.sentence("omit {}", Fix.use(quantiser="float32")),
-                Fix.sentence("store term weights: {}", Fix.use(form="terms")),
-            ],
+            fixes=[Fix.use("omit {}", quantiser="float32"), Fix.use("store term weights: {}", form="terms")],
         )
     exact = model.parameters().get("form") == "exact" or (
         encoder is not None and encoder.gives_log_likelihoods

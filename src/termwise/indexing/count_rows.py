@@ -149,9 +149,7 @@ def _weigh(
         raise ParameterError(
             "the threshold removes every weight of the documents",
             facts=[("prune", model.parameters()["prune"])],
-            fixes=[
-                Fix.sentence("set a smaller one, such as {}, or omit it for the default", Fix.use(prune=0.1))
-            ],
+            fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", prune=0.1)],
         )
     return statistics
 

@@ -83,7 +83,7 @@ def refuse_weights_for_network(fields: tuple[str, ...] | Mapping[str, int] | Non
             "a network reads one text, so its fields have no weights",
             facts=[("model", model.name), ("fields", _described(fields))],
             fixes=[
-                Fix.sentence("omit the weights: {}", Fix.use(fields=NAMES)),
-                Fix.sentence("choose a model that counts terms: {}", Fix.use(model="bm25")),
+                Fix.use("omit the weights: {}", fields=NAMES),
+                Fix.use("choose a model that counts terms: {}", model="bm25"),
             ],
         )

@@ -167,7 +167,7 @@ class MixtureWriter:
             raise IndexExistsError(
                 "the folder already holds a mixture",
                 facts=[("folder", self.path)],
-                fixes=[Fix.sentence("replace it with {}", Fix.use(overwrite=True))],
+                fixes=[Fix.use("replace it with {}", overwrite=True)],
             )
 
     def _remove_unpublished(self) -> None:

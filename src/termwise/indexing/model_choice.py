@@ -166,9 +166,7 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
             ],
             fixes=[
                 "omit the encoder",
-                Fix.sentence(
-                    "pass the folder of the encoder as the model: {}", Fix.use(model=Code("FOLDER"))
-                ),
+                Fix.use("pass the folder of the encoder as the model: {}", model=Code("FOLDER")),
             ],
         )
     encoder_settings, model_settings = _settings(encoder), _settings(open_document_encoder(model, load=False))

@@ -148,7 +148,7 @@ def _source(index: Index, indexes: Sequence[Index]) -> Index:
         raise ParameterError(
             "this index keeps no texts, from which its weights could be computed again",
             facts=[("index", index.path)],
-            fixes=[Fix.sentence("build it again from the collection, with {}", Fix.build(store_text=True))],
+            fixes=[Fix.build("build it again from the collection, with {}", store_text=True)],
         )
     if not len(index):
         raise ParameterError(

@@ -45,7 +45,7 @@ def build_vectors(
         raise ParameterError(
             "the file of weights holds no texts to store",
             facts=[("expected", "a field contents beside vector")],
-            fixes=[Fix.sentence("omit {}", Fix.use(store_text=True))],
+            fixes=[Fix.use("omit {}", store_text=True)],
         )
     spec = analyzer.spec
     return writer.commit(

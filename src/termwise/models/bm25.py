@@ -155,7 +155,7 @@ class BM25(CountModel):
                 ("idf", float(idf[first])),
             ],
             fixes=[
-                Fix.sentence("use {}, whose idf is never negative", Fix.use(variant="lucene")),
+                Fix.use("use {}, whose idf is never negative", variant="lucene"),
                 Fix.use(negative_idf="floor"),
             ],
         )

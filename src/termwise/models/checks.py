@@ -83,9 +83,7 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
             raise ParameterError(
                 f"{parameter} of {model} is out of range",
                 facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-                fixes=[
-                    Fix.sentence("use {}, or omit it for the default", Fix.use(**{parameter: Code("NUMBER")}))
-                ],
+                fixes=[Fix.use("use {}, or omit it for the default", **{parameter: Code("NUMBER")})],
             )
         return kind(value) + kind(0)  # -0.0 becomes 0.0
     if not isinstance(value, kind) or value == "":
@@ -94,9 +92,9 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
             f"{parameter} of {model} is not {noun}",
             facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
             fixes=[
-                Fix.sentence(
+                Fix.use(
                     "use {}, or omit it for the default",
-                    Fix.use(**{parameter: True if kind is bool else Code("NAME")}),
+                    **{parameter: True if kind is bool else Code("NAME")},
                 )
             ],
         )
@@ -135,7 +133,7 @@ def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
                 ("weight", weight),
                 ("expected", "a whole number of at least 1"),
             ],
-            fixes=[Fix.sentence("index existing weights with {}", Fix.build(model="vectors"))],
+            fixes=[Fix.build("index existing weights with {}", model="vectors")],
         )
     excess = statistics.collection_frequencies[counts.terms] < counts.weights
     if statistics.closed and excess.any():

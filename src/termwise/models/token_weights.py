@@ -63,7 +63,7 @@ def _from_json(path: Path) -> dict[str, float]:
         path,
         _MAX_JSON,
         "the file of token weights cannot be read",
-        fixes=[Fix.sentence("use {}, the path of an idf.json", Fix.use(idf=Code("FILE")))],
+        fixes=[Fix.use("use {}, the path of an idf.json", idf=Code("FILE"))],
     )
     try:
         loaded = json.loads(data, object_pairs_hook=_Pairs)

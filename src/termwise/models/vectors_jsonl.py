@@ -154,10 +154,8 @@ class JsonVectors:
             f"a token of the file is not in the vocabulary of the analyzer {self.closed}",
             facts=[*where, ("vocabulary", f"{len(self.vocabulary):,} tokens")],
             fixes=[
-                Fix.sentence("use {}, the analyzer of the weights", Fix.use(analyzer=Code("NAME"))),
-                Fix.sentence(
-                    "use {}: the tokens of the file become the vocabulary", Fix.use(analyzer="whitespace")
-                ),
+                Fix.use("use {}, the analyzer of the weights", analyzer=Code("NAME")),
+                Fix.use("use {}: the tokens of the file become the vocabulary", analyzer="whitespace"),
             ],
         )
 

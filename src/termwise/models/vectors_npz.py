@@ -178,7 +178,7 @@ class CsrVectors:
                     ("column", int(numbers[where])),
                     ("expected", f"a number from 0 to {size - 1}"),
                 ],
-                fixes=[Fix.sentence("use {}, the analyzer of the weights", Fix.use(analyzer=Code("NAME")))],
+                fixes=[Fix.use("use {}, the analyzer of the weights", analyzer=Code("NAME"))],
             )
         return numbers if self.renumbering is None else self.renumbering[numbers]
 
@@ -385,6 +385,6 @@ def _renumbering(path: Path, tokens: tuple[str, ...], closed: Vocabulary) -> npt
                 ("such as", ", ".join(map(repr, unknown[:5]))),
                 ("vocabulary", f"{len(closed):,} tokens"),
             ],
-            fixes=[Fix.sentence("use {}, the analyzer of the weights", Fix.use(analyzer=Code("NAME")))],
+            fixes=[Fix.use("use {}, the analyzer of the weights", analyzer=Code("NAME"))],
         )
     return np.array(numbers, dtype=np.int64)

@@ -66,12 +66,9 @@ def bm25_rankings(
                 "BM25 finds two documents of the collection for none of the queries",
                 facts=[("collection", name), ("queries", len(queries))],
                 fixes=[
-                    Fix.sentence(
-                        "name a collection with documents for the queries, {}",
-                        Fix.use(collection="COLLECTION"),
-                    ),
-                    Fix.sentence("give rankings, {}", Fix.use(candidates="RUN")),
-                    Fix.sentence("give a threshold, {}", Fix.use(delta=0.355)),
+                    Fix.use("name a collection with documents for the queries, {}", collection="COLLECTION"),
+                    Fix.use("give rankings, {}", candidates="RUN"),
+                    Fix.use("give a threshold, {}", delta=0.355),
                 ],
             )
         texts = (Document(*searcher.query_of(doc_id)) for doc_id in ranked)

@@ -14,7 +14,7 @@ from termwise.probes.registry import families
 from termwise.storage.safe_read import is_folder, path_exists
 
 _NAMED = re.compile(r"(?P<name>[\w.-]+)=(?P<rest>.+)")
-_FILES = Fix.sentence("name three files, {}", Fix.use(judged="NAME=COLLECTION,QUERIES,QRELS"))
+_FILES = Fix.use("name three files, {}", judged="NAME=COLLECTION,QUERIES,QRELS")
 
 
 class JudgedSource(NamedTuple):
@@ -46,8 +46,8 @@ def judged_source(text: str) -> JudgedSource:
             "a judged collection is a folder in BEIR layout, or three files",
             facts=[("given", text)],
             fixes=[
-                Fix.sentence("name a folder, {}", Fix.use(judged="DIR")),
-                Fix.sentence("name a split, {}", Fix.use(judged="DIR:dev")),
+                Fix.use("name a folder, {}", judged="DIR"),
+                Fix.use("name a split, {}", judged="DIR:dev"),
                 _FILES,
             ],
         )
@@ -66,7 +66,7 @@ def judged_source(text: str) -> JudgedSource:
                 ("expected", f"qrels/{split}.tsv"),
                 ("found", ", ".join(splits) or "none"),
             ],
-            fixes=[Fix.sentence("name another split, {}", Fix.use(judged="DIR:SPLIT")), _FILES],
+            fixes=[Fix.use("name another split, {}", judged="DIR:SPLIT"), _FILES],
         )
     return JudgedSource(name or folder.resolve().name, path, path, str(judgments[split]))
 

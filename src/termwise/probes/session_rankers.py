@@ -187,7 +187,7 @@ def run_scorer(specification: ScorerSpecification, judged: Sequence[JudgedTexts]
                 ("queries of the run", _count_with_example(run.rankings)),
                 ("documents of the run", _count_with_example(doc_ids)),
             ],
-            fixes=[Fix.sentence("name the collection of the run, {}", Fix.use(judged="COLLECTION"))],
+            fixes=[Fix.use("name the collection of the run, {}", judged="COLLECTION")],
         )
     return RunScorer(run, queries, texts)
 

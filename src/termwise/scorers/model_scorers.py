@@ -162,7 +162,7 @@ def index_scorer(
             "the index stores no texts to count the statistics from",
             facts=[("index", index.path)],
             fixes=[
-                Fix.sentence("{}, the collection of the index", Fix.use(collection=Code("COLLECTION"))),
+                Fix.use("{}, the collection of the index", collection=Code("COLLECTION")),
                 Fix.build(store_text=True),
             ],
         )

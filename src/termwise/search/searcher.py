@@ -194,7 +194,7 @@ class Searcher:
                 facts=[("doc_id", doc_id), ("index", self.index.path)],
                 fixes=[
                     Fix.build(store_text=True),
-                    Fix.sentence("pass the text itself: {}", Fix.use(like_file=Code("FILE"))),
+                    Fix.use("pass the text itself: {}", like_file=Code("FILE")),
                 ],
             )
         return Query(doc_id, text)

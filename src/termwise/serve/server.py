@@ -159,7 +159,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise ParameterError(
             "the service cannot listen at this address",
             facts=[("host", host), ("port", port), ("reason", error.strerror or error)],
-            fixes=[Fix.sentence("choose another port: {}", Fix.use(port=8001))],
+            fixes=[Fix.use("choose another port: {}", port=8001)],
         ) from None
     listening.set_inheritable(True)
     return listening

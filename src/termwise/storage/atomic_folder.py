@@ -68,7 +68,7 @@ class AtomicFolder:
                 raise ForeignFolderError(
                     "the output would overwrite the base",
                     facts=[("output", out), ("base", base)],
-                    fixes=[Fix.sentence("choose another folder: {}", Fix.use(out=Code("DIR")))],
+                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
                 )
             if not _exists(out):
                 return
@@ -76,7 +76,7 @@ class AtomicFolder:
                 raise ForeignFolderError(
                     f"the output is a file, but {self.article} {self.noun} is a folder",
                     facts=[("path", out)],
-                    fixes=[Fix.sentence("choose another folder: {}", Fix.use(out=Code("DIR")))],
+                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
                 )
             names = os.listdir(out)
         check_names(
@@ -99,7 +99,7 @@ class AtomicFolder:
                 f"the folder already holds {self.article} {self.noun}",
                 facts=[("folder", out), ("found", self.manifest)],
                 fixes=[
-                    Fix.sentence("choose another folder: {}", Fix.use(out=Code("DIR"))),
+                    Fix.use("choose another folder: {}", out=Code("DIR")),
                     f"remove {out} first if it is no longer needed",
                 ],
             )
@@ -162,9 +162,7 @@ class AtomicFolder:
             raise StorageError(
                 f"the {self.noun} cannot be written",
                 facts=[("path", error.filename or out), ("reason", error.strerror or str(error))],
-                fixes=[
-                    Fix.sentence("choose a writable folder with free space: {}", Fix.use(out=Code("DIR")))
-                ],
+                fixes=[Fix.use("choose a writable folder with free space: {}", out=Code("DIR"))],
             ) from error
 
 

@@ -279,5 +279,5 @@ def _unfinished(folder: Path, manifest: str) -> ModelFormatError | None:
     return ModelFormatError(
         "the training in this folder is not finished",
         facts=[("path", folder), ("missing", manifest)],
-        fixes=[Fix.sentence("continue it with the same arguments and {}", Fix.use(resume=True))],
+        fixes=[Fix.use("continue it with the same arguments and {}", resume=True)],
     )

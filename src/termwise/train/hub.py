@@ -62,10 +62,7 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     if reason is None:
         return options
     fixes = (
-        Fix.sentence(
-            "{}, a folder with config.json, model.safetensors and tokenizer.json",
-            Fix.use(base=Code("FOLDER")),
-        ),
+        Fix.use("{}, a folder with config.json, model.safetensors and tokenizer.json", base=Code("FOLDER")),
     )
     raise _not_found("encoder", base, reason, fixes)
 

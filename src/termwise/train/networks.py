@@ -281,10 +281,7 @@ def check_network(network: TermNetwork, *, terms: int, length: int) -> None:
             "the longest input exceeds the encoder",
             facts=[("longest input", f"{length:,} pieces"), ("encoder", f"{readable:,} positions")],
             fixes=[
-                Fix.sentence(
-                    "{}, less the terms of an expansion",
-                    Fix.use(document_length=readable, query_length=readable),
-                )
+                Fix.use("{}, less the terms of an expansion", document_length=readable, query_length=readable)
             ],
         )
 

@@ -303,8 +303,8 @@ class TrainSettings(LoopSettings):
                 "the objective is not for this kind of network",
                 facts=[("network", kind), ("objective", self.objective)],
                 fixes=[
-                    Fix.sentence("{} for tilde", Fix.use(objective="biqdl")),
-                    Fix.sentence("{} for the others", Fix.use(objective="contrastive")),
+                    Fix.use("{} for tilde", objective="biqdl"),
+                    Fix.use("{} for the others", objective="contrastive"),
                 ],
             )
         if self.contrast and self.objective == "document-likelihood":

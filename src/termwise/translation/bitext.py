@@ -445,7 +445,7 @@ class _Scratch:
             raise StorageError(
                 "the disk has no space for the bitext",
                 facts=[("folder", self._folder), ("bytes", size), ("reason", error.strerror)],
-                fixes=[Fix.sentence("choose a disk with more space: {}", Fix.use(out=Code("DIR")))],
+                fixes=[Fix.use("choose a disk with more space: {}", out=Code("DIR"))],
             ) from error
 
     def joined(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

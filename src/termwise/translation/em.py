@@ -209,7 +209,7 @@ def refuse_unfinished(folder: Path) -> None:
         raise ForeignFolderError(
             "the folder holds an unfinished training of Model 1",
             facts=[("folder", folder)],
-            fixes=[Fix.sentence("resume it: {}", Fix.use(resume=True)), f"start again: remove {folder}"],
+            fixes=[Fix.use("resume it: {}", resume=True), f"start again: remove {folder}"],
         )
 
 
@@ -222,7 +222,7 @@ def refuse_foreign(folder: Path) -> None:
             "the folder holds a training run of another kind",
             facts=[("folder", folder), ("found", ", ".join(foreign[:5]))],
             fixes=[
-                Fix.sentence("choose another folder: {}", Fix.use(out=Code("DIR"))),
+                Fix.use("choose another folder: {}", out=Code("DIR")),
                 f"if you do not need it any more, remove {folder} first",
             ],
         )
@@ -340,11 +340,11 @@ class _StateFolder:
             ],
             fixes=[
                 *(
-                    [Fix.sentence("resume with the original settings: {}", Fix.use(resume=True, **original))]
+                    [Fix.use("resume with the original settings: {}", resume=True, **original)]
                     if settings and not others
                     else []
                 ),
-                Fix.sentence("choose another folder: {}", Fix.use(out=Code("DIR"))),
+                Fix.use("choose another folder: {}", out=Code("DIR")),
                 f"start again: remove {self._folder}",
             ],
         )
@@ -369,9 +369,7 @@ class _StateFolder:
             raise StorageError(
                 "the state of the training cannot be written",
                 facts=[("file", counts), ("reason", error.strerror)],
-                fixes=[
-                    Fix.sentence("choose a writable folder with free space: {}", Fix.use(out=Code("DIR")))
-                ],
+                fixes=[Fix.use("choose a writable folder with free space: {}", out=Code("DIR"))],
             ) from error
         body = {
             "format": FORMAT,

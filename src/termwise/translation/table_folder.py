@@ -236,7 +236,7 @@ def _halved(probabilities: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
         raise ParameterError(
             "float16 cannot hold the smallest probability of the table",
             facts=[("probability", probabilities.min()), ("smallest in float16", 2.0**-24)],
-            fixes=[Fix.sentence("use {}, or more", Fix.use(least=1e-07)), Fix.settings(precision="float32")],
+            fixes=[Fix.use("use {}, or more", least=1e-07), Fix.settings(precision="float32")],
         )
     return rounded.astype("<f2")
 

@@ -106,11 +106,7 @@ def for_scoring(
         raise ParameterError(
             "no probability of the table reaches the threshold",
             facts=[("least", least), ("largest of the table", float(table.probabilities.max()))],
-            fixes=[
-                Fix.sentence(
-                    "set a smaller one, such as {}, or omit it for the default", Fix.use(least=0.001)
-                )
-            ],
+            fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", least=0.001)],
         )
     if mode == "set":
         scaled = without_self_translation(scaled)
@@ -124,10 +120,7 @@ def refuse_empty(table: TranslationTable, *, least: float) -> None:
             "the table is empty: no probability reaches the threshold",
             facts=[("least", least)],
             fixes=[
-                Fix.sentence(
-                    "keep the estimate and lower the threshold: {}",
-                    Fix.use(resume=True, least=Code("NUMBER")),
-                )
+                Fix.use("keep the estimate and lower the threshold: {}", resume=True, least=Code("NUMBER"))
             ],
         )
 

@@ -226,8 +226,8 @@ def effect_rule_for(delta: str | float, rankings: Mapping[str, Scores] | None) -
             "this rule requires reference rankings",
             facts=[("rule", delta)],
             fixes=[
-                Fix.sentence("name a judged collection, {}", Fix.use(judged="FOLDER")),
-                Fix.sentence("give a number, {}", Fix.use(delta=0.355)),
+                Fix.use("name a judged collection, {}", judged="FOLDER"),
+                Fix.use("give a number, {}", delta=0.355),
             ],
         )
     if delta == "median":

@@ -96,7 +96,7 @@ class ReferenceRankings:
                         ("score", score),
                     ],
                     fixes=[
-                        Fix.sentence("give a threshold, {}", Fix.use(delta=0.355)),
+                        Fix.use("give a threshold, {}", delta=0.355),
                         "return finite scores from the ranker",
                     ],
                 )

@@ -87,5 +87,5 @@ def corrupt_cache(file: Path, reason: str) -> CorruptModelError:
     return CorruptModelError(
         "a cache file of the training run is damaged or belongs to another run",
         facts=[("file", file), ("reason", reason)],
-        fixes=[Fix.sentence("remove it; {} computes it again", Fix.use(resume=True))],
+        fixes=[Fix.use("remove it; {} computes it again", resume=True)],
     )

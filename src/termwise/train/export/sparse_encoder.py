@@ -212,9 +212,5 @@ def _unsupported(what: str, expected: str, seen: str) -> ModelFormatError:
     return ModelFormatError(
         "termwise does not support this SparseEncoder as a splade-doc network",
         facts=[("part", what), ("expected", expected), ("seen", seen)],
-        fixes=[
-            Fix.sentence(
-                "write its weights as JSON vectors and index them with {}", Fix.build(model="vectors")
-            )
-        ],
+        fixes=[Fix.build("write its weights as JSON vectors and index them with {}", model="vectors")],
     )

@@ -82,7 +82,7 @@ def last_checkpoint(folder: Path, *, say: Say = silent) -> Path | None:
         facts=[("folder", folder), *damaged],
         fixes=[
             Fix.sentence("start again: remove {}, then {}", folder, Fix.use(resume=True)),
-            Fix.sentence("start in another folder: {}", Fix.use(out=Code("DIR"))),
+            Fix.use("start in another folder: {}", out=Code("DIR")),
         ],
     )
 

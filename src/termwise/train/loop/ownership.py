@@ -74,7 +74,7 @@ def refuse_taken(folder: Path) -> None:
         raise ForeignFolderError(
             "the folder already holds a training run",
             facts=[("folder", folder)],
-            fixes=[Fix.sentence("continue it: {}", Fix.use(resume=True)), "choose another folder"],
+            fixes=[Fix.use("continue it: {}", resume=True), "choose another folder"],
         )
 
 

@@ -239,11 +239,11 @@ class TermTrainer(Trainer):
         slower = Code(f"{settings.learning_rate / 2:g}")
         resume = Fix.use(resume=True, learning_rate=slower)
         fixes = [Fix.sentence("continue with {}", resume)] if checkpoint else []
-        fixes.append(Fix.sentence("start again in another folder with {}", Fix.use(learning_rate=slower)))
+        fixes.append(Fix.use("start again in another folder with {}", learning_rate=slower))
         if not settings.clip:
-            fixes.append(Fix.sentence("limit the gradients with {}", Fix.use(clip=1)))
+            fixes.append(Fix.use("limit the gradients with {}", clip=1))
         if settings.precision != "float32":
-            fixes.append(Fix.sentence("compute in float32 with {}", Fix.settings(precision="float32")))
+            fixes.append(Fix.settings("compute in float32 with {}", precision="float32"))
         return DivergedError(
             message,
             facts=[

@@ -233,9 +233,8 @@ def _diverged(step: int, loss: float, settings: NeuralModel1Settings) -> Diverge
         "the loss is not a finite number",
         facts=[("step", step + 1), ("loss", loss), ("learning rate", f"{settings.learning_rate:g}")],
         fixes=[
-            Fix.sentence(
-                "start again in another folder with {}",
-                Fix.use(learning_rate=Code(f"{settings.learning_rate / 2:g}")),
+            Fix.use(
+                "start again in another folder with {}", learning_rate=Code(f"{settings.learning_rate / 2:g}")
             )
         ],
     )

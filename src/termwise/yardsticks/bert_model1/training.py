@@ -201,7 +201,7 @@ def _process() -> PartialState:
             facts=[("processes", process.num_processes)],
             fixes=[
                 "start it without torchrun",
-                Fix.sentence("{}, for steps of more queries", Fix.use(accumulate=Code("N"))),
+                Fix.use("{}, for steps of more queries", accumulate=Code("N")),
             ],
         )
     return process
