@@ -532,7 +532,7 @@ def test_convert_refuses_options_of_other_kinds(masked, projected, tmp_path):
             projected,
             {"expansion": Expansion(masked[1], 8)},
             ModelFormatError,
-            f"convert it with `convert_checkpoint({masked[1]})`",
+            f"convert it with `convert_checkpoint('{masked[1]}')`",
         ),
         (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "fewer expansion terms"),
         (
