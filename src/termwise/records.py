@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, ParameterError, WeightError
+from termwise.fixes import Fix
 
 AttributeValue = str | Sequence[str] | int | float | bool | date
 """Value of an attribute: a string, strings, a number, true or false, or a date (`datetime.date` or `datetime`)."""
@@ -334,7 +335,7 @@ class Run:
                 raise ParameterError(
                     "a run is in the order of scores, and a ranking is sorted by an attribute",
                     facts=[("run", name), ("query", ranking.query_id), ("sorted by", ranking.sorted_by)],
-                    fixes=["rank without `sort`"],
+                    fixes=[Fix.omit("sort", "rank without {}")],
                 )
             table[ranking.query_id] = ranking
         object.__setattr__(self, "rankings", MappingProxyType(table))

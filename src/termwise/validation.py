@@ -12,6 +12,7 @@ import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.records import Document, Run, join_texts
 
 MOST_THREADS = 1024
@@ -65,9 +66,9 @@ def check_run(value: object) -> None:
     """Check that an argument is a `Run`."""
     if isinstance(value, Run):
         return
-    fix = "read it: `read_run(path)`"
+    fix = Fix.python("read_run(path)", "read it: {}")
     if isinstance(getattr(value, "run", None), Run):
-        fix = "pass its attribute `run`"
+        fix = Fix.python("run", "pass its attribute {}")
     raise ParameterError(
         "a run is a Run", facts=[("given", f"{type(value).__name__}: {shown(value)}")], fixes=[fix]
     )
@@ -151,7 +152,7 @@ def check_document(value: object) -> None:
         raise ParameterError(
             "the text of a document differs from that of its fields",
             facts=[("document", value.doc_id)],
-            fixes=["`Document.of_fields(doc_id, {NAME: TEXT})`"],
+            fixes=[Fix.python("Document.of_fields(doc_id, {NAME: TEXT})")],
         )
 
 

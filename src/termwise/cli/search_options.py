@@ -142,7 +142,7 @@ def approximate_note(windows: int | None, search: Search) -> str:
 
 
 def _text_of(file: Path) -> str:
-    from termwise.collection.lines import CONVERT, GZIP_MAGIC
+    from termwise.collection.lines import GZIP_MAGIC, conversion
 
     try:
         data = read_regular(file, MAX_QUERY_FILE)
@@ -160,7 +160,9 @@ def _text_of(file: Path) -> str:
         ) from error
     except UnicodeDecodeError as error:
         raise MalformedRecordError(
-            "the text is not in UTF-8", facts=[("file", file), ("byte", error.start)], fixes=[CONVERT]
+            "the text is not in UTF-8",
+            facts=[("file", file), ("byte", error.start)],
+            fixes=[conversion(file, data)],
         ) from error
     if not text.strip():
         raise MalformedRecordError(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from termwise.collection.lines import SURROGATE, read_lines
 from termwise.errors import MalformedRecordError, ParameterError
+from termwise.fixes import Fix
 
 
 def split(line: str, widths: Iterable[int]) -> list[str]:
@@ -124,12 +125,12 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
     if value and not splits and not value.startswith("\ufeff") and not SURROGATE.search(value):
         return
     white = "tabs and line ends" if tabs else "white space"
-    fixes: tuple[str, ...] = ()
+    fixes: tuple[str | Fix, ...] = ()
     if kind == "run name":
         fixes = ("choose a name without spaces for the run, such as fused",)
     elif not tabs:
         fixes = (
-            "set `separator='tab'`: termwise reads such files, but trec_eval does not",
+            Fix.use("use {}: termwise reads such files, but trec_eval does not", separator="tab"),
             "give the documents and queries identifiers without spaces",
         )
     raise ParameterError(

@@ -8,6 +8,7 @@ from typing import Any
 
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice
 from termwise.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
+from termwise.fixes import NAMES, Fix
 from termwise.records import Document, Qrel, Query, join_fields, join_texts
 
 PREFIX = "ir_datasets:"
@@ -123,7 +124,7 @@ def _text(
             raise ParameterError(
                 "the text fields of a dataset are unknown",
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
-                fixes=["name them: `fields=(NAME, NAME)`"],
+                fixes=[Fix.use("name them: {}", fields=NAMES)],
             )
     return join(_texts(record, fields, spec))
 

@@ -24,6 +24,7 @@ from termwise.attributes.field_types import is_missing, possible_types
 from termwise.attributes.schema import attribute_error
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
+from termwise.fixes import NAMES, Fix
 from termwise.records import (
     NO_ATTRIBUTES,
     Attributes,
@@ -65,7 +66,7 @@ def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
         raise ParameterError(
             "fields must be a sequence of field names",
             facts=[("given", repr(fields))],
-            fixes=["`fields=(NAME, NAME)`"],
+            fixes=[Fix.use(fields=NAMES)],
         )
     return tuple(fields)
 
@@ -86,7 +87,7 @@ def checked_fields(fields: Sequence[str] | Mapping[str, int] | None) -> FieldCho
             raise ParameterError(
                 f"the weight of a field is a whole number from 1 to {MOST_WEIGHT}",
                 facts=[("field", name), ("weight", shown(weight)), ("reason", reason)],
-                fixes=["for other ratios, multiply all weights: `fields={NAME: 3, NAME: 2}`"],
+                fixes=[Fix.use("for other ratios, multiply all weights: {}", fields={"title": 3, "text": 2})],
             )
     return dict(fields)
 
@@ -101,7 +102,7 @@ def checked_attributes(attributes: object) -> AttributeChoice:
         raise ParameterError(
             "attributes must be 'all', a sequence of field names, or a Schema",
             facts=[("given", repr(attributes))],
-            fixes=["`attributes=(NAME, NAME)`", "`attributes='all'`"],
+            fixes=[Fix.use(attributes=NAMES), Fix.use(attributes="all")],
         )
     return tuple(attributes) or None
 
@@ -259,7 +260,7 @@ class RecordReader:
         return kept
 
     def _malformed(
-        self, number: int, message: str, expected: str, seen: str, fixes: Iterable[str] = ()
+        self, number: int, message: str, expected: str, seen: str, fixes: Iterable[str | Fix] = ()
     ) -> MalformedRecordError:
         return MalformedRecordError.at(
             self._path, number, unit=self._unit, expected=expected, seen=seen, message=message, fixes=fixes
@@ -295,9 +296,9 @@ class RecordReader:
                 "a record has no text under a known name",
                 f"a text: title or one of {', '.join(self._body_fields)}",
                 _names(record),
-                ["index the weights as they are: `model='vectors'`"]
+                [Fix.use("index the weights as they are: {}", model="vectors")]
                 if "vector" in record
-                else ["name the fields that hold the text: `fields=(NAME, NAME)`"],
+                else [Fix.use("name the fields that hold the text: {}", fields=NAMES)],
             )
         return names
 
@@ -314,7 +315,7 @@ class RecordReader:
             "a text is not a string",
             f"{name}: a string",
             f"{name}: {value!r}",
-            ["leave the field out with `fields=(NAME, NAME)`, or turn it into a string"],
+            [Fix.use("leave the field out with {}, or turn it into a string", fields=NAMES)],
         )
 
 

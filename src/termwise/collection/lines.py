@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -21,8 +22,19 @@ from termwise.storage.safe_read import is_file, path_exists
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-CONVERT = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (latin1: the encoding of OLD)"
-"""Fix for text that is not UTF-8."""
+_SAMPLE = 1 << 20
+"""Number of bytes from which the encoding of a file is guessed."""
+
+DECOMPRESSORS = {".bz2": "bunzip2 --keep", ".xz": "unxz --keep", ".zip": "unzip", ".zst": "unzstd"}
+"""Commands that decompress a file that is not read in compressed form, by its ending."""
+
+_COMPRESSED = (
+    (b"BZh", b"1AY&SY", ".bz2"),
+    (b"\xfd7zXZ\x00", b"", ".xz"),
+    (b"PK\x03\x04", b"", ".zip"),
+    (b"\x28\xb5\x2f\xfd", b"", ".zst"),
+)
+"""First bytes of a compressed file, and those from the fifth on, with its ending."""
 
 MAX_LINE = 64_000_000
 """Largest number of bytes in a line, and in a file that is read at once."""
@@ -39,7 +51,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     MissingFileError
         If the file does not exist, is a folder or cannot be read.
     MalformedRecordError
-        If a compressed file is damaged or cut off, or a file named ``.gz`` is not compressed.
+        If a compressed file is damaged or cut off, a file named ``.gz`` is not compressed, or a file is compressed in
+        another way.
     StorageError
         If reading fails later.
     """
@@ -53,12 +66,19 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from error
     with stream:
         try:
-            start = stream.peek(2)[:2]
-            if start == GZIP_MAGIC:
+            start = stream.peek(10)[:10]
+            for first, fifth, ending in _COMPRESSED:
+                if start.startswith(first) and start[4:].startswith(fifth):
+                    raise MalformedRecordError(
+                        "a file is compressed in another way than gzip",
+                        facts=[("file", path), ("found", f"the first bytes of {ending}")],
+                        fixes=[decompression(path, ending)],
+                    )
+            if start.startswith(GZIP_MAGIC):
                 with gzip.GzipFile(fileobj=stream) as inner, io.BufferedReader(cast(Any, inner)) as buffered:
                     yield cast(BinaryIO, buffered)
             elif path.suffix == ".gz":
-                raise _damaged(path, f"a file that starts with {start!r}")
+                raise _damaged(path, f"a file that starts with {start[:2]!r}")
             else:
                 yield cast(BinaryIO, stream)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -67,6 +87,46 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             raise StorageError(
                 "reading a file failed", facts=[("file", path), ("reason", error.strerror or str(error))]
             ) from error
+
+
+def decompression(path: Path, ending: str) -> str:
+    """Return the command that decompresses a file with an ending of `DECOMPRESSORS`."""
+    return f"{DECOMPRESSORS[ending]} {quote(str(path))}"
+
+
+def conversion(path: Path, seen: bytes) -> str:
+    """Return the command that converts a file to UTF-8, with a guess of its encoding.
+
+    Parameters
+    ----------
+    path : Path
+    seen : bytes
+        Bytes of the file that are not UTF-8.
+    """
+    if is_file(path):
+        with opened(path) as stream:
+            seen = stream.read(_SAMPLE) + seen
+    encoding = _guessed_encoding(seen)
+    return f"convert the file: iconv -f {encoding} -t utf-8 OLD > NEW    ({encoding}: the encoding of OLD)"
+
+
+def _guessed_encoding(text: bytes) -> str:
+    r"""Return the likely encoding of text that is not UTF-8.
+
+    Examples
+    --------
+    >>> [_guessed_encoding(text) for text in ("é".encode("utf-16"), "Café".encode("utf-16-be"))]
+    ['utf-16', 'utf-16be']
+    >>> _guessed_encoding(b"caf\xe9"), _guessed_encoding(b"\x93caf\xe9\x94")
+    ('latin1', 'windows-1252')
+    """
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if 4 * text.count(0) > len(text):
+        return "utf-16be" if text[::2].count(0) > text[1::2].count(0) else "utf-16le"
+    # Bytes that are not UTF-8 become U+DC80 to U+DCFF; latin1 has control characters from 0x80 to 0x9f.
+    controls = set(map(chr, range(0xDC80, 0xDCA0)))
+    return "latin1" if controls.isdisjoint(text.decode("utf-8", "surrogateescape")) else "windows-1252"
 
 
 def _damaged(path: Path, seen: str) -> MalformedRecordError:
@@ -159,7 +219,7 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
             expected="UTF-8",
             seen=f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}, in {excerpt!r}",
             message="a line is not UTF-8",
-            fixes=[CONVERT],
+            fixes=[conversion(path, raw)],
         ) from error
 
 

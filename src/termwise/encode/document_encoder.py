@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.storage.file_record import text_fingerprint
 from termwise.text import Analyzer, Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -110,7 +111,7 @@ def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:
         raise ParameterError(
             "this is not an encoder of documents",
             facts=[("given", type(value).__name__), ("expected", "a termwise.encode.DocumentEncoder")],
-            fixes=["open one with `termwise.encode.open_document_encoder(model)`"],
+            fixes=[Fix.python("termwise.encode.open_document_encoder(model)", "open one with {}")],
         )
 
 
@@ -120,7 +121,7 @@ def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
 
 
 def check_network(
-    built: Mapping[str, Any], encoder: DocumentEncoder, *, index: Path, fixes: Sequence[str]
+    built: Mapping[str, Any], encoder: DocumentEncoder, *, index: Path, fixes: Sequence[str | Fix]
 ) -> None:
     """Compare an encoder with the one that an index was built with.
 

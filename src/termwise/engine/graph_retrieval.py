@@ -18,6 +18,7 @@ from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, t
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SegmentResults, rows_left_out
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.index.vector_graph import VectorGraph, graph_files
@@ -103,7 +104,7 @@ def open_graphs(index: Index) -> dict[Path, VectorGraph]:
         raise ParameterError(
             "only an index with vectors can be searched approximately",
             facts=[("index", index.path)],
-            fixes=["omit `approximate`"],
+            fixes=[Fix.omit("approximate")],
         )
     files = [file for file in graph_files(index) if len(file.vectors.rows)]
     built = [file for file in files if file.exists]

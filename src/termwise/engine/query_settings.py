@@ -34,6 +34,7 @@ from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
 from termwise.engine.similar_terms import AddedTerm, SimilarTerms
 from termwise.engine.subwords import SimilarPieces
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.models.idf_power import LARGEST_POWER, idf_factors
 from termwise.settings import TypedSettings
@@ -77,7 +78,7 @@ class QuerySettings(TypedSettings):
             raise ParameterError(
                 "k3 requires saturated counts",
                 facts=[("k3", self.k3), ("counts", self.counts)],
-                fixes=["set `counts=saturated`", "omit k3"],
+                fixes=[Fix.use(counts="saturated"), "omit k3"],
             )
 
 
@@ -116,7 +117,7 @@ def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]
     return ParameterError(
         "similar terms need an index of whole words; this one splits unknown words into pieces",
         facts=[*facts, *((name, True) for name in given)],
-        fixes=[*(f"omit `{name}`" for name in given), "search an index of bm25, or a mixture with one"],
+        fixes=[*(Fix.omit(name) for name in given), "search an index of bm25, or a mixture with one"],
     )
 
 

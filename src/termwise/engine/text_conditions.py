@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_encoder import FUSION
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.text import Analyzer, unknown_token
 from termwise.text.words_around import word_around
@@ -160,7 +161,7 @@ class TextReader:
                         else "the model can weigh words that a text does not have, and leave out others",
                     ),
                 ],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
         verdicts = np.full(len(self.index), UNKNOWN, dtype=np.int8)
         if self.postings_are_words:

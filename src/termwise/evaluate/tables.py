@@ -21,6 +21,7 @@ from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_valu
 from termwise.evaluate.latency import Latency
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.paired_tests import MAX_RESAMPLES
+from termwise.fixes import Fix
 
 if TYPE_CHECKING:
     from termwise.evaluate.comparison import Comparison
@@ -233,7 +234,7 @@ def check_comparable(evaluations: Sequence[Evaluation]) -> None:
         raise ParameterError(
             "two evaluations in one table have the same name",
             facts=[("runs", ", ".join(names))],
-            fixes=["give each run a different name: `Run(rankings, name=…)`"],
+            fixes=[Fix.python("Run(rankings, name=…)", "give each run a different name: {}")],
         )
     first = evaluations[0]
     for other in evaluations[1:]:

@@ -236,7 +236,7 @@ class _ExplanationView:
         if name and explanation.example is None:
             heading.append(f" · {name}", "not bold")
         if explanation.text is None:
-            missing = Text("not stored in this index; build with --store-text (Python: store_text=True)")
+            missing = Text("not stored in this index; build it with store_text")
             document: list[Text] = [missing]
         else:
             document = self._passages(

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import FUSION, analyzer_of, fused_description, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.explain.attribution import fused_translations
+from termwise.fixes import Code, Fix
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
@@ -344,7 +345,7 @@ def _missing_document(index: Index, other: Index, doc_id: str, missing: int) -> 
     )
 
 
-def _common_analyzer(indexes: Sequence[Index], mixing: str) -> AnalyzerSpec:
+def _common_analyzer(indexes: Sequence[Index], mixing: Fix) -> AnalyzerSpec:
     first, *others = (analyzer_of(index).spec for index in indexes)
     for index, spec in zip(indexes[1:], others, strict=True):
         if spec.fingerprint != first.fingerprint:
@@ -365,24 +366,27 @@ def _common_analyzer(indexes: Sequence[Index], mixing: str) -> AnalyzerSpec:
     return first
 
 
-def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[str]:
+def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[Fix]:
     """Return how to rebuild an index with another analyzer; nothing if its model has its own analyzer."""
     description = index.manifest.encoder
     name = description["model"]["name"]
     if name == FUSION or "network" in description or "table" in description:
         return []
     file = ":FILE" if analyzer.files else ""
-    return [f"rebuild the {which}: `build_index(model='{name}', analyzer='{analyzer.name}{file}')`"]
+    build = Fix.call("build_index", model=name, analyzer=f"{analyzer.name}{file}")
+    return [Fix.sentence("rebuild the {}: {}", which, build)]
 
 
-def _mixing(indexes: Sequence[Index], weights: Sequence[float]) -> str:
+def _mixing(indexes: Sequence[Index], weights: Sequence[float]) -> Fix:
     """Return how to rank with indexes whose weights cannot be added term by term."""
-    folders = ", ".join(str(index.path) for index in indexes)
-    shares = ", ".join(f"{weight:g}" for weight in weights)
-    return f"add their scores at search time instead: `mix_indexes({folders}, weights=[{shares}])`"
+    folders = [str(index.path) for index in indexes]
+    shares = [Code(f"{weight:g}") for weight in weights]
+    return Fix.sentence(
+        "add their scores at search time instead: {}", Fix.call("mix_indexes", folders, weights=shares)
+    )
 
 
-def _common_weighting(indexes: Sequence[Index], mixing: str) -> str:
+def _common_weighting(indexes: Sequence[Index], mixing: Fix) -> str:
     first, *others = (query_weighting_of(index) for index in indexes)
     for index, weighting in zip(indexes[1:], others, strict=True):
         if weighting != first:
@@ -425,7 +429,7 @@ def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
         )
 
 
-def _check_postings(opened: Sequence[Index], mixing: str) -> None:
+def _check_postings(opened: Sequence[Index], mixing: Fix) -> None:
     for index in opened:
         if index.term_vectors is not None:
             raise ParameterError(

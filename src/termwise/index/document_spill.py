@@ -157,7 +157,7 @@ class DocumentSpill:
                     ("weight", float(rows.weights[position])),
                 ],
                 fixes=[
-                    "raise negative weights to 0, or subtract a floor from each and pass the floors to `commit`"
+                    "raise negative weights to 0, or subtract a floor from each and pass the floors on committing"
                 ],
             )
         indptr, terms, weights = rows.indptr, rows.terms, rows.weights

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
+from termwise.fixes import Fix
 from termwise.index.container import storage_errors
 from termwise.index.manifest import (
     BUILD,
@@ -111,7 +112,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise IndexExistsError(
             "the folder already holds an index",
             facts=[("folder", path)],
-            fixes=["replace it with `overwrite=True`"],
+            fixes=[Fix.use("replace it with {}", overwrite=True)],
         )
 
 

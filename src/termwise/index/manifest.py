@@ -22,6 +22,7 @@ from termwise.errors import (
     ParameterError,
     UnknownNameError,
 )
+from termwise.fixes import Code, Fix
 from termwise.index.container import VERSION, IndexFile, corrupt, file_name, open_index_file, storage_errors
 from termwise.storage.atomic_file import sync_folder, write_synced
 from termwise.storage.manifest_json import (
@@ -82,8 +83,6 @@ MAX_SHIFT = 8
 
 MIN_SCALE, MAX_SCALE = 2.0**-160, 2.0**128
 """Bounds of the scale of a quantiser; every float32 weight gives a scale between them."""
-
-_BUILD_FIX = 'build an index: `build_index(COLLECTION, "{}")`'
 
 
 @dataclass(frozen=True)
@@ -350,14 +349,14 @@ class Manifest:
             raise NotAnIndexError(
                 "this is a file, but an index is a folder",
                 facts=[("path", folder)],
-                fixes=[_BUILD_FIX.format("DIR")],
+                fixes=[_build(Code("DIR"))],
             ) from None
         except OSError as error:
             raise MissingFileError.of(
                 "the index cannot be read",
                 path,
                 error,
-                fixes=["check that the path is a file that you may read", _BUILD_FIX.format("DIR")],
+                fixes=["check that the path is a file that you may read", _build(Code("DIR"))],
             ) from error
         if known is not None and known.to_bytes() == data:
             return known
@@ -453,6 +452,10 @@ def json_copy(description: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
+def _build(path: Path | Code) -> Fix:
+    return Fix.sentence("build an index: {}", Fix.call("build_index", Code("COLLECTION"), path))
+
+
 def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
     around = kind_of(folder.parent)
     if around is not None and around.manifest == MIXTURE:
@@ -462,7 +465,7 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
             facts=[("mixture", folder.parent), ("missing", folder / NAME)],
             fixes=["build the mixture again"],
         )
-    build = _BUILD_FIX.format(folder)
+    build = _build(folder)
     if not folder.exists():
         return MissingFileError("there is no such index", facts=[("path", folder)], fixes=[build])
     names: list[str] = []
@@ -485,7 +488,7 @@ def _no_manifest(folder: Path) -> MissingFileError | NotAnIndexError:
             fixes=kind.uses,
         )
     if names:
-        build = _BUILD_FIX.format("DIR")
+        build = _build(Code("DIR"))
     return NotAnIndexError(
         "this folder holds no index", facts=[("path", folder), ("missing", NAME)], fixes=[build]
     )

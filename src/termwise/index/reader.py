@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from termwise.attributes import Schema
 from termwise.errors import CorruptIndexError, MissingFileError, ParameterError, UnknownIdError, WeightError
+from termwise.fixes import Fix
 from termwise.index.attribute_columns import AttributeColumns
 from termwise.index.attribute_spill import KIND as ATTRIBUTES
 from termwise.index.container import Container, IndexFile, corrupt, map_file
@@ -454,7 +455,7 @@ class Index:
             raise ParameterError(
                 f"{use} needs whole documents, and those of this index are cut into chunks",
                 facts=[("index", self.path), ("words of a chunk", self.manifest.chunk)],
-                fixes=["build the index without `chunk`"],
+                fixes=[Fix.omit("chunk", "build the index without {}")],
             )
 
     def chunks(self, document: int) -> range:

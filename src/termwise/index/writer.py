@@ -17,6 +17,7 @@ from termwise._version import __version__
 from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
+from termwise.fixes import Fix
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
 from termwise.index.folder import check_free, claim, is_current, make_build_folder, publish_files, writer_lock
@@ -313,7 +314,13 @@ class IndexWriter(DocumentWriter):
                     ("documents", "no vectors" if vectors is None else "vectors"),
                     ("terms", "no vectors" if term_vectors is None else "vectors"),
                 ],
-                fixes=["call `add_vectors` for all documents, and pass `term_vectors` to `commit`"],
+                fixes=[
+                    Fix.sentence(
+                        "call {} for all documents, then {}",
+                        Fix.python("add_vectors(…)"),
+                        Fix.python("commit(term_vectors=…)"),
+                    )
+                ],
             )
         if term_vectors.dimensions != vectors.dimensions:
             raise WeightError(
@@ -327,7 +334,7 @@ class IndexWriter(DocumentWriter):
                     ("expected", f"numbers from -{LEVELS} to {LEVELS}"),
                     ("seen", term_vectors.rows.min()),
                 ],
-                fixes=["round the vectors with `TermVectors.of`"],
+                fixes=[Fix.python("TermVectors.of", "round the vectors with {}")],
             )
         if (term_vectors.vocabulary, len(term_vectors)) != (vocabulary.id, len(vocabulary)):
             raise VocabularyMismatchError(

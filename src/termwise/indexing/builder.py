@@ -12,6 +12,7 @@ from termwise.collection import Collection
 from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.chunks import cut
@@ -167,7 +168,7 @@ def build_index(
                 facts=[("model", model), ("given", ", ".join(refused))],
                 fixes=[
                     f"omit {' and '.join(refused)}",
-                    "build the indexes one by one, and mix them: `mix_indexes()`",
+                    Fix.sentence("build the indexes one by one, and mix them: {}", Fix.call("mix_indexes")),
                 ],
             )
 
@@ -320,7 +321,7 @@ def _network_quantiser(
         raise ParameterError(
             "vectors are stored in 8 bits",
             facts=[("model", model.name), ("form", model.form), ("quantiser", quantiser)],
-            fixes=["omit `quantiser='float32'`", "store term weights: `form='terms'`"],
+            fixes=[Fix.use("omit {}", quantiser="float32"), Fix.use("store term weights: {}", form="terms")],
         )
     exact = model.parameters().get("form") == "exact" or (
         encoder is not None and encoder.gives_log_likelihoods
@@ -329,6 +330,6 @@ def _network_quantiser(
         raise ParameterError(
             "8-bit weights do not preserve the order of the exact form",
             facts=[("model", model.name), ("quantiser", quantiser)],
-            fixes=["omit the quantiser", "set `form=compact`"],
+            fixes=["omit the quantiser", Fix.use(form="compact")],
         )
     return quantiser or ("float32" if exact else "uint8")

@@ -11,6 +11,7 @@ import numpy as np
 from termwise.collection import CollectionStatistics
 from termwise.collection.statistics import OpenStatistics
 from termwise.errors import ParameterError
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.manifest import DOCUMENT_FREQUENCIES
 from termwise.models.attachments import FREQUENCIES, read_frequencies
@@ -68,7 +69,7 @@ def missing_statistics(index: Index) -> ParameterError:
         "this index has no statistics of its collection, which the weights of new documents depend on",
         facts=[("index", index.path), ("written by", index.manifest.written_by)],
         fixes=[
-            "`renew_index(path)`, if it stores texts",
+            Fix.sentence("{}, if it stores texts", Fix.call("renew_index", Code("path"))),
             "build the index again with this version of termwise",
         ],
     )

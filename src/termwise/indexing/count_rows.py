@@ -18,6 +18,7 @@ from termwise.encode import encoded_blocks
 from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Manifest
 from termwise.index.spill import RowSpill
 from termwise.indexing.built_statistics import statistics_files, statistics_record
@@ -148,7 +149,7 @@ def _weigh(
         raise ParameterError(
             "the threshold removes every weight of the documents",
             facts=[("prune", model.parameters()["prune"])],
-            fixes=["set a smaller one, such as `prune=0.1`, or omit it for the default"],
+            fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", prune=0.1)],
         )
     return statistics
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from termwise.errors import ParameterError
+from termwise.fixes import NAMES, Fix
 from termwise.index.field_texts import pack
 from termwise.models import Model
 from termwise.records import Document
@@ -66,7 +67,7 @@ def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
                 ("fields", "none" if fields is None else ", ".join(fields)),
                 ("expected", ", ".join(weights)),
             ],
-            fixes=["`Document.of_fields(doc_id, {NAME: TEXT})`", "name the file of the documents"],
+            fixes=[Fix.python("Document.of_fields(doc_id, {NAME: TEXT})"), "name the file of the documents"],
         )
     return [fields.get(name, "") for name in weights]
 
@@ -82,7 +83,7 @@ def refuse_weights_for_network(fields: tuple[str, ...] | Mapping[str, int] | Non
             "a network reads one text, so its fields have no weights",
             facts=[("model", model.name), ("fields", _described(fields))],
             fixes=[
-                "omit the weights: `fields=(NAME, NAME)`",
-                "choose a model that counts terms: `model='bm25'`",
+                Fix.use("omit the weights: {}", fields=NAMES),
+                Fix.use("choose a model that counts terms: {}", model="bm25"),
             ],
         )

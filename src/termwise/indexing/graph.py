@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.folder import writer_lock
 from termwise.index.vector_graph import write_graphs
@@ -51,7 +52,7 @@ def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[P
                     ("index", path),
                     ("form", "terms: the index stores term weights, which need no graph"),
                 ],
-                fixes=["search it as it is", "`build_index(model=lookup)`"],
+                fixes=["search it as it is", Fix.call("build_index", model="lookup")],
             )
         return write_graphs(index, progress=progress)
     with writer_lock(Path(path)):
@@ -69,7 +70,7 @@ def _build_graphs_of_parts(mixture: Mixture, progress: Progress) -> list[Path]:
         raise ParameterError(
             "a graph needs an index with vectors, and no part of the mixture has them",
             facts=[("mixture", mixture.path), ("parts", ", ".join(parts))],
-            fixes=["`build_index(model=best)`"],
+            fixes=[Fix.call("build_index", model="best")],
         )
     return [file for index in with_vectors for file in write_graphs(index, progress=progress)]
 

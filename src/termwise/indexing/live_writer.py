@@ -23,6 +23,7 @@ from termwise.encode.row_selection import interleave_rows
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
 from termwise.index.field_texts import unpack
@@ -268,7 +269,7 @@ class LiveWriter:
             raise ParameterError(
                 "the index does not store the texts of its documents",
                 facts=[("index", self.path)],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
         (text,) = index.stored_document_texts(ordinals)
         (attributes,) = self._with_attributes[0].updater.index.attributes(ordinals)
@@ -557,7 +558,10 @@ def _open_rows(
                 built,
                 opened,
                 index=index.path,
-                fixes=["pass the encoder of the index: `encoder=open_document_encoder(model)`", REBUILD],
+                fixes=[
+                    Fix.python("encoder=open_document_encoder(model)", "pass the encoder of the index: {}"),
+                    REBUILD,
+                ],
             )
             networks[path] = index.manifest.encoder, opened
         idf = _idf_of(index, opened.idf_power)

@@ -24,6 +24,7 @@ from termwise.errors import (
     MissingFileError,
     StorageError,
 )
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
 from termwise.index.folder import LOCK, writer_lock
@@ -167,7 +168,7 @@ class MixtureWriter:
             raise IndexExistsError(
                 "the folder already holds a mixture",
                 facts=[("folder", self.path)],
-                fixes=["replace it with `overwrite=True`"],
+                fixes=[Fix.use("replace it with {}", overwrite=True)],
             )
 
     def _remove_unpublished(self) -> None:

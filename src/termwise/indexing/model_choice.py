@@ -11,6 +11,7 @@ from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encode
 from termwise.encode.document_encoder import check_encoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
+from termwise.fixes import Code, Fix
 from termwise.indexing.context import refuse_arguments
 from termwise.indexing.recipes import RECIPES
 from termwise.models import Model, Model1, NetworkModel, make_model, model_names
@@ -92,8 +93,11 @@ def _missing(model: str | Path) -> TermwiseError:
             "this is the name of a mixture, and one model is needed here",
             facts=[("model", model), ("parts", ", ".join(parts))],
             fixes=[
-                f"name the part: `model='{parts[-1]}'`; the mixture takes its encoded documents: "
-                f"`build_index(model='{model}', encoding=FOLDER)`"
+                Fix.sentence(
+                    "name the part: {}; the mixture takes its encoded documents: {}",
+                    Fix.use(model=parts[-1]),
+                    Fix.call("build_index", model=model, encoding=Code("FOLDER")),
+                )
             ],
         )
     if isinstance(model, Path) or os.sep in model:
@@ -160,7 +164,10 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
                 ("encoder", f"{description.get('name')}: {_kind_and_id(actual)}"),
                 ("differ in", ", ".join(differing) or "kind"),
             ],
-            fixes=["omit the encoder", "pass the folder of the encoder as the model: `model=FOLDER`"],
+            fixes=[
+                "omit the encoder",
+                Fix.use("pass the folder of the encoder as the model: {}", model=Code("FOLDER")),
+            ],
         )
     encoder_settings, model_settings = _settings(encoder), _settings(open_document_encoder(model, load=False))
     unequal = [

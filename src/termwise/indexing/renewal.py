@@ -8,6 +8,7 @@ from pathlib import Path
 
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.field_texts import unpack
 from termwise.index.updater import IndexUpdater, refuse_part_of_mixture
@@ -147,7 +148,7 @@ def _source(index: Index, indexes: Sequence[Index]) -> Index:
         raise ParameterError(
             "this index keeps no texts, from which its weights could be computed again",
             facts=[("index", index.path)],
-            fixes=["build it again from the collection, with `store_text=True`"],
+            fixes=[Fix.build("build it again from the collection, with {}", store_text=True)],
         )
     if not len(index):
         raise ParameterError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from termwise.collection import Collection
 from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Manifest
 from termwise.indexing.context import BuildContext
 from termwise.models import CsrVectors, JsonVectors, VectorModel, read_vectors
@@ -44,7 +45,7 @@ def build_vectors(
         raise ParameterError(
             "the file of weights holds no texts to store",
             facts=[("expected", "a field contents beside vector")],
-            fixes=["omit `store_text=True`"],
+            fixes=[Fix.use("omit {}", store_text=True)],
         )
     spec = analyzer.spec
     return writer.commit(

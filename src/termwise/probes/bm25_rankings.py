@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from termwise.errors import DataError
+from termwise.fixes import Fix
 from termwise.indexing import build_index
 from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
 from termwise.probes.core.sample import random_for
@@ -65,9 +66,9 @@ def bm25_rankings(
                 "BM25 finds two documents of the collection for none of the queries",
                 facts=[("collection", name), ("queries", len(queries))],
                 fixes=[
-                    "name a collection with documents for the queries, `collection='COLLECTION'`",
-                    "give rankings, `candidates='RUN'`",
-                    "give a threshold, `delta=0.355`",
+                    Fix.use("name a collection with documents for the queries, {}", collection="COLLECTION"),
+                    Fix.use("give rankings, {}", candidates="RUN"),
+                    Fix.use("give a threshold, {}", delta=0.355),
                 ],
             )
         ordinals = searcher.index.find_many(list(ranked))

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.errors import MissingFileError, UnknownNameError, UsageError
+from termwise.fixes import Fix
 from termwise.probes.core.judged_texts import collection_name
 from termwise.probes.registry import families
 from termwise.storage.safe_read import is_folder, path_exists
 
 _NAMED = re.compile(r"(?P<name>[\w.-]+)=(?P<rest>.+)")
-_FILES = "name three files, `judged='NAME=COLLECTION,QUERIES,QRELS'`"
+_FILES = Fix.use("name three files, {}", judged="NAME=COLLECTION,QUERIES,QRELS")
 
 
 class JudgedSource(NamedTuple):
@@ -44,7 +45,11 @@ def judged_source(text: str) -> JudgedSource:
         raise UsageError(
             "a judged collection is a folder in BEIR layout, or three files",
             facts=[("given", text)],
-            fixes=["name a folder, `judged='DIR'`", "name a split, `judged='DIR:dev'`", _FILES],
+            fixes=[
+                Fix.use("name a folder, {}", judged="DIR"),
+                Fix.use("name a split, {}", judged="DIR:dev"),
+                _FILES,
+            ],
         )
     judgments = {
         file.name.removesuffix(".gz").removesuffix(".tsv"): file
@@ -61,7 +66,7 @@ def judged_source(text: str) -> JudgedSource:
                 ("expected", f"qrels/{split}.tsv"),
                 ("found", ", ".join(splits) or "none"),
             ],
-            fixes=["name another split, `judged='DIR:SPLIT'`", _FILES],
+            fixes=[Fix.use("name another split, {}", judged="DIR:SPLIT"), _FILES],
         )
     return JudgedSource(name or folder.resolve().name, path, path, str(judgments[split]))
 

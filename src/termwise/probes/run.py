@@ -9,6 +9,7 @@ from typing import Any
 from termwise.collection import read_run
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.probes.core.effect_rule import EffectRule, parse_delta
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.reference_rankings import DEPTH
@@ -75,7 +76,7 @@ def run_probe(
         raise ParameterError(
             "an effect rule is required: a probe has no default threshold",
             facts=[("given", shown(rule))],
-            fixes=["use the median gap of the scorer, `Constant(median_gap(rankings))`"],
+            fixes=[Fix.python("Constant(median_gap(rankings))", "use the median gap of the scorer, {}")],
         )
     samples = check_samples(probe.samples(seed) if samples is None else samples)
     pairs = (pair for sample in samples for pair in sample.pairs)

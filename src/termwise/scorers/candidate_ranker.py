@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from termwise.engine.retrieval import candidate_ordinals
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.records import Query, Ranking
 from termwise.scorers.protocol import TextScorer
@@ -36,7 +37,7 @@ class TextReranker(CandidateRanker):
             raise ParameterError(
                 "the index stores no texts, and the scorer reads texts",
                 facts=[("index", index.path)],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
         self._index = index
         self._scorer = scorer

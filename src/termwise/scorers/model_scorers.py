@@ -13,6 +13,7 @@ from termwise.encode.document_encoder import check_network
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.query_encoder import FUSION, analyzer_of
 from termwise.errors import ParameterError, UsageError
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.container import REBUILD
 from termwise.indexing.model_choice import chosen_model
@@ -160,7 +161,10 @@ def index_scorer(
         raise UsageError(
             "the index stores no texts to count the statistics from",
             facts=[("index", index.path)],
-            fixes=["`collection=COLLECTION`, the collection of the index", "build it with `store_text=True`"],
+            fixes=[
+                Fix.use("{}, the collection of the index", collection=Code("COLLECTION")),
+                Fix.build(store_text=True),
+            ],
         )
     analyzer = analyzer_of(index)
     statistics = (background or stored_texts(index)).tokens(analyzer)

@@ -47,6 +47,7 @@ from termwise.explain.candidate_means import NO_TEXT, centred_explanation, mean_
 from termwise.explain.explainer import explain, with_rank
 from termwise.explain.explanation import Explanation
 from termwise.explain.mixture import mixed_explanation
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.reader import ATTEMPTS
 from termwise.search.backend import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
@@ -222,7 +223,7 @@ class Mixture:
             raise ParameterError(
                 "only an index with vectors can be searched approximately, and no part of the mixture has them",
                 facts=facts,
-                fixes=["omit `approximate`"],
+                fixes=[Fix.omit("approximate")],
             )
         return tuple(
             PartEncoding(
@@ -521,7 +522,7 @@ def _checked_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
         raise ParameterError(
             f"a mixture has 1 to {MAX_PARTS} parts",
             facts=[("given", ", ".join(type(part).__name__ for part in checked) or "none")],
-            fixes=["`Searcher.mix({'bm25': searcher, ...}, weights=[0.3, ...])`"],
+            fixes=[Fix.python("Searcher.mix({'bm25': searcher, ...}, weights=[0.3, ...])")],
         )
     names = [part.name for part in checked]
     if not all(map(is_part_name, names)) or len(set(names)) < len(names):

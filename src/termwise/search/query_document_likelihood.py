@@ -41,6 +41,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
 from termwise.progress import Progress, no_progress
@@ -109,7 +110,7 @@ class StoredQueryVectors:
                     ("model", model.get("name", "unknown")),
                     ("side", side or "document"),
                 ],
-                fixes=["`build_index(model='tilde', side='query')`"],
+                fixes=[Fix.call("build_index", model="tilde", side="query")],
             )
 
     @property
@@ -145,7 +146,11 @@ class StoredQueryVectors:
                         ("doc_id", doc_id if len(doc_id) <= 80 else f"{doc_id[:77]}..."),
                         ("index", self.index.path),
                     ],
-                    fixes=["pass the identifier of the query document: `rank(query, example=doc_id)`"],
+                    fixes=[
+                        Fix.python(
+                            "rank(query, example=doc_id)", "pass the identifier of the query document: {}"
+                        )
+                    ],
                 )
             terms, impacts = self.index.row(ordinal)
             row[terms] += impacts.astype(np.float64) * self.index.manifest.quantiser.scale
@@ -333,14 +338,13 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
         raise InferenceRequiredError(
             "a document likelihood needs ln P(t|q), which a network computes",
             facts=[("alpha", alpha), ("query encoder", "none")],
-            fixes=["pass query_encoder, which runs one pass per query", "set `alpha=1`"],
+            fixes=["pass query_encoder, which runs one pass per query", Fix.use(alpha=1)],
         )
-    build = f"`build_index(model='{DOCUMENT_MODEL}', analyzer='wordpiece-clean', quantiser='float32')`"
     if documents is None:
         raise ParameterError(
             "a document likelihood needs an index of the terms of the documents",
             facts=[("alpha", alpha), ("documents", "none")],
-            fixes=[f"pass the index as documents, built with {build}"],
+            fixes=[Fix.sentence("pass the index as documents, built with {}", _build("wordpiece-clean"))],
         )
     manifest = documents.manifest
     name = manifest.encoder.get("model", {}).get("name")
@@ -352,7 +356,7 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
                 ("model", f"{name}, expected {DOCUMENT_MODEL}"),
                 ("weights", f"{manifest.quantiser.kind}, expected float32"),
             ],
-            fixes=[build],
+            fixes=[_build("wordpiece-clean")],
         )
     if encoder.vocabulary.id != manifest.vocabulary:
         raise VocabularyMismatchError(
@@ -368,9 +372,13 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
                 ),
                 ("reason", "equal numbers stand for different words, so scores would be meaningless"),
             ],
-            fixes=[build.replace("wordpiece-clean", "wordpiece-clean:PATH/tokenizer.json")],
+            fixes=[_build("wordpiece-clean:PATH/tokenizer.json")],
         )
     return _DocumentSide(documents, encoder, _kept_terms(analyzer_of(documents)))
+
+
+def _build(analyzer: str) -> Fix:
+    return Fix.call("build_index", model=DOCUMENT_MODEL, analyzer=analyzer, quantiser="float32")
 
 
 def _check_query_likelihood(index: Index) -> None:
@@ -381,7 +389,7 @@ def _check_query_likelihood(index: Index) -> None:
         raise ParameterError(
             "the query likelihood needs a TILDE index with documents encoded as documents",
             facts=[("index", index.path), ("model", model.get("name", "unknown")), ("side", side)],
-            fixes=["`build_index(model='tilde')`"],
+            fixes=[Fix.call("build_index", model="tilde")],
         )
 
 

@@ -12,6 +12,7 @@ from termwise.engine.query_settings import DEFAULT, QuerySettings
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
 from termwise.filters import Range
+from termwise.fixes import Code, Fix
 from termwise.records import ExcludedDocuments, Query
 from termwise.validation import check, check_count, check_names, is_integer
 from termwise.weights import TermWeights
@@ -156,7 +157,7 @@ class Search:
             raise ParameterError(
                 "the number of results of each value needs an attribute",
                 facts=[("collapse_size", self.collapse_size)],
-                fixes=["name the attribute: `collapse=NAME`"],
+                fixes=[Fix.use("name the attribute: {}", collapse=Code("NAME"))],
             )
         if self.facets or self.ranges:
             self._check_facets()
@@ -164,7 +165,7 @@ class Search:
             raise ParameterError(
                 "the weighting of query terms is a QuerySettings",
                 facts=[("given", type(self.weighting).__name__)],
-                fixes=["pass `QuerySettings(max_terms=30)`"],
+                fixes=[Fix.python("QuerySettings(max_terms=30)", "pass {}")],
             )
         windows = self.approximate
         if windows is not None and not (is_integer(windows) and 1 <= windows <= MOST_WINDOWS):
@@ -219,7 +220,7 @@ class Search:
 def _not_together(names: Sequence[str], others: Sequence[str]) -> ParameterError:
     return ParameterError(
         f"{' and '.join(names)} cannot be combined with {' and '.join(others)}",
-        fixes=[f"omit `{name}`" for name in names],
+        fixes=[Fix.omit(name) for name in names],
     )
 
 

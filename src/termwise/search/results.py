@@ -18,6 +18,7 @@ from termwise.errors import ParameterError
 from termwise.explain.explainer import with_conditions
 from termwise.explain.explanation import Explanation
 from termwise.filters import ValueCount, as_filter
+from termwise.fixes import Code, Fix
 from termwise.records import ExcludedDocuments, Ranking
 from termwise.search.backend import Backend, EncodedQuery, Matches, Ordinals, PartEncoding
 from termwise.search.candidates import rank_candidates
@@ -389,6 +390,9 @@ def _stored_text(backend: Backend, doc_id: str, ordinal: int) -> str:
         raise ParameterError(
             "the index keeps no texts, which query by example needs",
             facts=[("doc_id", doc_id), ("index", backend.index.path)],
-            fixes=["build the index with `store_text=True`", "pass the text itself: `like_text=TEXT`"],
+            fixes=[
+                Fix.build(store_text=True),
+                Fix.use("pass the text itself: {}", like_text=Code("TEXT")),
+            ],
         )
     return text

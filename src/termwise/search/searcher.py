@@ -13,6 +13,7 @@ from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
 from termwise.explain.explanation import Explanation
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
@@ -135,7 +136,7 @@ class Searcher:
                 raise ParameterError(
                     "a part of a mixture needs the searcher of one index",
                     facts=[("part", name), ("given", type(backend or searcher).__name__)],
-                    fixes=["`termwise.open(path)`"],
+                    fixes=[Fix.call("termwise.open", Code("path"))],
                 )
             parts.append(Part(name, backend, weight))
         return cls(Mixture(parts, depth=depth))
@@ -546,7 +547,7 @@ def checked_queries(
             raise ParameterError(
                 "each query needs an identifier and a text",
                 facts=[("given", f"{type(query).__name__}: {query!r}")],
-                fixes=["`termwise.Query('q1', 'the question')`"],
+                fixes=[Fix.python("termwise.Query('q1', 'the question')")],
             )
         if candidates is None or query.query_id in candidates:
             checked.append(query)
@@ -561,5 +562,5 @@ def _check_search_of_run(search: Search) -> None:
         raise ParameterError(
             "the search of many queries has conditions, an order and a weighting only",
             facts=[("given", ", ".join(given))],
-            fixes=[f"omit `{name}`" for name in given],
+            fixes=[Fix.omit(name) for name in given],
         )

@@ -31,6 +31,7 @@ from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
 from termwise.explain.explainer import explain
 from termwise.explain.explanation import Explanation
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.vector_graph import VectorGraph
 from termwise.search.backend import Allowed, EncodedQuery, Floats, Ordinals, Part, PartEncoding
@@ -61,7 +62,7 @@ class SingleIndex:
             raise ParameterError(
                 "a searcher needs an open index",
                 facts=[("given", type(index).__name__)],
-                fixes=["`termwise.open(path)`"],
+                fixes=[Fix.call("termwise.open", Code("path"))],
             )
         self.index = self.attribute_index = index
         self._given_encoder = encoder
@@ -222,7 +223,7 @@ class IndexMatches:
             raise ParameterError(
                 "only the score of a mixture can be centred: the candidates of an index are not scored together",
                 facts=[("index", self.index.path)],
-                fixes=["omit `centred`"],
+                fixes=[Fix.omit("centred")],
             )
         return explain(
             self.index,

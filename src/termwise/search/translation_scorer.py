@@ -27,6 +27,7 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import analyzer_of
 from termwise.engine.retrieval import candidate_ordinals, damaged_rows
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.kernels.translation import OK, gather_translations, model1_scores
 from termwise.models.attachments import FREQUENCIES, read_frequencies
@@ -312,7 +313,12 @@ def _check_documents(index: Index) -> None:
         raise ParameterError(
             "a translation scorer needs an index of relative term frequencies",
             facts=[("index", index.path), ("model", model), ("weights", kind), ("expected", "ml, float32")],
-            fixes=["`build_index(model='ml', quantiser='float32')` with the analyzer of the table"],
+            fixes=[
+                Fix.sentence(
+                    "{} with the analyzer of the table",
+                    Fix.call("build_index", model="ml", quantiser="float32"),
+                )
+            ],
         )
 
 
@@ -324,8 +330,10 @@ def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
             "the index and the translation table have different analyzers",
             facts=[("index", f"{index.path}  {index_analyzer}"), ("table", table_analyzer)],
             fixes=[
-                "build the index with the analyzer of the table: "
-                f"`build_index(model='ml', quantiser='float32', analyzer={table.analyzer.name!r})`"
+                Fix.sentence(
+                    "build the index with the analyzer of the table: {}",
+                    Fix.call("build_index", model="ml", quantiser="float32", analyzer=table.analyzer.name),
+                )
             ],
         )
     return analyzer

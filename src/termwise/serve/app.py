@@ -22,12 +22,13 @@ from termwise.kernels.jit import compilation_seconds
 from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import BodyBudget, JsonAnswer
-from termwise.serve.errors import error_record, headers_of, log_failure, status_of
+from termwise.serve.errors import error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch import info_route, opensearch_routes
 from termwise.serve.operations import Operation
+from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
@@ -141,7 +142,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TermwiseError)
     log_failure(error)
     status = status_of(error)
-    return _error(request, error_record(error), status, headers_of(status))
+    word = at_the_page if is_for_page(request) else over_http
+    return _error(request, error_record(error, word), status, headers_of(status))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -213,7 +215,7 @@ class Surroundings:
                         "type": "host",
                         "message": "this service has another host name",
                         "facts": {"host": legible(_host(scope)), "allowed": ", ".join(sorted(self._hosts))},
-                        "fixes": ["start the service with this name: --allowed-host NAME"],
+                        "fixes": ["allow this name when the service starts"],
                     }
                 }
                 await JsonAnswer(refusal, status_code=421)(scope, receive, send_with_headers)

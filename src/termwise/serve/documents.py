@@ -108,7 +108,7 @@ def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None
                 facts=[("field", name)],
                 fixes=[
                     WHOLE,
-                    "build the index with weights of its fields: termwise index --fields title^1,text^1",
+                    "build the index with weights of its fields, such as title^1 and text^1",
                 ],
             )
     reader = RecordReader(

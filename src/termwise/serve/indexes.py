@@ -157,7 +157,7 @@ class ServedIndexes:
                 raise ParameterError(
                     "two indexes have the same name",
                     facts=[("name", name), ("folder", self._indexes[name].path), ("other", path)],
-                    fixes=["give another name: `NAME=FOLDER`"],
+                    fixes=["give another name: NAME=FOLDER"],
                 )
             self._indexes[name] = ServedIndex(name, path, refresh_interval=refresh_interval)
 
@@ -195,6 +195,6 @@ def named_folder(given: str) -> tuple[str, Path]:
         raise ParameterError(
             "the name of a served index has small letters, digits, and the signs . _ - inside",
             facts=[("name", name), ("folder", folder)],
-            fixes=["give another name: `NAME=FOLDER`"],
+            fixes=["give another name: NAME=FOLDER"],
         )
     return name, Path(folder)

@@ -20,6 +20,7 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol
@@ -158,7 +159,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise ParameterError(
             "the service cannot listen at this address",
             facts=[("host", host), ("port", port), ("reason", error.strerror or error)],
-            fixes=["choose another port: `port=8001`"],
+            fixes=[Fix.use("choose another port: {}", port=8001)],
         ) from None
     listening.set_inheritable(True)
     return listening

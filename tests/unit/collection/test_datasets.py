@@ -148,7 +148,7 @@ def test_parts_that_a_dataset_lacks() -> None:
 def test_unknown_dataset() -> None:
     with pytest.raises(UnknownNameError) as error:
         open_collection("ir_datasets:tinny")
-    assert error.value.fixes[0] == "did you mean tiny?"
+    assert error.value.fixes_worded()[0] == "did you mean tiny?"
 
 
 def test_failing_download() -> None:

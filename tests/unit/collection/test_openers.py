@@ -142,6 +142,17 @@ def test_fields_choose_and_order(tmp_path: Path) -> None:
     assert texts(open_collection(path, fields=["_id", "text"])) == [("7", "7\nx"), ("8", "8")]
 
 
+@pytest.mark.parametrize(
+    ("ending", "command"), [("bz2", "bunzip2 --keep"), ("xz", "unxz --keep"), ("zst", "unzstd")]
+)
+def test_compressed_file_of_an_unknown_ending(tmp_path: Path, ending: str, command: str) -> None:
+    path = tmp_path / f"d.jsonl.{ending}"
+    path.touch()
+    with pytest.raises(UnknownNameError) as error:
+        open_collection(path)
+    assert error.value.fixes == (f"{command} {path}",)
+
+
 def test_field_that_no_record_has(tmp_path: Path) -> None:
     path = write(tmp_path / "d.jsonl", RECORDS)
     with pytest.raises(UnknownNameError) as error:

@@ -27,7 +27,7 @@ from termwise.records import Ranking, Run
 def test_the_error_for_a_folder_shows_how_to_rank_with_an_index(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="a folder is not a run") as caught:
         read_run(tmp_path)
-    assert caught.value.fixes[0].endswith(f"`termwise.open({tmp_path})`")
+    assert caught.value.fixes_worded()[0].endswith(f"`termwise.open('{tmp_path}')`")
 
 
 def read(tmp_path: Path, text: str) -> Run:
@@ -180,7 +180,7 @@ def test_identifiers_that_cannot_be_written(tmp_path: Path, value: str, place: s
     run = Run([Ranking([parts["document"]], [1.0], parts["query"])], name=parts["name"])
     with pytest.raises(ParameterError) as error:
         write_run(run, tmp_path / "run")
-    assert ("choose a name" if place == "name" else "separator='tab'") in error.value.fixes[0]
+    assert ("choose a name" if place == "name" else "separator='tab'") in error.value.fixes_worded()[0]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -301,4 +301,4 @@ def test_an_index_of_pieces_has_no_similar_terms(tmp_path):
     assert termwise.open(tmp_path / "i").did_you_mean("bettle") == []
     with pytest.raises(ParameterError, match="need an index of whole words") as caught:
         searching(termwise.open(tmp_path / "i"), prefix=True)
-    assert "omit `prefix`" in caught.value.fixes
+    assert "omit `prefix`" in caught.value.fixes_worded()

@@ -235,7 +235,7 @@ def test_unknown_options_are_refused(options):
     with pytest.raises(ParameterError) as caught:
         contrast_of([1, 2], [2, 1], **options)
     if "pairs" not in options:
-        assert caught.value.fixes[0].startswith(f"set `{next(iter(options))}=")
+        assert caught.value.fixes_worded()[0].startswith(f"use `{next(iter(options))}=")
 
 
 def test_unknown_tests_are_refused():

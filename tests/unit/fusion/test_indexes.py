@@ -257,8 +257,8 @@ def test_other_analyzers(build, tmp_path):
         fuse_indexes([build("one"), build("two", analyzer="english")], [1, 1], tmp_path / "fused.tw")
     facts = dict(caught.value.facts)
     assert [facts[name].split("  ")[1] for name in ("index", "other")] == ["whitespace", "english"]
-    mixing, *rebuilding = caught.value.fixes
-    folders = ", ".join(facts[name].split("  ")[0] for name in ("index", "other"))
+    mixing, *rebuilding = caught.value.fixes_worded()
+    folders = [facts[name].split("  ")[0] for name in ("index", "other")]
     assert mixing == f"add their scores at search time instead: `mix_indexes({folders}, weights=[1, 1])`"
     assert rebuilding == [
         "rebuild the first: `build_index(model='bm25', analyzer='english')`",

@@ -312,7 +312,7 @@ def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
         Manifest.read(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
-    assert caught.value.fixes == (f'build an index: `build_index(COLLECTION, "{tmp_path}")`',)
+    assert caught.value.fixes_worded() == [f"build an index: `build_index(COLLECTION, '{tmp_path}')`"]
     (tmp_path / f"{module.BUILD}0a1b2c3d").mkdir()
     with pytest.raises(NotAnIndexError, match="build of this index was not finished"):
         Manifest.read(tmp_path)
@@ -325,7 +325,7 @@ def test_the_fix_for_a_folder_with_other_files_names_another_folder(tmp_path: Pa
     (tmp_path / "corpus.jsonl").touch()
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
-    assert caught.value.fixes == ('build an index: `build_index(COLLECTION, "DIR")`',)
+    assert caught.value.fixes_worded() == ["build an index: `build_index(COLLECTION, DIR)`"]
     (tmp_path / "manifest.json").mkdir()
     with pytest.raises(MissingFileError, match="cannot be read"):
         Manifest.read(tmp_path)

@@ -313,7 +313,7 @@ def test_an_existing_index_is_refused_without_overwrite(write: Make, contents: M
     before = contents(index.path)
     with pytest.raises(IndexExistsError) as caught:
         IndexWriter(index.path)
-    assert any("`overwrite=True`" in fix for fix in caught.value.fixes)
+    assert any("`overwrite=True`" in fix for fix in caught.value.fixes_worded())
     assert contents(index.path) == before
 
 

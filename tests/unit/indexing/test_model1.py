@@ -129,7 +129,7 @@ def test_thresholds_that_remove_every_weight(folder, tmp_path, name, value):
     with pytest.raises(ParameterError, match=r"removes every weight|no probability of the table") as caught:
         build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={name: value})
     assert (name, float(value)) in caught.value.facts
-    assert f"{name}=" in caught.value.fixes[0]
+    assert f"{name}=" in caught.value.fixes_worded()[0]
     assert not (tmp_path / "i").exists()
 
 

@@ -453,7 +453,7 @@ def test_index_and_encoded_documents_lie_apart(tmp_path, encoder, index, rows):
     (tmp_path / "link").symlink_to(tmp_path / "i")
     with pytest.raises(ParameterError, match="contain each other") as caught:
         build_index(DOCUMENTS, tmp_path / index, model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
-    assert f"set `encoding={tmp_path / index}.encoding`" in caught.value.fixes
+    assert f"use `encoding='{tmp_path / index}.encoding'`" in caught.value.fixes_worded()
     assert encoder.asked == []
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
 

@@ -1040,12 +1040,12 @@ def test_an_invalid_threshold_is_refused_before_scoring():
     scorer = Counting()
     for wrong, fix in (
         ("medain", "did you mean median?"),
-        ("-1", "`delta='median'`"),
-        ("nan", "`delta='median'`"),
+        ("-1", "use `delta='median'`"),
+        ("nan", "use `delta='median'`"),
     ):
         with pytest.raises(ParameterError, match="or the name of a rule") as caught:
             run_suite([scorer], samples_of(MORE), delta=wrong, reference=REFERENCE)
-        assert caught.value.fixes[0] == fix
+        assert caught.value.fixes_worded()[0] == fix
     ranked = RunScorer(Run([Ranking(["a"], [1.0], "q")], "ranked"), {"q": "cat"}, {"a": "cat"})
     with pytest.raises(ParameterError, match="or the name of a rule"):
         run_suite([ranked], samples_of(MORE), delta="words")
@@ -1056,7 +1056,7 @@ def test_queries_for_which_bm25_finds_nothing():
     with pytest.raises(DataError, match="BM25 finds two documents") as caught:
         bm25_rankings({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
     assert ("collection", "pets") in caught.value.facts
-    assert any("collection=" in fix for fix in caught.value.fixes)
+    assert any("collection=" in fix for fix in caught.value.fixes_worded())
 
 
 def test_every_pattern_of_a_suite_matches_a_probe():
@@ -1076,4 +1076,4 @@ def test_every_pattern_of_a_suite_matches_a_probe():
         with pytest.raises(UnknownNameError) as caught:
             names("probe:more", wrong)
         assert caught.value.facts == (("given", wrong),)
-        assert caught.value.fixes[0] == fix
+        assert caught.value.fixes_worded()[0] == fix

@@ -65,7 +65,7 @@ def test_an_index_without_texts_is_refused(tmp_path):
     build_index(DOCUMENTS, tmp_path / "index")
     with pytest.raises(ParameterError) as caught:
         TextReranker(Index.open(tmp_path / "index"), Lengths())
-    assert "`store_text=True`" in caught.value.fixes[0]
+    assert "`store_text=True`" in caught.value.fixes_worded()[0]
 
 
 @pytest.mark.parametrize(("scorer", "first"), [("bm25", "a"), ("python:{module}:length", "c")])

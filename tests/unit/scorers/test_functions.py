@@ -134,7 +134,7 @@ def test_a_function_takes_queries_and_texts(function):
     with pytest.raises(ParameterError, match="function of queries and texts") as caught:
         FunctionScorer(function, name="mine")
     assert ("scorer", "mine") in caught.value.facts
-    assert "def NAME(queries, texts)" in caught.value.fixes[0]
+    assert "def NAME(queries, texts)" in caught.value.fixes_worded()[0]
 
 
 def test_a_function_of_variable_arguments_is_accepted():

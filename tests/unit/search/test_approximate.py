@@ -198,7 +198,7 @@ def test_a_query_by_example_stays_approximate(folder: Path) -> None:
 def test_without_a_graph(small: Path) -> None:
     with pytest.raises(MissingFileError, match="no graph") as caught:
         searching(termwise.open(small), approximate=3)
-    assert caught.value.fixes == (f"`build_graph({str(small)!r})`",)
+    assert caught.value.fixes_worded() == [f"`build_graph({str(small)!r})`"]
     assert termwise.open(small).search(Search()).windows is None
 
 
@@ -231,7 +231,7 @@ def test_a_graph_of_other_vectors_is_refused(folder: Path, small: Path) -> None:
         searching(termwise.open(small), approximate=3)
     facts = dict(caught.value.facts)
     assert (facts["file"], facts["expected"]) == (own, f"a graph of {own.name.replace('graph', 'vectors')}")
-    assert caught.value.fixes == (f"`build_graph({str(small)!r})`",)
+    assert caught.value.fixes_worded() == [f"`build_graph({str(small)!r})`"]
     assert [damage.file for damage in verify(small)] == [own.name]
 
 
@@ -470,13 +470,13 @@ def test_a_file_that_is_no_graph_is_replaced_by_a_build(small: Path) -> None:
         graph.write_bytes(damaged)
         with pytest.raises(error) as caught:
             searching(termwise.open(small), approximate=3)
-        assert caught.value.fixes[-1] == f"`build_graph({str(small)!r})`"
+        assert caught.value.fixes_worded()[-1] == f"`build_graph({str(small)!r})`"
     graph.write_bytes(data)
     graph.unlink()
     graph.symlink_to(graph.name)  # a link that leads nowhere is no file that can be opened
     with pytest.raises(MissingFileError) as missing:
         searching(termwise.open(small), approximate=3)
-    assert missing.value.fixes == (f"`build_graph({str(small)!r})`",)
+    assert missing.value.fixes_worded() == [f"`build_graph({str(small)!r})`"]
     build_graph(small)
     assert len(searching(termwise.open(small), approximate=3).rank("t1", k=2)) == 2
 

@@ -201,7 +201,7 @@ def test_runs_are_re_ranked_with_one_pass_a_query(searcher, documents, network):
 def test_a_network_is_required_below_1(searcher, documents):
     with pytest.raises(InferenceRequiredError, match="query_encoder") as caught:
         QueryDocumentLikelihood(searcher, alpha=0.99, documents=documents)
-    assert any("alpha=1" in fix for fix in caught.value.fixes)
+    assert any("alpha=1" in fix for fix in caught.value.fixes_worded())
     assert caught.value.exit_code == 2
 
 

@@ -211,7 +211,7 @@ def test_fixes_are_those_of_a_request(client: TestClient, tmp_path: Path) -> Non
             {"query": "tea", "filter": "price < 3"},
         ):
             error = bare.post("/v1/indexes/bare/search", json=request).json()["error"]
-            assert error["fixes"][0].startswith("build the index with --"), error
+            assert error["fixes"][0].startswith("build the index with "), error
             assert "`" not in json.dumps(error)
     error = client.post(f"{SHOP}/search", json={"collapse_size": 2, "query": "tea"}).json()["error"]
     assert error["fixes"] == ['name the attribute: "collapse": NAME']

@@ -14,6 +14,7 @@ import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError
+from termwise.fixes import Fix
 from termwise.probes.core.sample import Sample, ScorePairs
 from termwise.probes.core.score_gaps import Scores
 from termwise.records import Document, Run
@@ -94,7 +95,10 @@ class ReferenceRankings:
                         ("text", shown(text)),
                         ("score", score),
                     ],
-                    fixes=["give a threshold, `delta=0.355`", "return finite scores from the ranker"],
+                    fixes=[
+                        Fix.use("give a threshold, {}", delta=0.355),
+                        "return finite scores from the ranker",
+                    ],
                 )
         return {
             query_id: np.array([scores[self.queries[query_id], text] for text in texts], dtype=np.float64)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError
+from termwise.fixes import Fix
 from termwise.probes.core.effect_rule import (
     ByQuery,
     ByRank,
@@ -185,7 +186,7 @@ def run_suite(
     return SuiteRun(probes, results, dict(facts or {}))
 
 
-def _check_names(noun: str, names: Sequence[str], fix: str) -> None:
+def _check_names(noun: str, names: Sequence[str], fix: str | Fix) -> None:
     if not names:
         raise DataError(f"there is no {noun}", facts=[(f"{noun}s", 0)])
     for name in names:

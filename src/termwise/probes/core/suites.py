@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from termwise.errors import UnknownNameError, near_names
+from termwise.fixes import Fix
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 
@@ -187,7 +188,7 @@ def _unknown_probe(suite: str, probes: Iterable[str]) -> UnknownNameError:
         facts=[("given", suite)],
         fixes=[
             *([f"did you mean {' or '.join(similar)}?"] if similar else []),
-            "list all probes with `families()`",
+            Fix.sentence("list all probes with {}", Fix.call("families")),
         ],
     )
 

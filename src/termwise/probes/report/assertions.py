@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from termwise.errors import UnknownNameError, UsageError
+from termwise.fixes import Fix
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _ASSERTION = re.compile(
@@ -58,7 +59,7 @@ class Assertion:
             raise UsageError(
                 "an assertion is a probe, a sign and a number",
                 facts=[("given", text)],
-                fixes=["`fail_if='typos<-0.3'`", "`fail_if='bm25:shuffle-*>=0.1'`"],
+                fixes=[Fix.use(fail_if="typos<-0.3"), Fix.use(fail_if="bm25:shuffle-*>=0.1")],
             )
         scorer, colon, probe = parts["probe"].rpartition(":")
         value = float(parts["value"].replace("−", "-"))

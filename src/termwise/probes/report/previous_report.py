@@ -10,6 +10,7 @@ from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import ModelFormatError
+from termwise.fixes import Fix
 from termwise.probes.core.probe import EXPECTATIONS
 from termwise.probes.report.contents import FORMAT, VERSION
 from termwise.storage.manifest_json import Misfit
@@ -124,7 +125,7 @@ def read_report(path: str | Path) -> dict[str, Any]:
         raise ModelFormatError(
             "this is not a report of probes",
             facts=[("file", file), ("reason", error)],
-            fixes=["name a folder that `probe_rankers()` wrote"],
+            fixes=[Fix.sentence("name a folder that {} wrote", Fix.call("probe_rankers"))],
         ) from error
 
 

@@ -114,8 +114,8 @@ class Fields:
                 f"{clause} on some of the texts",
                 ", ".join(names),
                 [f"{' and '.join(self.texts)}{' together' if len(self.texts) > 1 else ''}"],
-                "use multi_match without fields; to search some fields alone, serve an index that is built of them: "
-                f"termwise index --fields {','.join(names)}",
+                "use multi_match without fields; to search some fields alone, serve an index of the fields "
+                f"{', '.join(names)}",
             )
 
     def texts_like(self, pattern: str) -> list[str]:
@@ -131,7 +131,7 @@ class Fields:
         fitting = [name for name in self.texts if _is_like(name, pattern)]
         if not fitting and "*" not in pattern:
             what = "joined field" if self.is_text(pattern) else "attribute"
-            fix = "to keep texts apart, build the index with weights of fields: termwise index --fields title^3,text"
+            fix = "to keep texts apart, build the index with weights of fields, such as title^3 and text^1"
             raise UnsupportedError.of(f"highlight of the {what}", pattern, self.texts, fix)
         return fitting
 

@@ -416,7 +416,7 @@ async def _create_index(service: Service, request: Request) -> Response:
     try:
         service.indexes[name]
     except UnknownIndexError:
-        fix = "build it with termwise index, and serve it"
+        fix = "build it first, and serve it"
         raise UnsupportedError.of("the creation of the index", name, fix=fix) from None
     raise IndexExistsError("the index exists already", facts=[("index", name)])
 

@@ -169,7 +169,7 @@ def _check_fields(names: Any, fields: Fields) -> None:
             "for the fields of this index, the boosts",
             ", ".join(map(str, names)),
             [", ".join(f"{name}^{weight}" for name, weight in weights.items())],
-            "weights of fields are set when the index is built: termwise index --fields title^3,text",
+            "weights of fields, such as title^3 and text^1, are set when the index is built",
         )
 
 

@@ -261,7 +261,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"match": {"colour": "red"}}}, "colour"),
         ({"query": {"match": {"title": "tea"}}}, "match on some of the texts [title]"),
         ({"query": {"match_phrase": {"content": "green tea"}}}, "multi_match without fields"),
-        ({"query": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "--fields title"),
+        ({"query": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "an index of the fields title"),
         ({"query": {"multi_match": {"query": "tea", "type": ["phrase"]}}}, "type of multi_match"),
         ({"query": {"neural_sparse": {"kind": {"query_text": "tea"}}}}, "attribute [kind]"),
         ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"title": {}}}}, "joined field [title]"),
@@ -375,7 +375,7 @@ def test_a_match_on_one_of_several_fields_is_refused(books: TestClient, field: s
         for query in ({clause: {field: "tea"}}, {"bool": {"must_not": {clause: {field: "tea"}}}}):
             refused(books, {"query": query}, f"{clause} on some of the texts [{field}]", "/books/_search")
     one = {"multi_match": {"query": "tea", "fields": [f"{field}^3"]}}
-    refused(books, {"query": one}, f"termwise index --fields {field}", "/books/_search")
+    refused(books, {"query": one}, f"an index of the fields {field}", "/books/_search")
 
 
 @pytest.mark.parametrize(
