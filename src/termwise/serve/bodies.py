@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from termwise.display.safe_text import shown
 from termwise.serve.errors import (
     MediaTypeError,
     OverloadError,
@@ -20,6 +22,7 @@ from termwise.serve.errors import (
     TooLargeError,
     invalid_request,
 )
+from termwise.text.characters import without_surrogates
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -35,13 +38,35 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 class JsonAnswer(Response):
-    """An answer in JSON; numbers that are not finite become null."""
+    """An answer in JSON; see `json_bytes`."""
 
     media_type = JSON
 
     def render(self, content: object) -> bytes:
         """Return the bytes of the body."""
+        return json_bytes(content)
+
+
+def json_bytes(content: object) -> bytes:
+    r"""Write JSON; numbers that are not finite become null, and lone surrogates, which an old index may hold, U+FFFD.
+
+    Examples
+    --------
+    >>> json_bytes({"tags": ["half \ud83d"]}).decode()
+    '{"tags":["half �"]}'
+    """
+    try:
         return to_json(content, inf_nan_mode="null")
+    except PydanticSerializationError:
+        return to_json(_with_whole_characters(content), inf_nan_mode="null")
+
+
+def _with_whole_characters(value: object) -> object:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
+    return [_with_whole_characters(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class BodyBudget:
@@ -132,7 +157,7 @@ def parsed_json(data: bytes) -> object:
     Raises
     ------
     ServiceError
-        If the text is not JSON in UTF-8, or nested too deeply.
+        If the text is not JSON in UTF-8, an object has a key twice, or it is nested too deeply.
     """
     try:
         value = from_json(data, allow_inf_nan=False)
@@ -140,7 +165,19 @@ def parsed_json(data: bytes) -> object:
         raise ServiceError("the body is not JSON", facts=[("reason", str(error))]) from None
     if data.count(b"{") + data.count(b"[") > MOST_LEVELS and _levels(value) > MOST_LEVELS:
         raise ServiceError("the body is nested too deeply", facts=[("most levels", MOST_LEVELS)])
+    _KEYS.decode(data.decode())
     return value
+
+
+def _refuse_repeated_key(pairs: list[tuple[str, object]]) -> None:
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) < len(keys):
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ServiceError("a key is given twice in one object", facts=[("key", shown(repeated))])
+
+
+_KEYS = json.JSONDecoder(object_pairs_hook=_refuse_repeated_key, parse_int=len, parse_float=len)
+"""Reader that only checks the keys of objects: `from_json` keeps the last value of a repeated one."""
 
 
 def _levels(value: object) -> int:
@@ -170,13 +207,15 @@ def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
     Raises
     ------
     ServiceError
-        If they are not as the model describes.
+        If one that is no list occurs several times, or they are not as the model describes.
     """
     values: dict[str, object] = {}
     for name in parameters:
         given = parameters.getlist(name)
         field = model.model_fields.get(name)
         is_list = field is not None and "list" in str(field.annotation)
+        if len(given) > 1 and not is_list:
+            raise ServiceError("a parameter is given twice", facts=[("parameter", shown(name))])
         values[name] = given if is_list else given[-1]
     return checked_model(values, model, strict=False)
 
