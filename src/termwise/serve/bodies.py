@@ -88,13 +88,7 @@ class BodyBudget:
         self._most = most
 
     def take(self, scope: Scope, size: int) -> None:
-        """Count bytes that a request got.
-
-        Raises
-        ------
-        OverloadError
-            If they would exceed the bound.
-        """
+        """Count bytes that a request got; raise `OverloadError` if they would exceed the bound."""
         if self.held + size > self._most:
             raise OverloadError("the service reads too many bodies", fixes=["repeat the request later"])
         self.held += size
@@ -152,13 +146,7 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
 
 
 def parsed_json(data: bytes) -> object:
-    """Return the value of a JSON text.
-
-    Raises
-    ------
-    ServiceError
-        If the text is not JSON in UTF-8, an object has a key twice, or it is nested too deeply.
-    """
+    """Return the value of a JSON text in UTF-8; a key given twice in an object is an error, as is deep nesting."""
     try:
         value = from_json(data, allow_inf_nan=False)
     except ValueError as error:
@@ -191,24 +179,12 @@ def _levels(value: object) -> int:
 
 
 async def model_of(request: Request, model: type[Model], most: int) -> Model:
-    """Return the body of a request as a model.
-
-    Raises
-    ------
-    ServiceError
-        If it is not as the model describes; see also `body_of`.
-    """
+    """Return the body of a request as a model; see `body_of` and `checked_model`."""
     return checked_model(parsed_json(await body_of(request, most)), model)
 
 
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
-    """Return the parameters of an address as a model; a parameter of a list may occur several times.
-
-    Raises
-    ------
-    ServiceError
-        If one that is no list occurs several times, or they are not as the model describes.
-    """
+    """Return the parameters of an address as a model; only a parameter of a list may occur several times."""
     values: dict[str, object] = {}
     for name in parameters:
         given = parameters.getlist(name)
@@ -221,13 +197,7 @@ def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
 
 
 def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:
-    """Return a value as a model; unless `strict`, strings stand for numbers and truth values.
-
-    Raises
-    ------
-    ServiceError
-        If it is not as the model describes.
-    """
+    """Return a value as a model, which it must fit; unless `strict`, strings stand for numbers and truth values."""
     try:
         return model.model_validate(value, strict=strict)
     except ValidationError as error:

@@ -68,8 +68,8 @@ def read_merge(
 ) -> Merge:
     """Return a JSON merge patch (RFC 7396) of a document as a change: new texts and attributes; null removes one.
 
-    Parameters and errors as `read_document`; also `PartialUpdateError` if the index does not keep what is necessary: the
-    texts, and for a new text, those of each field.
+    Parameters and errors as `read_document`; also `PartialUpdateError` if the index does not keep what is necessary:
+    the texts, and for a new text, those of each field.
     """
     if not searcher.index.stores_text:
         raise PartialUpdateError("this index does not keep the texts of its documents", fixes=[WHOLE])

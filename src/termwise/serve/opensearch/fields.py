@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,12 +126,14 @@ class Fields:
         return {"properties": properties}
 
     def source(
-        self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], *, with_id: bool = True
+        self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], source: SourceFilter
     ) -> dict[str, Any]:
         """Return a document as ``_source``: its identifier unless ``id`` is an attribute, texts, and attributes."""
-        found: dict[str, Any] = {**({"id": doc_id} if with_id and "id" not in self.schema else {}), **texts}
+        found: dict[str, Any] = {"id": doc_id} if "id" not in self.schema and source.wants("id") else {}
+        found |= {name: text for name, text in texts.items() if source.wants(name)}
         for name, value in attributes.items():
-            _place(found, name, value)
+            if source.wants(name):
+                _place(found, name, value)
         return found
 
 
@@ -202,10 +204,6 @@ class SourceFilter:
         """
         included = not self.includes or any(_fits(each, name) for each in self.includes)
         return self.wanted and included and not any(_fits(each, name) for each in self.excludes)
-
-    def applied(self, names: Iterable[str]) -> list[str]:
-        """Return those of the fields that an answer has."""
-        return [name for name in names if self.wants(name)]
 
 
 SOURCE_PARAMETERS = ("_source", "_source_includes", "_source_excludes")

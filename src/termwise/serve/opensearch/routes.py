@@ -241,12 +241,7 @@ def _found(served: ServedIndex, doc_id: str, source: SourceFilter) -> dict[str, 
     known = document_record(searcher, doc_id)
     found["found"] = True
     if source.wanted:
-        found["_source"] = Fields.of(searcher).source(
-            doc_id,
-            {name: known["attributes"][name] for name in source.applied(known["attributes"])},
-            {name: known["texts"][name] for name in source.applied(known["texts"])},
-            with_id=source.wants("id"),
-        )
+        found["_source"] = Fields.of(searcher).source(doc_id, known["attributes"], known["texts"], source)
     return found
 
 

@@ -215,15 +215,13 @@ def test_keys_and_their_roles_are_required(shop: Path, tmp_path: Path) -> None:
 
 
 def test_a_name_includes_the_fields_inside_it() -> None:
-    assert SourceFilter(includes=("meta",)).applied(["meta.lang", "metadata", "meta"]) == [
-        "meta.lang",
-        "meta",
-    ]
-    assert SourceFilter(excludes=("*.x",)).applied(["a.x", "a.y"]) == ["a.y"]
+    of_meta, without_x = SourceFilter(includes=("meta",)), SourceFilter(excludes=("*.x",))
+    assert [of_meta.wants(name) for name in ("meta.lang", "metadata", "meta")] == [True, False, True]
+    assert [without_x.wants(name) for name in ("a.x", "a.y")] == [False, True]
 
 
 def test_nested_names_become_objects_unless_they_clash() -> None:
     fields = Fields({}, {})
-    assert fields.source("1", {"a.b": 1, "a.c.d": 2, "a.b.e": 3}, {}) == {
+    assert fields.source("1", {"a.b": 1, "a.c.d": 2, "a.b.e": 3}, {}, SourceFilter()) == {
         "id": "1", "a": {"b": 1, "c": {"d": 2}, "b.e": 3},
     }  # fmt: skip
