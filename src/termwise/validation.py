@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from termwise.display.safe_text import shown
+from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.records import Document, Run, join_texts
@@ -136,7 +136,10 @@ def check_documents(value: object) -> None:
 
 
 def check_document(value: object) -> None:
-    """Check that a value is a `Document` of two strings and a mapping, whose text is that of its fields."""
+    """Check that a value is a `Document` of two strings and a mapping, whose text is that of its fields.
+
+    No string of it may have a lone surrogate, which UTF-8 cannot encode.
+    """
     if not (
         isinstance(value, Document)
         and isinstance(value.doc_id, str)
@@ -153,6 +156,19 @@ def check_document(value: object) -> None:
             "the text of a document differs from that of its fields",
             facts=[("document", value.doc_id)],
             fixes=[Fix.python("Document.of_fields(doc_id, {NAME: TEXT})")],
+        )
+    doc_id, text, attributes, fields = value
+    if found := lone_surrogate({"attributes": attributes, **(fields or {"text": text}), "doc_id": doc_id}):
+        field, surrogate = found
+        raise ParameterError(
+            "a document has a lone surrogate, which is half a character",
+            facts=[
+                ("document", ascii(doc_id)),
+                ("field", field),
+                ("expected", "complete characters"),
+                ("seen", surrogate),
+            ],
+            fixes=["decode bytes as UTF-8 before they become the strings of a document"],
         )
 
 

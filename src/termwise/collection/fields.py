@@ -35,7 +35,7 @@ from termwise.records import (
     join_texts,
 )
 from termwise.storage.manifest_json import Misfit
-from termwise.validation import is_whole_number
+from termwise.validation import is_integer, is_whole_number
 
 ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
 """Names of the identifier; the first one that a record has is used."""
@@ -55,6 +55,21 @@ BODY_FIELDS = ("text", "contents", "content", "body", "document_text", "abstract
 
 MOST_WEIGHT = 100
 """Largest weight of a field."""
+
+
+def identifier(value: object) -> str | None:
+    """Return an identifier in JSON as text: a string that is not empty, or a whole number; None for another value.
+
+    A number with a fraction or an exponent, such as ``1.0``, is no identifier: programs write it in different ways.
+
+    Examples
+    --------
+    >>> identifier("d1"), identifier(7), identifier(1.0), identifier(True), identifier("")
+    ('d1', '7', None, None, None)
+    """
+    if isinstance(value, str):
+        return value or None
+    return str(value) if is_integer(value) else None
 
 
 def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -177,7 +192,7 @@ class RecordReader:
     def _texts(self, number: int, record: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         self._look_for(self._missing, record)
         doc_id = self._identifier(number, record)
-        names = self._text_fields(number, record)
+        names = self._fields or self._default_fields(number, record)
         return doc_id, {name: self._text(number, record, name) for name in names}
 
     def document(self, number: int, record: Mapping[str, Any]) -> Document:
@@ -217,9 +232,6 @@ class RecordReader:
             missing.difference_update(record)
             if len(self._seen) < 50:
                 self._seen.update(dict.fromkeys(record))
-
-    def _text_fields(self, number: int, record: Mapping[str, Any]) -> Sequence[str]:
-        return self._fields or self._default_fields(number, record)
 
     def _flat(self, number: int, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the record with the fields of its objects named ``OBJECT.FIELD``."""
@@ -267,24 +279,28 @@ class RecordReader:
         )
 
     def _identifier(self, number: int, record: Mapping[str, Any]) -> str:
-        for name in self._id_fields:
-            if name in record:
-                value = record[name]
-                if isinstance(value, int) and not isinstance(value, bool):
-                    return str(value)
-                if isinstance(value, str) and value:
-                    return value
-                raise self._malformed(
-                    number,
-                    "an identifier is not valid",
-                    f"{name}: a string that is not empty, or a whole number",
-                    f"{name}: {value!r}",
-                )
+        name = next((name for name in self._id_fields if name in record), None)
+        if name is None:
+            raise self._malformed(
+                number,
+                "a record has no identifier",
+                f"an identifier: one of {', '.join(self._id_fields)}",
+                _names(record),
+            )
+        value = record[name]
+        found = identifier(value)
+        if found is not None and not found.startswith("\ufeff"):
+            return found
         raise self._malformed(
             number,
-            "a record has no identifier",
-            f"an identifier: one of {', '.join(self._id_fields)}",
-            _names(record),
+            "an identifier is not valid",
+            f"{name}: a string that is not empty, or a whole number"
+            if found is None
+            else f"{name}: a string that does not begin with a byte order mark",
+            f"{name}: {value!r}",
+            [f"write it without a fraction, {value:.0f}, or as a string"]
+            if isinstance(value, float) and value.is_integer()
+            else (),
         )
 
     def _default_fields(self, number: int, record: Mapping[str, Any]) -> list[str]:
@@ -308,8 +324,8 @@ class RecordReader:
             return value
         if value is None:
             return ""
-        if name in self._id_fields and isinstance(value, int):
-            return str(value)
+        if name in self._id_fields and (text := identifier(value)):
+            return text
         raise self._malformed(
             number,
             "a text is not a string",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from termwise.collection.columns import names_columns
+from termwise.collection.columns import names_columns, unnamed_column
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
@@ -103,7 +103,11 @@ class TabSeparatedCollection:
             doc_id, *columns = line.split("\t")
             if not columns or not doc_id:
                 raise MalformedRecordError.at(
-                    self.path, number, expected="an identifier, a tab and a text", seen=line
+                    self.path,
+                    number,
+                    expected="an identifier, a tab and a text",
+                    seen=line,
+                    fixes=unnamed_column([doc_id, *columns], HEADER_IDS) if number == 1 else (),
                 )
             yield Document(doc_id, join_texts(columns))
 

@@ -138,8 +138,7 @@ class _ArrayReader:
                 reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
                 raise self._malformed("a JSON object {...}", "{", reason) from error
         source = self._buffer[self._position : end]
-        if "\\ud" in source or "\\uD" in source:
-            refuse_surrogates(record, self._path, self._number, "record")
+        refuse_surrogates(record, source, self._path, self._number, unit="record")
         self._position = end
         result: dict[str, Any] = record
         return result

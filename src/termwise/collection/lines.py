@@ -6,7 +6,6 @@ import codecs
 import gzip
 import io
 import json
-import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, BinaryIO, cast
 
-from termwise.display.safe_text import shown
+from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import MalformedRecordError, MissingFileError, StorageError
 from termwise.storage.safe_read import is_file, path_exists
 
@@ -38,8 +37,6 @@ _COMPRESSED = (
 
 MAX_LINE = 64_000_000
 """Largest number of bytes in a line, and in a file that is read at once."""
-
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
@@ -157,16 +154,19 @@ def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
     return data
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a UTF-8 text file with their numbers.
 
-    Line ends (``\n`` or ``\r\n``) and a byte order mark at the start of the file are removed. Blank lines are skipped,
-    but counted.
+    Line ends (``\n`` or ``\r\n``) and byte order marks at the start of a line are removed. Blank lines are skipped, but
+    counted.
 
     Parameters
     ----------
     path : Path
         Plain or gzip-compressed file; the first bytes determine which.
+    joined : bool, optional
+        Whether a byte order mark at the start of a later line is that of a file that was appended to another one. If
+        False, it is a character of the line, as in a list of words.
 
     Yields
     ------
@@ -183,12 +183,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         If reading fails later.
     """
     for number, text in read_raw_lines(path):
+        if joined:
+            text = without_marks(text)
         if text and not text.isspace():
             yield number, text.removesuffix("\n").removesuffix("\r")
 
 
+def without_marks(line: str) -> str:
+    """Remove byte order marks from the start of a line."""
+    return line.lstrip("\ufeff")
+
+
 def read_raw_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield all lines of a UTF-8 text file with their numbers and line ends; errors as `read_lines`."""
+    """Yield all lines of a UTF-8 text file with their numbers and line ends; errors as `read_lines`.
+
+    A byte order mark at the start of the file is removed.
+    """
     offset = 0
     with opened(path) as stream:
         for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
@@ -251,8 +261,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     MissingFileError, StorageError
         As `read_lines`.
     MalformedRecordError
-        If a line is not a JSON object, an object has a key twice, or a lone surrogate is in a key or a string at the
-        top level of the record, or in a key of an object there.
+        If a line is not a JSON object, an object has a key twice, or a string has a lone surrogate.
 
     Examples
     --------
@@ -282,8 +291,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise MalformedRecordError.at(
                 path, number, expected="a JSON object {...}", seen=line, fixes=_unwrapped(path, number, line)
             )
-        if "\\ud" in line or "\\uD" in line:
-            refuse_surrogates(record, path, number)
+        refuse_surrogates(record, line, path, number)
         yield number, record
 
 
@@ -309,19 +317,18 @@ def _unwrapped(path: Path, number: int, line: str) -> list[str]:
     return [f"jq -c '.[]' {quote(str(path))} > objects.jsonl"] if is_array else []
 
 
-def refuse_surrogates(record: dict[str, Any], path: Path, number: int, unit: str = "line") -> None:
-    """Raise `MalformedRecordError` for a lone surrogate in a record; see `read_json_lines`."""
-    for name, value in record.items():
-        for text in (
-            name,
-            *([value] if isinstance(value, str) else value if isinstance(value, dict) else []),
-        ):
-            if surrogate := SURROGATE.search(text):
-                raise MalformedRecordError.at(
-                    path,
-                    number,
-                    expected="complete characters",
-                    seen=f"a lone surrogate, \\u{ord(surrogate[0]):04x}, in {name!a}",
-                    message="a string has a lone surrogate",
-                    unit=unit,
-                )
+def refuse_surrogates(
+    record: dict[str, Any], source: str, path: Path, number: int, *, unit: str = "line"
+) -> None:
+    """Raise `MalformedRecordError` for a lone surrogate in a record, of which `source` is the JSON text."""
+    written = "\\ud" in source or "\\uD" in source
+    if written and (found := lone_surrogate(record)):
+        field, surrogate = found
+        raise MalformedRecordError.at(
+            path,
+            number,
+            expected="complete characters",
+            seen=f"a lone surrogate, {surrogate}, in {field}",
+            message="a string has a lone surrogate",
+            unit=unit,
+        )

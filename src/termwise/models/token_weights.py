@@ -87,7 +87,7 @@ class _Pairs(list[tuple[str, object]]):
 
 def _from_lines(path: Path) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, joined=False):
         token, _, value = line.rpartition("\t")
         try:
             weight = float(value)

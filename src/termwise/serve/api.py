@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from termwise.collection.fields import ID_FIELDS
+from termwise.collection.fields import ID_FIELDS, identifier
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError, UnknownIdError
 from termwise.search import Searcher
@@ -203,16 +203,20 @@ def _parsed(searcher: Searcher, number: int, line: bytes) -> Change | dict[str, 
     except TermwiseError as error:
         inside = {**record, **patch} if isinstance(patch := record.get("patch"), dict) else record
         given = next((inside[name] for name in ("delete", *ID_FIELDS) if name in inside), None)
-        named = {"doc_id": str(given)} if isinstance(given, str | int) else {}
+        named = {} if (doc_id := identifier(given)) is None else {"doc_id": doc_id}
         return {"line": number, **named, "error": error_record(error), "status": status_of(error)}
 
 
 def _change(searcher: Searcher, record: dict[str, Any], number: int) -> Change:
     """Return the change of a line: ``{"delete": ID}``, ``{"patch": {"_id": ID, ...}}``, or a document."""
     if set(record) == {"delete"}:
-        if not isinstance(record["delete"], str):
-            raise ServiceError("the identifier of a document to delete is a string", facts=[("line", number)])
-        return Delete(record["delete"])
+        doc_id = identifier(record["delete"])
+        if doc_id is None:
+            raise ServiceError(
+                "the identifier of a document to delete is a string or a whole number",
+                facts=[("line", number)],
+            )
+        return Delete(doc_id)
     if set(record) == {"patch"}:
         return read_merge(searcher, _record(record["patch"]), None, number)
     return Put(read_document(searcher, record, None, number))
@@ -316,6 +320,7 @@ OPERATIONS = (
         role="search",
         handler=_fused_search,
         body=FusedSearchRequest,
+        example={"indexes": [{"index": "shop"}, {"index": "guides", "weight": 0.5}], "query": "green tea"},
         answer=answers.FusedSearchAnswer,
     ),
     Operation(

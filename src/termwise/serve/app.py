@@ -73,8 +73,8 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
         use_kernels()
     access = Access(service.settings)
     metrics = Metrics(service)
-    names = None if service.settings.keys else [served.name for served in service.indexes]
-    document = openapi_document(OPERATIONS, names)
+    indexes = [served.name for served in service.indexes]
+    document = openapi_document(OPERATIONS, None if service.settings.keys else indexes)
     tools = None
     if service.settings.mcp:
         from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed
@@ -100,6 +100,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             Route("/openapi.json", openapi, name="openapi"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
             *page_routes(service, access, document),
+            *([] if "docs" in indexes else [Route("/docs", openapi, name="openapi")]),  # for programs
             *opensearch_routes(service, access),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},

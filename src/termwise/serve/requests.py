@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import to_json
 
+from termwise.collection.fields import identifier
 from termwise.filters.json_form import EXAMPLE
 from termwise.search import Search
+
+
+def _as_text(value: object) -> object:
+    return identifier(value) or value
+
+
+Identifier = Annotated[str, BeforeValidator(_as_text)]
+"""Identifier of a document; a whole number is read as its text."""
 
 Words = Annotated[list[str], Field(max_length=50)]
 Range = Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
@@ -62,7 +71,7 @@ class SearchRequest(_Request):
     """
 
     query: str | None = Field(None, description="Words to search for.", examples=["green tea"])
-    like: str | None = Field(None, description="Identifier of a document whose text is the query.")
+    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
     like_text: str | None = Field(None, description="A whole document as the query.")
     weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
         None,
@@ -85,10 +94,10 @@ class SearchRequest(_Request):
         None, description="Attribute of which each value has at most `collapse_size` results."
     )
     collapse_size: int = Field(1, ge=1, description="Results of each value of `collapse`.")
-    candidates: Annotated[list[str], Field(max_length=10_000)] | None = Field(
+    candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
         None, description="Documents to score and order, instead of searching."
     )
-    exclude: Annotated[list[str], Field(max_length=10_000)] = Field(
+    exclude: Annotated[list[Identifier], Field(max_length=10_000)] = Field(
         default_factory=list, description="Documents to leave out."
     )
     fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
@@ -127,8 +136,10 @@ class IndexWeight(_Request):
 class FusedSearchRequest(_Request):
     """A search in several indexes, whose results are fused into one ranking."""
 
-    indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)]
-    query: str = Field(description="Words to search for.")
+    indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)] = Field(
+        description="Indexes to search, and the weight of each."
+    )
+    query: str = Field(description="Words to search for.", examples=["green tea"])
     normalisation: Literal["z", "minmax", "raw", "reciprocal-rank"] = Field(
         "z",
         description="How scores are made comparable for each query, before they are weighted and added up.",
@@ -143,8 +154,8 @@ class ExplainRequest(_Request):
     """The score of one document for a query."""
 
     query: str | None = Field(None, description="Words to search for.")
-    like: str | None = Field(None, description="Identifier of a document whose text is the query.")
-    doc_id: str = Field(description="Identifier of the document to explain.")
+    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
+    doc_id: Identifier = Field(description="Identifier of the document to explain.")
     competitors: int | None = Field(
         None, ge=0, le=20, description="Documents with neighbouring ranks to name."
     )

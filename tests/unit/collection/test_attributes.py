@@ -132,6 +132,7 @@ def test_an_empty_array(tmp_path: Path) -> None:
     [
         ("[", 1), ("[1]", 1), ('["a"]', 1), ('[{"_id": "a", "text": "x"}', 1), ('[{"_id": "a", "text": "x"},]', 2),
         ('[{"_id": "a", "text": "x"} {}]', 1), ('[{"_id": "a", "text": "x"}] x', 1), ('[{"a": 1, "a": 2}]', 1),
+        ('[{"_id": "a", "text": "x"}, {"_id": "b", "text": "x", "a": [{"b": "\\ud800"}]}]', 2),
         ('[{"_id": "a", "text": "x"}, {"_id": tru}]', 2), ('[{"_id": "a", "text": "x"}, {"_id": "\\ud800"}]', 2),
         ('[{"_id": "a", "text": "x"}, {"text": "no id"}]', 2), ("[" + '{"a":' * 100_000, 1),
     ],
@@ -293,6 +294,17 @@ def test_parquet_files_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MalformedRecordError) as caught:
         attributes(parquet(tmp_path / "d.parquet", id=["a", "b"], text=["x", "y"], raw=[None, b"x"]), "all")
     assert dict(caught.value.facts)["record"] == 2
+    arrow = pytest.importorskip("pyarrow")
+    twice = arrow.Table.from_arrays([arrow.array([each]) for each in "abc"], names=["id", "text", "text"])
+    pytest.importorskip("pyarrow.parquet").write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(MalformedRecordError, match="two columns of one name") as caught:
+        list(open_collection(tmp_path / "twice.parquet").documents())
+    assert dict(caught.value.facts)["column"] == "'text'"
+    inside = arrow.StructArray.from_arrays([arrow.array([1]), arrow.array([2])], names=["x", "x"])
+    latin = arrow.array([b"caf\xe9"]).view(arrow.string())
+    for columns in ({"text": ["x"], "meta": inside}, {"text": latin}):
+        with pytest.raises(MalformedRecordError, match="cannot be read"):
+            attributes(parquet(tmp_path / "d.parquet", id=["a"], **columns), "all")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     assert open_collection(tmp_path / "bad.parquet").length is None
     with pytest.raises(MalformedRecordError, match="Parquet"):

@@ -25,10 +25,11 @@ def test_lines_are_numbered_and_blank_ones_skipped(tmp_path: Path) -> None:
     assert list(read_lines(path)) == [(1, "one"), (4, "two"), (5, "three")]
 
 
-def test_byte_order_mark_is_dropped_at_the_start_only(tmp_path: Path) -> None:
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n")
-    assert list(read_lines(path)) == [(1, "one"), (2, "\ufefftwo")]
+    path.write_text("\ufeffone\n\ufeff\ufefftwo\nthree\ufeff\n\ufeff\n")
+    assert list(read_lines(path)) == [(1, "one"), (2, "two"), (3, "three\ufeff")]
+    assert list(read_lines(path, joined=False))[1] == (2, "\ufeff\ufefftwo")
 
 
 @pytest.mark.parametrize("inside", ["\r", "\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
@@ -163,13 +164,25 @@ def test_lines_that_are_not_json_objects(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ['{"_id": "\\ud83d"}', '{"\\udc00": "a"}', '{"a": "x\\uD83Dy"}', '{"a": {"\\ud83d": 1}}']
+    ("record", "field"),
+    [
+        ('{"_id": "\\ud83d"}', "_id"),
+        ('{"\\udc00": "a"}', r"\udc00"),
+        ('{"a": "x\\uD83Dy"}', "a"),
+        ('{"a": {"\\ud83d": 1}}', r"a.\ud83d"),
+        ('{"a": {"b": "\\ud83d"}}', "a.b"),
+        ('{"tags": ["tea", "half \\ud83d"]}', "tags"),
+        ('{"a": [[{"b": [{"c": "\\udfff"}]}]]}', "a.b.c"),
+        ('{"a": ' + "[" * 900 + '"\\ud83d"' + "]" * 900 + "}", "a"),
+    ],
 )
-def test_lone_surrogates_are_refused(tmp_path: Path, record: str) -> None:
+def test_lone_surrogates_are_refused_at_any_depth(tmp_path: Path, record: str, field: str) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text(record)
-    with pytest.raises(MalformedRecordError, match="lone surrogate"):
+    path.write_text(f'{{"_id": "ok"}}\n{record}\n')
+    with pytest.raises(MalformedRecordError, match="lone surrogate") as error:
         list(read_json_lines(path))
+    assert facts(error)["line"] == "2"
+    assert facts(error)["seen"].endswith(f" in {field}")
 
 
 def test_escaped_text_about_surrogates_is_not_refused(tmp_path: Path) -> None:

@@ -64,6 +64,11 @@ def test_ms_marco_form(tmp_path: Path) -> None:
     assert run.name == "run"
 
 
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path) -> None:
+    (tmp_path / "r.trec").write_text("\ufeffq1 Q0 a 1 2 x\n\ufeffq2 Q0 b 1 2 x\n")
+    assert [ranking.query_id for ranking in read_run(tmp_path / "r.trec")] == ["q1", "q2"]
+
+
 def test_names(tmp_path: Path) -> None:
     path = tmp_path / "my.bm25.trec.gz"
     path.write_bytes(gzip.compress(b"q d 1\n"))

@@ -18,14 +18,7 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.parts import (
-    known_keys,
-    number,
-    only_default,
-    several,
-    single,
-    texts,
-)
+from termwise.serve.opensearch.parts import identifier, known_keys, number, only_default, several, single
 from termwise.serve.opensearch.words import MATCHES, WORD_CLAUSES, Words, read_words
 from termwise.serve.settings import ServiceSettings
 
@@ -64,15 +57,6 @@ class TranslatedQuery:
 
 def translate(query: object, searcher: Searcher, settings: ServiceSettings) -> TranslatedQuery:
     """Translate the query of a body.
-
-    Parameters
-    ----------
-    query : object
-        JSON value.
-    searcher : Searcher
-        Of the index.
-    settings : ServiceSettings
-        Limits.
 
     Raises
     ------
@@ -275,7 +259,8 @@ class _Reading:
         return not self.fields.is_text(name)
 
     def identifiers(self, body: object) -> list[str]:
-        return list(dict.fromkeys(texts(known_keys(body, "ids", ("values",)).get("values"), "values of ids")))
+        given = several(known_keys(body, "ids", ("values",)).get("values"))
+        return list(dict.fromkeys(identifier(each, "a value of ids") for each in given))
 
     def words(self, kind: str, body: object) -> Words:
         """Parse a clause that matches words, such as ``match`` or ``multi_match``."""

@@ -214,13 +214,7 @@ def _hit(
 
 
 def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, Any]:
-    attributes, texts = hit.get("attributes", {}), hit.get("texts", {})
-    return fields.source(
-        hit["doc_id"],
-        {name: attributes[name] for name in source.applied(attributes)},
-        {name: texts[name] for name in source.applied(texts)},
-        with_id=source.wants("id"),
-    )
+    return fields.source(hit["doc_id"], hit.get("attributes", {}), hit.get("texts", {}), source)
 
 
 def _sort_value(value: Any, kind: str) -> Any:

@@ -72,28 +72,9 @@ class Words:
 
 
 def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most: int) -> Words:
-    """Read a clause with words.
+    """Read a clause of a kind in `WORD_CLAUSES`, with words of at most `most` characters.
 
-    Parameters
-    ----------
-    kind : str
-        One of `WORD_CLAUSES`.
-    body : object
-        Its value.
-    searcher : Searcher
-    fields : Fields
-        Of the index.
-    most : int
-        Largest number of characters of the words.
-
-    Raises
-    ------
-    UnsupportedError
-        If a key or value is not supported, or the clause is for some of the texts of a document only.
-    UnknownNameError
-        If the index has no such field.
-    ServiceError
-        If the clause is not as expected.
+    A clause for some of the texts of a document only is not supported; see `Fields.check_whole`.
     """
     if kind == "multi_match":
         words = _multi_match(body, fields)
