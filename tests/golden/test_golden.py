@@ -111,7 +111,7 @@ def test_other_contents_of_the_kept_index() -> None:
     assert index.floors.tolist() == settings["floors"]
     assert index.query_weights.tolist() == settings["query_weights"]
     assert index.attachment("note.txt") == settings["attachments"]["note.txt"]
-    assert index.manifest.encoder == settings["encoder"]
+    assert index.manifest.encoder.json == settings["encoder"]
     assert index.manifest.written_by == "termwise golden"
 
 

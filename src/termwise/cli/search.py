@@ -460,7 +460,7 @@ def _empty_result_lines(
         lines.append(
             f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with --analyzer cjk"
         )
-    elif reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
+    elif reasons and not mixed and searcher.index.manifest.encoder.model.exact:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
             "related terms"
@@ -491,8 +491,8 @@ def _in_no_document(searcher: AnySearcher, required: Sequence[str]) -> list[str]
         [part.searcher for part in searcher.parts] if isinstance(searcher, MixtureSearcher) else [searcher]
     )
     for each in searchers:
-        model, similar = each.index.manifest.encoder.get("model", {}), each.similar_terms
-        if similar is not None and model.get("exact") is True:
+        similar = each.similar_terms
+        if similar is not None and each.index.manifest.encoder.model.exact:
             return [
                 text[start:end]
                 for text in dict.fromkeys(required)

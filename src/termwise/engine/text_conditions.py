@@ -21,9 +21,9 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import FUSION
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.index.encoder_description import FUSION
 from termwise.text import Analyzer, unknown_token
 from termwise.text.words_around import word_around
 
@@ -92,13 +92,13 @@ class TextReader:
         word the weight 0, and a weighted sum of indexes does not know what was dropped from them.
         """
         encoder = self.index.manifest.encoder
-        model, described = encoder.get("model", {}), encoder.get("analyzer", {})
         return (
-            model.get("exact") is True
-            and model.get("name") != FUSION
-            and "network" not in encoder
+            encoder.model.exact
+            and encoder.model.name != FUSION
+            and encoder.network is None
             and self.index.manifest.quantiser.dropped == 0
-            and described.get("fingerprint") == self._analyzer.spec.fingerprint
+            and encoder.analyzer is not None
+            and encoder.analyzer.fingerprint == self._analyzer.spec.fingerprint
         )
 
     @cached_property

@@ -21,11 +21,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import FUSION, analyzer_of, fused_description, query_weighting_of
+from termwise.engine.query_encoder import analyzer_of, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.explain.attribution import fused_translations
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import FUSION, fused_description
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.search.searcher import Searcher
@@ -367,8 +368,8 @@ def _common_analyzer(indexes: Sequence[Index], mixing: str) -> AnalyzerSpec:
 def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[str]:
     """Return how to rebuild an index with another analyzer; nothing if its model has its own analyzer."""
     description = index.manifest.encoder
-    name = description["model"]["name"]
-    if name == FUSION or "network" in description or "table" in description:
+    name = description.model.name
+    if name == FUSION or description.network is not None or description.table is not None:
         return []
     file = ":FILE" if analyzer.files else ""
     return [f"rebuild the {which}: `build_index(model='{name}', analyzer='{analyzer.name}{file}')`"]

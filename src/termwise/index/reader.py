@@ -24,7 +24,8 @@ from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.field_texts import joined_chunks, unpack
-from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, SegmentRecord
 from termwise.index.segment import Segment, concatenated_ranges, views_of
 from termwise.index.string_table import PackedStrings, StringTable
 from termwise.index.texts import KIND as TEXTS

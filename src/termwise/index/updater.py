@@ -31,20 +31,20 @@ from termwise.index.folder import (
     is_current,
     make_build_folder,
     publish_files,
+    publish_staged,
     remove_files,
     remove_unused,
     stage_files,
     writer_lock,
 )
-from termwise.index.manifest import (
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import (
     MAX_DOCUMENTS,
     MAX_SHIFT,
     AddedTerms,
     IdfRecord,
-    Manifest,
     QuantiserRecord,
     SegmentRecord,
-    publish_staged,
 )
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.reader import Index, grown_vocabulary

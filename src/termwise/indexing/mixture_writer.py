@@ -26,9 +26,8 @@ from termwise.errors import (
 )
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, writer_lock
+from termwise.index.folder import LOCK, publish, writer_lock
 from termwise.index.manifest import NAME as INDEX
-from termwise.index.manifest import publish
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture

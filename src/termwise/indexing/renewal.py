@@ -14,7 +14,8 @@ from termwise.index.updater import IndexUpdater, refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
 from termwise.indexing.mixture_updater import MixtureUpdater
-from termwise.models import CountModel, model_from_parameters, model_names
+from termwise.indexing.model_choice import model_of
+from termwise.models import CountModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.mixture import MixtureSearcher
@@ -116,13 +117,9 @@ def _models_to_renew(indexes: Sequence[Index], path: Path) -> list[CountModel | 
     """Return the models of term counts of indexes, None for others; raise an error if there are only others."""
     models, names = [], []
     for index in indexes:
-        described = index.manifest.encoder.get("model") or {}
-        name = described.get("name", "unknown")
-        model = (
-            model_from_parameters(name, described.get("parameters", {})) if name in model_names() else None
-        )
+        model = model_of(index)
         models.append(model if isinstance(model, CountModel) else None)
-        names.append(name)
+        names.append(index.manifest.encoder.model.name or "unknown")
     if not any(models):
         raise ParameterError(
             "this index has no statistics to renew",

@@ -118,7 +118,7 @@ class Searcher:
         self._retrieval = None if approximate is None else ApproximateRetrieval.open(index, approximate)
 
     def __repr__(self) -> str:
-        model = self.index.manifest.encoder.get("model", {}).get("name", "unknown model")
+        model = self.index.manifest.encoder.model.name or "unknown model"
         approximate = "" if self.approximate is None else f", approximate={self.approximate}"
         return f"Searcher({str(self.index.path)!r}, {self.index.documents:,} documents, {model}{approximate})"
 

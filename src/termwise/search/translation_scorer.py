@@ -305,7 +305,7 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
 
 
 def _check_documents(index: Index) -> None:
-    model = index.manifest.encoder.get("model", {}).get("name", "unknown")
+    model = index.manifest.encoder.model.name or "unknown"
     kind = index.manifest.quantiser.kind
     if model != "ml" or kind != "float32" or FREQUENCIES not in index.manifest.attachments:
         raise ParameterError(

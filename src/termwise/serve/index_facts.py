@@ -41,17 +41,17 @@ def model_names(searcher: AnySearcher) -> list[str]:
     searchers = (
         [part.searcher for part in searcher.parts] if isinstance(searcher, MixtureSearcher) else [searcher]
     )
-    return [each.index.manifest.encoder.get("model", {}).get("name", "unknown") for each in searchers]
+    return [each.index.manifest.encoder.model.name or "unknown" for each in searchers]
 
 
 def _sizes(index: Any) -> dict[str, Any]:
-    manifest = index.manifest
+    manifest, analyzer = index.manifest, index.manifest.encoder.analyzer
     return {
         "terms": manifest.terms,
         "postings": manifest.postings,
         "segments": len(manifest.segments),
         "deleted": sum(segment.deletions for segment in manifest.segments),
-        "analyzer": manifest.encoder.get("analyzer", {}).get("name", "unknown"),
+        "analyzer": "unknown" if analyzer is None else analyzer.name,
     }
 
 

@@ -33,7 +33,7 @@ def test_unreadable_descriptions_are_refused(tmp_path, encoder):
 
 def test_a_query_is_described_by_a_mapping(tmp_path):
     build_index([Document("a", "words")], tmp_path / "i")
-    described = dict(Index.open(tmp_path / "i").manifest.encoder)
+    described = Index.open(tmp_path / "i").manifest.encoder.json
     vocabulary = Vocabulary(["word"])
     with IndexWriter(tmp_path / "j") as writer:
         writer.add(["a"], TermWeights([0, 1], [0], [1.0], vocabulary.id))

@@ -24,7 +24,8 @@ from termwise.errors import (
 )
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.index.manifest import NEW, publish_staged
+from termwise.index.folder import publish_staged
+from termwise.index.manifest import NEW
 from termwise.indexing import recipes, renew_index
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder

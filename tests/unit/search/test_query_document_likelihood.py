@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise import Document, Query, Ranking, Run, Searcher, build_index
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     DuplicateIdError,
     InferenceRequiredError,
@@ -18,6 +17,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import encoder_description
 from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
 from termwise.text import make_analyzer
 from termwise.weights import TermWeights
