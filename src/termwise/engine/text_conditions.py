@@ -182,7 +182,7 @@ class TextReader:
             tokens = self._analyzer.tokens(text or "")
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
-                    chunks = self.index.chunks(ordinal)
+                    chunks = self.index.chunks.of(ordinal)
                     contained = self._contains(tokens, text or "", phrase)
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
@@ -200,15 +200,15 @@ class TextReader:
         number = self.index.vocabulary.number(token)
         if number is None:
             return mask
-        for first, segment in zip(self.index.firsts, self.index.segments, strict=True):
+        for first, segment in zip(self.index.segments.firsts, self.index.segments, strict=True):
             places, _ = segment.places_of_terms(np.array([number], dtype=np.int32))
             if len(places):
                 present = np.zeros(segment.documents, dtype=np.bool_)
                 present[segment.rows_with(int(places[0]))] = True
                 mask[first : first + len(segment)] = segment.live_part(present)
         if self.index.manifest.chunk and mask.any():
-            starts = self.index.document_starts
-            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunk_counts(starts))
+            starts = self.index.chunks.starts
+            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunks.counts(starts))
         return mask
 
 

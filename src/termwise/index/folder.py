@@ -111,7 +111,7 @@ def make_build_folder(path: Path) -> Path:
     with storage_errors(path):
         for abandoned in path.glob(f"{BUILD}*"):
             remove(abandoned)
-        return Path(tempfile.mkdtemp(prefix=BUILD, dir=path))
+        return Path(tempfile.mkdtemp(prefix=BUILD, dir=path.absolute()))
 
 
 def publish(folder: Path, manifest: Manifest) -> None:
@@ -238,7 +238,7 @@ def writer_lock(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     StorageError
         If the lock file cannot be created, or is a link.
     """
-    path = folder / LOCK
+    path = (folder / LOCK).absolute()
     deadline = time.monotonic() + wait
     while True:
         with storage_errors(path):

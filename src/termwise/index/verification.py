@@ -14,9 +14,10 @@ import numpy.typing as npt
 from termwise.errors import DataError
 from termwise.index.container import Container, IndexFile
 from termwise.index.manifest import Manifest
-from termwise.index.reader import ATTEMPTS, Index, grown_vocabulary
+from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
 from termwise.index.vector_graph import graph_files
+from termwise.index.vocabulary import grown_vocabulary
 from termwise.kernels.inversion import first_difference, first_unsorted
 from termwise.progress import Progress, no_progress
 from termwise.storage.manifest_json import Misfit

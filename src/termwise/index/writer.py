@@ -28,6 +28,7 @@ from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue
 from termwise.storage.atomic_file import write_synced
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
 from termwise.validation import check, check_flag, check_memory, check_threads
@@ -114,7 +115,7 @@ class IndexWriter(DocumentWriter):
             check_flag(name, flag)
         check_threads(threads)
         check_memory(memory)
-        self.path = Path(path)
+        self._folder = FolderPath.of(path)
         self._kind = quantiser
         self._chunk = chunk
         self._reorder = reorder
@@ -126,7 +127,7 @@ class IndexWriter(DocumentWriter):
         self._created: list[Path] = []
         with ExitStack() as resources:
             resources.callback(self._remove_created)
-            self._created = claim(self.path, overwrite=overwrite)
+            self._created = [each.absolute() for each in claim(self.path, overwrite=overwrite)]
             resources.enter_context(writer_lock(self.path))
             check_free(self.path, overwrite=overwrite)
             self.folder = make_build_folder(self.path)
@@ -143,6 +144,11 @@ class IndexWriter(DocumentWriter):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def path(self) -> Path:
+        """Folder of the index; see `Index.path`."""
+        return self._folder.current
 
     @property
     def documents(self) -> int:

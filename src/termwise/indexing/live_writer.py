@@ -24,10 +24,10 @@ from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
+from termwise.index.document_chunks import chunk_id
 from termwise.index.encoder_description import FUSION, EncoderDescription
 from termwise.index.field_texts import unpack
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
-from termwise.index.reader import chunk_id
 from termwise.index.updater import IndexUpdater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.built_statistics import built_statistics, missing_statistics, opened_statistics
@@ -226,7 +226,7 @@ class LiveWriter:
             self._flush()
             self._updater.write()
             index = self._with_attributes[0].updater.preview()
-            found = index.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
+            found = index.chunks.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
             names = list(dict.fromkeys([*names, *index.doc_ids(np.unique(found))]))
         if any(self._touched.get(name) for name in names):
             self._flush()
@@ -261,7 +261,7 @@ class LiveWriter:
                 facts=[("index", self.path)],
                 fixes=["build the index with `store_text=True`"],
             )
-        (text,) = index.stored_document_texts(ordinals)
+        (text,) = index.store.document_texts(ordinals)
         (attributes,) = self._with_attributes[0].updater.index.attributes(ordinals)
         if not self.field_weights:
             return Document(doc_id, text or "", attributes)
@@ -355,7 +355,7 @@ class LiveWriter:
         """Return the identifiers of the chunks of documents, with the changes that are not committed yet."""
         index = self._rows[0].updater.index
         ordinals = index.find_many(doc_ids)
-        published = np.where(ordinals < 0, 0, index.chunk_counts(np.maximum(ordinals, 0)))
+        published = np.where(ordinals < 0, 0, index.chunks.counts(np.maximum(ordinals, 0)))
         return [
             chunk_id(doc_id, number)
             for doc_id, count in zip(doc_ids, published.tolist(), strict=True)
@@ -391,7 +391,7 @@ class LiveWriter:
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            texts = index.stored_document_texts(ordinals[places])
+            texts = index.store.document_texts(ordinals[places])
             attributes = self._with_attributes[0].updater.index.attributes(ordinals[places])
             given = texts_to_store([documents[place] for place in places], index.manifest.field_weights)
             for place, text, new_text, values in zip(places, texts, given, attributes, strict=True):
@@ -401,7 +401,7 @@ class LiveWriter:
                 if values == self._kept(document):
                     same.add(document.doc_id)
                 elif self._chunk:
-                    chunks = enumerate(index.chunks(int(ordinals[place])), 1)
+                    chunks = enumerate(index.chunks.of(int(ordinals[place])), 1)
                     known |= {chunk_id(document.doc_id, number): ordinal for number, ordinal in chunks}
                 else:
                     known[document.doc_id] = int(ordinals[place])

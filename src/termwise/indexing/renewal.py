@@ -189,13 +189,13 @@ def _documents(index: Index, source: Index) -> Iterator[Document]:
     names = source.manifest.field_weights if index.manifest.field_weights else None
     for start in range(0, index.documents, BATCH):
         places = slice(start, start + BATCH)
-        ordinals = index.document_starts[places]
-        others = source.document_starts[places]
-        texts = source.stored_document_texts(others) if names else source.document_texts(others)
+        ordinals = index.chunks.starts[places]
+        others = source.chunks.starts[places]
+        texts = source.store.document_texts(others) if names else source.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
             if names:
-                fields = dict(zip(names, unpack(text or ""), strict=False))
+                fields = dict(zip(names, unpack(text or ""), strict=True))
                 yield Document.of_fields(doc_id, fields, attributes)
             else:
                 yield Document(doc_id, text or "", attributes)

@@ -169,7 +169,7 @@ def stored_texts(index: Index) -> Background:
 
     def documents() -> Iterator[Document]:
         for first in range(0, index.documents, _BATCH):
-            ordinals = index.document_starts[first : first + _BATCH]
+            ordinals = index.chunks.starts[first : first + _BATCH]
             for doc_id, text in zip(index.doc_ids(ordinals), index.document_texts(ordinals), strict=True):
                 yield Document(doc_id, text or "")
 

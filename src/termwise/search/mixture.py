@@ -328,9 +328,10 @@ class MixtureSearcher:
                 return self
             return MixtureSearcher(refreshed, depth=self.depth)
         manifest, query = self._opened_with
-        if MixtureManifest.read(self.path) == manifest:
+        folder = self.index.path.parent  # of this mixture, also after a change of the working directory
+        if MixtureManifest.read(folder) == manifest:
             return self
-        return MixtureSearcher.open(self.path, query=query, approximate=self.approximate)
+        return MixtureSearcher.open(folder, query=query, approximate=self.approximate)
 
     @property
     def formula(self) -> str:

@@ -182,7 +182,7 @@ def part_index(folder: Path, part: PartRecord) -> Index:
     manifest = part_manifest(folder, part)
     try:
         index = Index(folder / part.folder, manifest)
-        index.check_shortest()
+        index.files.check_shortest()
         return index
     except (CorruptIndexError, MissingFileError) as error:
         raise of_mixture(error) from None

@@ -417,7 +417,7 @@ def row_means(
         NaN for documents without terms.
     """
     means = np.full(len(ordinals), np.nan)
-    for segment, places, rows in index.by_segment(ordinals):
+    for segment, places, rows in index.segments.by_segment(ordinals):
         firsts, lengths = segment.row_bounds(rows)
         positions = concatenated_ranges(firsts, lengths)
         row = np.repeat(np.arange(len(rows)), lengths)

@@ -207,7 +207,7 @@ class TranslationScorer(CandidateRanker):
         shape = len(ordinals), len(words)
         translated, untranslated = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
         slots, columns, word_positions = self._side.scratch(words, index.manifest.terms)
-        for segment, positions, rows in index.by_segment(ordinals):
+        for segment, positions, rows in index.segments.by_segment(ordinals):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
                 segment.starts,

@@ -88,7 +88,7 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
                 ours, theirs = ranked(part.searcher, query), ranked(anew, query)
                 assert ours.keys() == theirs.keys()
                 index = part.searcher.index
-                factors = index.query_factors(np.arange(index.manifest.terms, dtype=np.int32))
+                factors = index.idf.of(np.arange(index.manifest.terms, dtype=np.int32))
                 bound = 2 * sum(errors) * (1.0 if factors is None else float(factors.max(initial=1.0)))
                 for doc_id, score in theirs.items():
                     assert ours[doc_id] == pytest.approx(score, abs=bound)
