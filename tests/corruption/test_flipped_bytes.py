@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from termwise.errors import CorruptIndexError, DataError
-from termwise.index import Index, IndexWriter, verify
+from termwise.index import Index, IndexWriter, open_files, verify
 from termwise.index.container import Container
 from termwise.index.updater import IndexUpdater
 from termwise.text.vocabulary import Vocabulary

@@ -77,6 +77,15 @@ class DocumentChunks:
         return range(document, document + count)
 
     def counts(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the number of chunks of documents, given by the positions of their first chunks."""
-        counts: npt.NDArray[np.int64] = self._stops[np.searchsorted(self.starts, documents)] - documents
+        """Return the number of chunks of documents, given by the positions of their first chunks.
+
+        Raises
+        ------
+        CorruptIndexError
+            If one is not a first chunk: positions of another index of the same documents show the damage.
+        """
+        places = np.searchsorted(self.starts, documents)
+        if not np.array_equal(self.starts[np.minimum(places, len(self.starts) - 1)], documents):
+            raise corrupt(self.identifiers[0].path, None, "a first chunk of each document", "other chunks")
+        counts: npt.NDArray[np.int64] = self._stops[places] - documents
         return counts

@@ -85,16 +85,16 @@ class Index:
     ) -> None:
         self._folder = FolderPath.of(path)
         self.manifest = manifest
-        self.files = files = OpenFiles(
-            path, manifest, unpublished=unpublished, earlier=None if earlier is None else earlier.files
-        )
+        known = None if earlier is None else earlier.files
+        files = OpenFiles(path, manifest, unpublished=unpublished, earlier=known)
+        self.files: OpenFiles = files
         terms = Terms.open(files, manifest)
         self.vocabulary = terms.vocabulary
         self.floors, self.query_weights, self.term_vectors = terms.floors, terms.query_weights, terms.vectors
         opened: dict[SegmentRecord, Segment] = {}
         if earlier is not None and _build_of(earlier.manifest) == _build_of(manifest):
             opened = dict(zip(earlier.manifest.segments, earlier.segments, strict=True))
-        self.segments = Segments(
+        self.segments: Segments = Segments(
             opened[record] if record in opened else open_segment(files, manifest, record)
             for record in manifest.segments
         )

@@ -355,7 +355,8 @@ class LiveWriter:
         """Return the identifiers of the chunks of documents, with the changes that are not committed yet."""
         index = self._rows[0].updater.index
         ordinals = index.find_many(doc_ids)
-        published = np.where(ordinals < 0, 0, index.chunks.counts(np.maximum(ordinals, 0)))
+        published = np.zeros(len(ordinals), dtype=np.int64)
+        published[ordinals >= 0] = index.chunks.counts(ordinals[ordinals >= 0])
         return [
             chunk_id(doc_id, number)
             for doc_id, count in zip(doc_ids, published.tolist(), strict=True)
