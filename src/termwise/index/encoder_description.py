@@ -30,15 +30,9 @@ TEXT_KEYS = ("chunk", "field_weights", "fields")
 
 @dataclass(frozen=True)
 class ModelRecord:
-    """Name and parameters of a model; the name is empty if the index does not describe its model.
+    """Name and parameters of a model, and whether every weighted term occurs in the text of its document.
 
-    Attributes
-    ----------
-    name : str
-    parameters : mapping
-        JSON values, see `Model.parameters`.
-    exact : bool
-        Whether every weighted term occurs in the text of its document; False with expansion.
+    The name is empty if the index does not describe its model.
     """
 
     name: str = ""
@@ -91,24 +85,11 @@ class AnalyzerRecord:
 
 @dataclass(frozen=True)
 class NetworkRecord:
-    """Network that weighed the documents, as its encoder describes it.
+    """Network that weighed the documents, as its encoder describes it; strings are empty where it does not.
 
-    Attributes
-    ----------
-    name, id, precision, processor : str
-        Empty if the encoder does not state them.
-    settings : mapping
-        JSON values.
-    length, overlap : int or None
-        Number of pieces in a window, and the number that neighbouring windows share, if the settings have them.
-    idf_power : float
-        Power of the idf in the weights; 0 for none.
-    document_prompt : str
-        Text before every document.
-    document_tokenizer : str
-        SHA-256 of the tokenizer of documents, if it is not that of queries.
-    json : mapping
-        The whole description.
+    `length` is the number of pieces in a window, `overlap` the number that neighbouring windows share, and
+    `document_tokenizer` the SHA-256 of a tokenizer of documents that is not that of queries. `json` is the whole
+    description.
     """
 
     name: str
@@ -214,12 +195,6 @@ class EncoderDescription:
         Parts of a weighted sum of indexes; otherwise the index itself, with the weight 1.
     json : mapping
         The description as it is stored. Keys that this version does not know are kept.
-
-    Examples
-    --------
-    >>> described = EncoderDescription.parse({"model": {"name": "bm25"}, "query": {"weighting": "counts"}})
-    >>> described.model.name, described.weighting, described.analyzer
-    ('bm25', 'counts', None)
     """
 
     model: ModelRecord
@@ -327,14 +302,7 @@ def fused_description(
 ) -> dict[str, Any]:
     """Return the JSON of the description of a weighted sum of indexes.
 
-    Parameters
-    ----------
-    encoders : sequence of EncoderDescription
-        Descriptions of the indexes. One that is a sum itself is replaced by its parts.
-    weights : sequence of float
-        One per index.
-    analyzer, weighting
-        Common analyzer and weighting; see `encoder_description`.
+    An index that is a sum itself is replaced by its parts; analyzer and weighting are common to all.
     """
     parts = [
         PartRecord(weight * part.weight, part.model, part.network)

@@ -13,15 +13,13 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.errors import CorruptIndexError, MissingFileError, ParameterError, UnknownIdError, WeightError
 from termwise.index.container import corrupt
-from termwise.index.document_chunks import CHUNK, DocumentChunks, chunk_id
-from termwise.index.document_store import DocumentStore
+from termwise.index.document_store import CHUNK, DocumentChunks, DocumentStore, chunk_id
 from termwise.index.field_texts import unpack
-from termwise.index.idf_ratios import IdfRatios
 from termwise.index.manifest import Manifest
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, SegmentRecord
 from termwise.index.open_files import OpenFiles
 from termwise.index.segment import Segment, concatenated_ranges
-from termwise.index.segments import Segments, open_segment
+from termwise.index.segments import IdfRatios, Segments, open_segment
 from termwise.index.string_table import StringTable
 from termwise.index.terms import Terms
 from termwise.index.texts import KIND as TEXTS
@@ -395,20 +393,6 @@ class Index:
     def has_postings(self) -> bool:
         """Whether the segments have postings by term; an index with vectors or float weights has none."""
         return self.term_vectors is None and self.manifest.quantiser.kind != "float32"
-
-    def check_strings(self) -> None:
-        """Check every token, identifier, stored text and attribute.
-
-        Raises
-        ------
-        CorruptIndexError
-            If one cannot be read, or a table is out of order.
-        """
-        self.vocabulary.check()
-        self.store.check()
-        for segment in self.segments:
-            if segment.attributes is not None:
-                segment.attributes.check()
 
     def attachment(self, name: str) -> bytes:
         """Return an attached file.

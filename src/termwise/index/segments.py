@@ -1,9 +1,10 @@
-"""Segments of an open index, and the places of documents in them."""
+"""Segments of an open index: places of documents, frequencies of terms, and the idf of an index that was changed."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
@@ -17,10 +18,11 @@ from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
 from termwise.index.manifest import Manifest
-from termwise.index.manifest_records import SegmentRecord
+from termwise.index.manifest_records import IdfRecord, SegmentRecord
 from termwise.index.open_files import OpenFiles
 from termwise.index.segment import KIND as VIEWS
 from termwise.index.segment import Segment, views_of
+from termwise.kernels.weighting import lucene_idf
 
 
 @final
@@ -115,3 +117,51 @@ def open_segment(files: OpenFiles, manifest: Manifest, record: SegmentRecord) ->
         live=live,
         attributes=attributes,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class IdfRatios:
+    """Factors of query terms that replace the idf in stored weights by the current one; see `IdfRecord`.
+
+    Attributes
+    ----------
+    record : IdfRecord
+    built : ndarray of shape (built terms,), uint32
+        Document frequency of each term at the build.
+    segments : Segments
+    terms : int
+        Number of terms, without a background term.
+    """
+
+    record: IdfRecord
+    built: npt.NDArray[np.uint32]
+    segments: Segments
+    terms: int
+
+    @cached_property
+    def _known(self) -> npt.NDArray[np.float64]:
+        """Factors that were computed, NaN for others; 1 for a background term."""
+        factors = np.full(self.terms + 1, np.nan)
+        factors[-1] = 1.0
+        return factors
+
+    def of(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        """Return the factors of terms by their numbers, shape (n,); that of a background term is 1."""
+        factors = self._known[terms]
+        missing = np.isnan(factors)
+        if missing.any():
+            wanted = np.unique(terms[missing])
+            self._known[wanted] = self._computed(wanted)
+            factors = self._known[terms]
+        return factors
+
+    def _computed(self, terms: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        stored = np.ones(len(terms), dtype=np.int64)
+        built = terms < len(self.built)
+        stored[built] = np.maximum(self.built[terms[built]], 1)
+        documents = max(1, self.segments.documents)
+        current = np.clip(self.segments.frequencies_of(terms), 1, documents)
+        ratios: npt.NDArray[np.float64] = lucene_idf(current, documents) / lucene_idf(
+            stored, self.record.documents
+        )
+        return ratios**self.record.power

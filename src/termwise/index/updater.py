@@ -49,7 +49,7 @@ from termwise.index.manifest_records import (
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.reader import Index
 from termwise.index.string_table import SECTIONS, PackedStrings, StringTable, write_strings
-from termwise.index.vocabulary import grown_vocabulary
+from termwise.index.terms import grown_vocabulary
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue

@@ -24,7 +24,7 @@ from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
-from termwise.index.document_chunks import chunk_id
+from termwise.index.document_store import chunk_id
 from termwise.index.encoder_description import FUSION, EncoderDescription
 from termwise.index.field_texts import unpack
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord

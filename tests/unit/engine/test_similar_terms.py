@@ -20,7 +20,7 @@ from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, 
 from termwise.errors import ParameterError
 from termwise.index.container import Container, ContainerWriter
 from termwise.index.string_table import SECTIONS, StringTable, write_strings
-from termwise.index.vocabulary import MappedVocabulary
+from termwise.index.terms import MappedVocabulary
 from termwise.models import VectorModel
 from termwise.text import make_analyzer
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from termwise import Document, build_index
+from termwise.fusion import mix_indexes
 from termwise.index import Index, IndexWriter, verify
 from termwise.index.updater import IndexUpdater
 from termwise.indexing import open_writer
+from termwise.search.mixture import MixtureSearcher
 from termwise.search.searcher import Searcher
 from termwise.storage.folder_path import FolderPath
 from termwise.text.vocabulary import Vocabulary
@@ -19,7 +21,7 @@ from termwise.weights import TermWeights
 
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Two folders, each with another index in `i` and another mixture in `m`; the process is in the first."""
+    """Two folders, each with another index in `i`; the process is in the first."""
     folders = tmp_path / "one", tmp_path / "two"
     for folder in folders:
         documents = [Document("a", "merge lists"), Document(folder.name, "sort lists")]
@@ -89,3 +91,20 @@ def test_an_updater_ends_with_its_own_lock(places: tuple[Path, Path]) -> None:
         os.chdir(places[1])
     assert not (places[0] / "i" / ".lock").exists()
     assert (places[1] / "i" / ".lock").exists()
+
+
+def test_a_mixture_keeps_to_its_folder(places: tuple[Path, Path]) -> None:
+    for folder in places:
+        documents = [Document("a", "merge lists"), Document(folder.name, "sort lists")]
+        build_index(documents, folder / "j", model="jm")
+        mix_indexes([folder / "i", folder / "j"], [0.5, 0.5], folder / "m")
+    mixture = MixtureSearcher.open("m")
+    before = (places[1] / "m" / "mixture.json").read_bytes()
+    with open_writer("m") as writer:
+        writer.add([Document("c", "new lists")])
+        os.chdir(places[1])
+        assert mixture.refresh() is mixture
+        writer.commit()
+    assert set(mixture.refresh().rank("lists").doc_ids) == {"a", "one", "c"}
+    assert (places[1] / "m" / "mixture.json").read_bytes() == before
+    assert not list((places[0] / "m").glob("**/.*"))
