@@ -123,7 +123,7 @@ def built(searchers: Sequence[Searcher], arguments: argparse.Namespace) -> tuple
                 writer.add_documents([f"d{first + place}" for place in range(len(vectors))])
                 writer.add_vectors(DocumentVectors.of(np.arange(len(vectors) + 1), vectors))
                 first += len(vectors)
-            vocabulary, encoder = table.vocabulary.load(), table.manifest.encoder
+            vocabulary, encoder = table.vocabulary.load(), table.manifest.encoder.json
             writer.commit(vocabulary, encoder=encoder, term_vectors=table.term_vectors)
     if not costs.exists():
         begin = time.process_time()

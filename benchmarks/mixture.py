@@ -35,11 +35,11 @@ import numpy as np  # noqa: E402
 from timing import each, held, say, timed  # noqa: E402
 
 from termwise import Document, Searcher, build_index  # noqa: E402
-from termwise.engine.query_encoder import encoder_description  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.fusion import mix_indexes  # noqa: E402
 from termwise.index import IndexWriter  # noqa: E402
+from termwise.index.encoder_description import encoder_description  # noqa: E402
 from termwise.text import Vocabulary, make_analyzer  # noqa: E402
 from termwise.vectors import DocumentVectors, TermVectors  # noqa: E402
 

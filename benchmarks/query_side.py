@@ -68,10 +68,10 @@ from timing import (  # noqa: E402
 from termwise.cli.try_ import shipped_weights  # noqa: E402
 from termwise.collection import PythonQuestions, open_collection  # noqa: E402
 from termwise.encode import open_precomputed_encoder  # noqa: E402
-from termwise.engine.query_encoder import encoder_description  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
+from termwise.index.encoder_description import encoder_description  # noqa: E402
 from termwise.indexing import build_index  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.search import Searcher  # noqa: E402

@@ -17,9 +17,9 @@ import termwise
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
 from termwise.encode.document_encoder import Advance, EncodedRows, network_record, no_advance
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.index.encoder_description import encoder_description
 from termwise.indexing import build_index
 from termwise.kernels.pooling import keep_largest
 from termwise.models import CountModel, NetworkModel, Tilde, make_model
@@ -217,7 +217,7 @@ def _existing(folder: Path, description: Mapping[str, Any], quantiser: Quantiser
     searcher = termwise.open(folder)
     manifest = searcher.index.manifest
     built = {
-        name: value for name, value in manifest.encoder.items() if name != "statistics"
+        name: value for name, value in manifest.encoder.json.items() if name != "statistics"
     }  # known after a build
     same = built == json.loads(json.dumps(description))
     return searcher if same and manifest.quantiser.kind == (quantiser or manifest.quantiser.kind) else None

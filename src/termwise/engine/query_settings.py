@@ -229,7 +229,7 @@ class WeightedQueryEncoder:
         usable = frequencies >= max(1, settings.min_df)
         if settings.max_terms:
             if self.example is not None:
-                rows = (self.index.row(chunk)[0] for chunk in self.index.chunks(self.example))
+                rows = (self.index.row(chunk)[0] for chunk in self.index.chunks.of(self.example))
                 usable &= frequencies > sum(np.isin(terms, row).astype(np.int64) for row in rows)
             order = np.lexsort((terms, -importance, ~usable))
             usable[order[settings.max_terms :]] = False

@@ -130,7 +130,8 @@ class ResultOrder:
         """
         assert self.sort is not None, "results are sorted"
         of_segments = [
-            places[self._first_rows(segment, rows, k)] for segment, places, rows in index.by_segment(ordinals)
+            places[self._first_rows(segment, rows, k)]
+            for segment, places, rows in index.segments.by_segment(ordinals)
         ]
         if len(of_segments) == 1:
             return of_segments[0]
@@ -169,7 +170,7 @@ class ResultOrder:
 def _first_of_values(index: Index, field: str, ordinals: Ordinals, size: int) -> Places:
     """Return the places in `ordinals` of the first `size` documents with each value, and of those without one."""
     of_segments = []
-    for segment, places, rows in index.by_segment(ordinals):
+    for segment, places, rows in index.segments.by_segment(ordinals):
         if segment.attributes is not None:
             keys, present = segment.attributes.keys(field, rows)
             places = np.concatenate([places[present][_first_of_each(keys[present], size)], places[~present]])

@@ -21,10 +21,10 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import FUSION
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index
+from termwise.index.encoder_description import FUSION
 from termwise.text import Analyzer, unknown_token
 from termwise.text.words_around import word_around
 
@@ -93,13 +93,13 @@ class TextReader:
         word the weight 0, and a weighted sum of indexes does not know what was dropped from them.
         """
         encoder = self.index.manifest.encoder
-        model, described = encoder.get("model", {}), encoder.get("analyzer", {})
         return (
-            model.get("exact") is True
-            and model.get("name") != FUSION
-            and "network" not in encoder
+            encoder.model.exact
+            and encoder.model.name != FUSION
+            and encoder.network is None
             and self.index.manifest.quantiser.dropped == 0
-            and described.get("fingerprint") == self._analyzer.spec.fingerprint
+            and encoder.analyzer is not None
+            and encoder.analyzer.fingerprint == self._analyzer.spec.fingerprint
         )
 
     @cached_property
@@ -183,7 +183,7 @@ class TextReader:
             tokens = self._analyzer.tokens(text or "")
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
-                    chunks = self.index.chunks(ordinal)
+                    chunks = self.index.chunks.of(ordinal)
                     contained = self._contains(tokens, text or "", phrase)
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
@@ -201,15 +201,15 @@ class TextReader:
         number = self.index.vocabulary.number(token)
         if number is None:
             return mask
-        for first, segment in zip(self.index.firsts, self.index.segments, strict=True):
+        for first, segment in zip(self.index.segments.firsts, self.index.segments, strict=True):
             places, _ = segment.places_of_terms(np.array([number], dtype=np.int32))
             if len(places):
                 present = np.zeros(segment.documents, dtype=np.bool_)
                 present[segment.rows_with(int(places[0]))] = True
                 mask[first : first + len(segment)] = segment.live_part(present)
         if self.index.manifest.chunk and mask.any():
-            starts = self.index.document_starts
-            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunk_counts(starts))
+            starts = self.index.chunks.starts
+            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunks.counts(starts))
         return mask
 
 

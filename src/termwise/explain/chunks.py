@@ -38,7 +38,7 @@ class DocumentText:
             else cls._of_fields(unpack(stored))
             if index.manifest.field_weights
             else cls(stored)
-            for stored in index.stored_document_texts(documents)
+            for stored in index.store.document_texts(documents)
         ]
 
     @classmethod
@@ -59,7 +59,7 @@ def chunk_window(index: Index, document: int, chunk: int, text: DocumentText | N
     """
     if not index.manifest.chunk:
         return None
-    count = len(index.chunks(document))
+    count = len(index.chunks.of(document))
     spans = [] if text is None else text.chunks(index.manifest.chunk)
     start, end = spans[chunk - document] if len(spans) == count else (None, None)
     return Window(chunk - document + 1, count, start, end)

@@ -150,7 +150,7 @@ def _contributions(
         return _largest_first(_with_pieces(by_vectors, query, text))
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
-    always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
+    always_exact = index.manifest.encoder.model.exact
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
     translations = None if text is None else TranslationShares.of(index)

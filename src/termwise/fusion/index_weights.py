@@ -106,21 +106,22 @@ def check_settings(fusion: Fusion, indexes: Sequence[Index]) -> None:
 
 
 def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
-    model = index.manifest.encoder.get("model", {})
-    built = model.get("parameters", {})
+    described = index.manifest.encoder
+    built = described.model.parameters
     tuned, table = fusion.settings[number], fusion.tables[number]
     differences = [
         (name, f"{built.get(name, 'none')}, tuned {tuned[name]}")
         for name in tuned
         if name not in built or built[name] != tuned[name]
     ]
-    compiled = index.manifest.encoder.get("table", {})
-    if table is not None and compiled.get("id") != table.id:
-        differences.append(("table", f"{compiled.get('name', 'none')}, tuned with {table.name}"))
+    compiled = described.table
+    if table is not None and (compiled is None or compiled.id != table.id):
+        name = "none" if compiled is None else compiled.name
+        differences.append(("table", f"{name}, tuned with {table.name}"))
     if differences:
         built_with = {"model": "model1" if table is None else table.name, **tuned}
         raise ParameterError(
             "an index does not have the settings that its weight was tuned with",
-            facts=[("index", index.path), ("model", model.get("name", "unknown")), *differences],
+            facts=[("index", index.path), ("model", described.model.name or "unknown"), *differences],
             fixes=[Fix.sentence("build it with these settings: {}", Fix.call("build_index", **built_with))],
         )

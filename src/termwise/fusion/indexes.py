@@ -21,12 +21,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import FUSION, analyzer_of, fused_description, query_weighting_of
+from termwise.engine.query_encoder import analyzer_of, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.explain.attribution import fused_translations
 from termwise.fixes import Code, Fix
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import FUSION, fused_description
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.search.opening import open_searcher
@@ -241,7 +242,9 @@ class _Parts:
             stored = index.weights(ordinals)
             row = np.repeat(np.arange(len(ordinals)), np.diff(stored.indptr))
             keys.append(row * width + new[stored.terms])
-            factors = index.query_factors(stored.terms)  # the idf of an index that was changed
+            factors = (
+                None if index.idf is None else index.idf.of(stored.terms)
+            )  # the idf of an index that was changed
             values.append(weight * stored.weights.astype(np.float64) * (1.0 if factors is None else factors))
         key, value = np.concatenate(keys), np.concatenate(values)
         order = np.argsort(key, kind="stable")  # merges sorted runs
@@ -369,8 +372,8 @@ def _common_analyzer(indexes: Sequence[Index], mixing: Fix) -> AnalyzerSpec:
 def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[Fix]:
     """Return how to rebuild an index with another analyzer; nothing if its model has its own analyzer."""
     description = index.manifest.encoder
-    name = description["model"]["name"]
-    if name == FUSION or "network" in description or "table" in description:
+    name = description.model.name
+    if name == FUSION or description.network is not None or description.table is not None:
         return []
     file = ":FILE" if analyzer.files else ""
     build = Fix.call("build_index", model=name, analyzer=f"{analyzer.name}{file}")

@@ -16,7 +16,7 @@ from termwise.fusion.indexes import check_folders, check_indexes
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, Manifest
 from termwise.index.container import storage_errors
-from termwise.index.manifest import publish
+from termwise.index.folder import publish
 from termwise.indexing.mixture_writer import MixtureWriter, copy_index, link_or_copy
 from termwise.search.backend import Part
 from termwise.search.mixture import Mixture

@@ -20,7 +20,7 @@ from termwise.index.attribute_spill import AttributeSpill
 from termwise.index.container import ContainerWriter, IndexFile, storage_errors
 from termwise.index.document_vectors import VectorSpill
 from termwise.index.identifiers import Identifiers
-from termwise.index.manifest import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
+from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
 from termwise.index.spill import RowSpill

@@ -13,7 +13,7 @@ from termwise.collection.statistics import OpenStatistics
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
 from termwise.index import Index
-from termwise.index.manifest import DOCUMENT_FREQUENCIES
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES
 from termwise.models.attachments import FREQUENCIES, read_frequencies
 
 
@@ -42,7 +42,7 @@ def built_statistics(index: Index) -> CollectionStatistics:
     ParameterError
         If the index was written before these statistics were kept.
     """
-    record = index.manifest.encoder.get("statistics") or {}
+    record = index.manifest.encoder.statistics
     files = {DOCUMENT_FREQUENCIES, FREQUENCIES}
     if (
         not {"documents", "tokens", "longest"} <= record.keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from termwise.index.reader import chunk_id
+from termwise.index.document_store import chunk_id
 from termwise.indexing.field_weights import field_texts
 from termwise.records import Document
 from termwise.text.chunks import chunk_spans

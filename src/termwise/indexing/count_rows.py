@@ -16,10 +16,10 @@ import numpy.typing as npt
 from termwise.collection import CollectionStatistics
 from termwise.encode import encoded_blocks
 from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Manifest
+from termwise.index.encoder_description import encoder_description
 from termwise.index.spill import RowSpill
 from termwise.indexing.built_statistics import statistics_files, statistics_record
 from termwise.indexing.context import BuildContext, attributes_of, empty_collection
@@ -115,8 +115,8 @@ def build_counts(
             exact=not model.expands,
             table=model.table_facts,
             statistics=statistics_record(statistics),
-            fields=field_weights or context.fields,
         ),
+        fields=field_weights or context.fields,
         floors=prepared.floors(statistics),
         attachments={
             **spec.files,

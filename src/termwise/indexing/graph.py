@@ -77,5 +77,5 @@ def _build_graphs_of_parts(mixture: Mixture, progress: Progress) -> list[Path]:
 
 def _has_term_form(index: Index) -> bool:
     """Return whether an index stores term weights that were computed from vectors."""
-    parameters = index.manifest.encoder.get("model", {}).get("parameters", {})
+    parameters = index.manifest.encoder.model.parameters
     return index.term_vectors is None and parameters.get("form") == "terms"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +16,19 @@ import numpy.typing as npt
 from termwise.attributes import Schema
 from termwise.collection import CollectionStatistics
 from termwise.encode import DocumentEncoder
-from termwise.encode.document_encoder import EncodedRows, check_network
+from termwise.encode.document_encoder import EncodedRows, built_precision, check_network
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.row_selection import interleave_rows
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
-from termwise.engine.query_encoder import FUSION, analyzer_of
+from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index, Manifest
 from termwise.index.container import REBUILD
+from termwise.index.document_store import chunk_id
+from termwise.index.encoder_description import FUSION, EncoderDescription
 from termwise.index.field_texts import unpack
-from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
-from termwise.index.reader import chunk_id
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.updater import IndexUpdater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.built_statistics import built_statistics, missing_statistics, opened_statistics
@@ -37,17 +37,8 @@ from termwise.indexing.context import attributes_of, refuse_arguments
 from termwise.indexing.count_rows import TokenCounts, chunk_of, count_documents, document_batches
 from termwise.indexing.field_weights import texts_to_store
 from termwise.indexing.mixture_updater import MixtureUpdater
-from termwise.indexing.model_choice import opened_encoder
-from termwise.models import (
-    BM25,
-    CountModel,
-    Lookup,
-    Model,
-    NetworkModel,
-    Tilde,
-    VectorModel,
-    model_from_parameters,
-)
+from termwise.indexing.model_choice import model_of, opened_encoder
+from termwise.models import BM25, CountModel, Lookup, Model, NetworkModel, Tilde, VectorModel
 from termwise.models.idf_power import idf_factors
 from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
@@ -70,7 +61,7 @@ BLOCK = 256
 BLOCKS = 64
 """Blocks that wait for their analysis if several processes take part."""
 
-LoadedNetworks = dict[Path, tuple[Mapping[str, Any], DocumentEncoder]]
+LoadedNetworks = dict[Path, tuple[EncoderDescription, DocumentEncoder]]
 """Loaded networks by the folder of an index, each with the description of the model in its manifest."""
 
 
@@ -236,7 +227,7 @@ class LiveWriter:
             self._flush()
             self._updater.write()
             index = self._with_attributes[0].updater.preview()
-            found = index.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
+            found = index.chunks.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
             names = list(dict.fromkeys([*names, *index.doc_ids(np.unique(found))]))
         if any(self._touched.get(name) for name in names):
             self._flush()
@@ -271,7 +262,7 @@ class LiveWriter:
                 facts=[("index", self.path)],
                 fixes=[Fix.build(store_text=True)],
             )
-        (text,) = index.stored_document_texts(ordinals)
+        (text,) = index.store.document_texts(ordinals)
         (attributes,) = self._with_attributes[0].updater.index.attributes(ordinals)
         if not self.field_weights:
             return Document(doc_id, text or "", attributes)
@@ -365,7 +356,8 @@ class LiveWriter:
         """Return the identifiers of the chunks of documents, with the changes that are not committed yet."""
         index = self._rows[0].updater.index
         ordinals = index.find_many(doc_ids)
-        published = np.where(ordinals < 0, 0, index.chunk_counts(np.maximum(ordinals, 0)))
+        published = np.zeros(len(ordinals), dtype=np.int64)
+        published[ordinals >= 0] = index.chunks.counts(ordinals[ordinals >= 0])
         return [
             chunk_id(doc_id, number)
             for doc_id, count in zip(doc_ids, published.tolist(), strict=True)
@@ -401,7 +393,7 @@ class LiveWriter:
                 for place, document in enumerate(documents)
                 if ordinals[place] >= 0 and document.doc_id not in self._touched
             ]
-            texts = index.stored_document_texts(ordinals[places])
+            texts = index.store.document_texts(ordinals[places])
             attributes = self._with_attributes[0].updater.index.attributes(ordinals[places])
             given = texts_to_store([documents[place] for place in places], index.manifest.field_weights)
             for place, text, new_text, values in zip(places, texts, given, attributes, strict=True):
@@ -411,7 +403,7 @@ class LiveWriter:
                 if values == self._kept(document):
                     same.add(document.doc_id)
                 elif self._chunk:
-                    chunks = enumerate(index.chunks(int(ordinals[place])), 1)
+                    chunks = enumerate(index.chunks.of(int(ordinals[place])), 1)
                     known |= {chunk_id(document.doc_id, number): ordinal for number, ordinal in chunks}
                 else:
                     known[document.doc_id] = int(ordinals[place])
@@ -545,17 +537,17 @@ def _open_rows(
 ) -> _Rows:
     """Open an index for writing, and choose how rows of its model are computed; see `open_writer`."""
     index = Index.open(path)
-    model = _model_of(index)
+    model = _changeable_model(index)
     make_rows: Callable[[IndexUpdater], _Rows]
     if isinstance(model, NetworkModel):
-        built = index.manifest.encoder.get("network") or {}
+        current = index.manifest.encoder
         if precision is None and encoder is None:
-            precision = (built.get("network") or {}).get("precision")
-        described, opened = networks.get(path, ({}, None))
-        if opened is None or described != index.manifest.encoder or encoder is not None:
+            precision = built_precision(current.network)
+        described, opened = networks.get(path, (None, None))
+        if opened is None or described != current or encoder is not None:
             opened = opened_encoder(model, encoder, threads=threads, precision=precision, providers=providers)
             check_network(
-                built,
+                current.network,
                 opened,
                 index=index.path,
                 fixes=[
@@ -563,7 +555,7 @@ def _open_rows(
                     REBUILD,
                 ],
             )
-            networks[path] = index.manifest.encoder, opened
+            networks[path] = current, opened
         idf = _idf_of(index, opened.idf_power)
         make_rows = partial(_NetworkRows, encoder=opened, idf=idf)
     else:
@@ -776,44 +768,37 @@ class _CountRows(_Rows):
         self._workers.close()
 
 
-def _model_of(index: Index) -> Model:
+def _changeable_model(index: Index) -> Model:
     """Return the model of an index, or raise the error of one whose documents cannot be weighed one by one."""
-    described = index.manifest.encoder.get("model") or {}
-    name = described.get("name")
-    reason = None
-    if name is None:
+    name, model, reason = index.manifest.encoder.model.name, model_of(index), None
+    if not name:
         reason = "the index has no description of its model"
     elif name == FUSION:
         reason = "its weights are sums over several indexes: change these, and fuse them again"
-    elif name == VectorModel.name:
+    elif model is None:
+        reason = "termwise has no model of this name"
+    elif isinstance(model, VectorModel):
         reason = "its weights are your own: change its rows with `termwise.index.updater.IndexUpdater`"
-    if reason is not None:
-        raise _refusal(index, name, reason)
-    model = model_from_parameters(str(name), described.get("parameters", {}))
-    if isinstance(model, BM25) and model.variant != "lucene":
+    elif isinstance(model, BM25) and model.variant != "lucene":
         reason = "its idf can be 0 or negative, so weights of some terms are not stored: use variant=lucene"
     elif isinstance(model, Lookup) and model.form == "terms":
         reason = "which terms it keeps depends on all documents: use form=vectors"
     elif isinstance(model, Tilde) and index.manifest.quantiser.kind == "float32":
         reason = "the floors of the exact form depend on all documents: use form=compact"
-    if reason is not None:
-        raise _refusal(index, name, reason)
+    if model is None or reason is not None:
+        raise ParameterError(
+            "the documents of this index cannot be changed",
+            facts=[("index", index.path), ("model", name or "unknown"), ("reason", reason)],
+            fixes=["build the index again with all documents"],
+        )
     return model
-
-
-def _refusal(index: Index, model: str | None, reason: str) -> ParameterError:
-    return ParameterError(
-        "the documents of this index cannot be changed",
-        facts=[("index", index.path), ("model", model or "unknown"), ("reason", reason)],
-        fixes=["build the index again with all documents"],
-    )
 
 
 def _idf_of(index: Index, power: float) -> IdfRecord | None:
     """Return the record of the idf in the weights of an index; None without one."""
     if not power:
         return None
-    record = index.manifest.encoder.get("statistics") or {}
+    record = index.manifest.encoder.statistics
     if "documents" not in record or DOCUMENT_FREQUENCIES not in index.manifest.attachments:
         raise missing_statistics(index)
     return IdfRecord(float(power), record["documents"])

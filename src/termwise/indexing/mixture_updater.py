@@ -15,6 +15,7 @@ from termwise.index import Manifest
 from termwise.index.folder import writer_lock
 from termwise.index.updater import IndexUpdater
 from termwise.search.mixture_folder import MixtureManifest, finish_commit, of_mixture, part_manifest
+from termwise.storage.folder_path import FolderPath
 
 
 class MixtureUpdater:
@@ -49,7 +50,7 @@ class MixtureUpdater:
     """
 
     def __init__(self, path: Path, open_part: Callable[[Path], IndexUpdater], *, wait: float = 0.0) -> None:
-        self.path = path
+        self._folder = FolderPath.of(path)
         MixtureManifest.read(
             path
         )  # raises the error of a folder that is no mixture before it gets a lock file
@@ -73,6 +74,11 @@ class MixtureUpdater:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def path(self) -> Path:
+        """Folder of the mixture; see `Index.path`."""
+        return self._folder.current
 
     def close(self) -> None:
         """Remove temporary files and the locks; changes that are not committed are lost."""

@@ -27,14 +27,14 @@ from termwise.errors import (
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, writer_lock
+from termwise.index.folder import LOCK, publish, writer_lock
 from termwise.index.manifest import NAME as INDEX
-from termwise.index.manifest import publish
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture
 from termwise.search.searcher import Searcher
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.model_folder import MIXTURE_BUILD
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
 
@@ -67,11 +67,11 @@ class MixtureWriter:
     """
 
     def __init__(self, path: Path, *, overwrite: bool) -> None:
-        self.path = path
+        self._folder = FolderPath.of(path)
         self._new: list[Path] = []
         self._published = False
         with ExitStack() as resources:
-            created = self._claimed(overwrite)
+            created = [each.absolute() for each in self._claimed(overwrite)]
             resources.callback(lambda: None if self._published else remove_empty(created))
             resources.enter_context(writer_lock(path))
             self._check_free(overwrite)
@@ -85,6 +85,11 @@ class MixtureWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._resources.close()
+
+    @property
+    def path(self) -> Path:
+        """Folder of the mixture; see `Index.path`."""
+        return self._folder.current
 
     def part(self, name: str) -> Path:
         """Return the folder for the index of a new part, named like the part unless that folder is in use."""

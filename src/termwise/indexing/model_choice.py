@@ -10,11 +10,14 @@ from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
 from termwise.encode.document_encoder import check_encoder
 from termwise.encode.encoder_manifest import NetworkPrecision
-from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
+from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError, UsageError
 from termwise.fixes import Code, Fix
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.index.manifest import NAME
 from termwise.indexing.context import refuse_arguments
 from termwise.indexing.recipes import RECIPES
-from termwise.models import Model, Model1, NetworkModel, make_model, model_names
+from termwise.models import Model, Model1, NetworkModel, make_model, model_from_parameters, model_names
 from termwise.models.checks import check_parameter
 from termwise.models.idf_power import POWER
 from termwise.storage.safe_read import is_file, path_exists
@@ -133,6 +136,28 @@ def opened_encoder(
         refuse_arguments("an open encoder has its own precision and providers", model, arguments)
         return encoder
     return open_document_encoder(model, threads=threads, precision=precision, providers=providers)
+
+
+def model_of(index: Index) -> Model | None:
+    """Return the model that weighed the documents of an index.
+
+    None for a weighted sum of indexes, and for an index whose description names no model of termwise.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the model cannot have the described parameters.
+    """
+    described = index.manifest.encoder.model
+    if described.name not in model_names():
+        return None
+    try:
+        return model_from_parameters(described.name, described.parameters)
+    except UsageError as error:
+        seen = f"{described.parameters}: {error.message}"
+        raise corrupt(
+            index.path / NAME, None, f"encoder.model.parameters of {described.name}", seen[:200]
+        ) from error
 
 
 def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
-from termwise.index.manifest import DOCUMENT_FREQUENCIES
+from termwise.index.encoder_description import encoder_description
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES
 from termwise.index.spill import RowSpill
 from termwise.indexing.context import BuildContext, attributes_of
 from termwise.indexing.count_rows import TokenCounter
@@ -95,8 +95,8 @@ def build_network(
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
                 statistics=None if sink.frequencies is None else {"documents": writer.documents},
-                fields=field_weights or context.fields,
             ),
+            fields=field_weights or context.fields,
             floors=sink.floors,
             term_vectors=sink.term_vectors,
             query_weights=query_weights,

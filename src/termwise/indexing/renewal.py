@@ -15,7 +15,8 @@ from termwise.index.updater import IndexUpdater, refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
 from termwise.indexing.mixture_updater import MixtureUpdater
-from termwise.models import CountModel, model_from_parameters, model_names
+from termwise.indexing.model_choice import model_of
+from termwise.models import CountModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
 from termwise.search.mixture_folder import is_mixture
@@ -117,13 +118,9 @@ def _models_to_renew(indexes: Sequence[Index], path: Path) -> list[CountModel | 
     """Return the models of term counts of indexes, None for others; raise an error if there are only others."""
     models, names = [], []
     for index in indexes:
-        described = index.manifest.encoder.get("model") or {}
-        name = described.get("name", "unknown")
-        model = (
-            model_from_parameters(name, described.get("parameters", {})) if name in model_names() else None
-        )
+        model = model_of(index)
         models.append(model if isinstance(model, CountModel) else None)
-        names.append(name)
+        names.append(index.manifest.encoder.model.name or "unknown")
     if not any(models):
         raise ParameterError(
             "this index has no statistics to renew",
@@ -193,13 +190,13 @@ def _documents(index: Index, source: Index) -> Iterator[Document]:
     names = source.manifest.field_weights if index.manifest.field_weights else None
     for start in range(0, index.documents, BATCH):
         places = slice(start, start + BATCH)
-        ordinals = index.document_starts[places]
-        others = source.document_starts[places]
-        texts = source.stored_document_texts(others) if names else source.document_texts(others)
+        ordinals = index.chunks.starts[places]
+        others = source.chunks.starts[places]
+        texts = source.store.document_texts(others) if names else source.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
             if names:
-                fields = dict(zip(names, unpack(text or ""), strict=False))
+                fields = dict(zip(names, unpack(text or ""), strict=True))
                 yield Document.of_fields(doc_id, fields, attributes)
             else:
                 yield Document(doc_id, text or "", attributes)

@@ -107,6 +107,7 @@ class Mixture:
             )
         self.depth = int(depth)
         self.path: Path | None = None
+        self._folder: Path | None = None
         self._manifest: MixtureManifest | None = None
         indexes = [part.index for part in self.parts]
         self.index = next((index for index in indexes if index.stores_text), indexes[0])
@@ -162,14 +163,18 @@ class Mixture:
                 error.message, facts=[("mixture", folder), *error.facts], fixes=[REBUILD]
             ) from None
         mixture.path = folder
+        mixture._folder = folder.absolute()  # also after a change of the working directory
         mixture._manifest = manifest
         return mixture
 
     def refreshed(self) -> Mixture:
         """Return the newest generation; the same object if it is the newest."""
-        if self.path is not None:
-            same = MixtureManifest.read(self.path) == self._manifest
-            return self if same else Mixture.open(self.path)
+        if self._folder is not None:
+            if MixtureManifest.read(self._folder) == self._manifest:
+                return self
+            newest = Mixture.open(self._folder)
+            newest.path = self.path
+            return newest
         refreshed = [replace(part, backend=part.backend.refreshed()) for part in self.parts]
         if all(new.backend is old.backend for new, old in zip(refreshed, self.parts, strict=True)):
             return self

@@ -100,14 +100,14 @@ class StoredQueryVectors:
     index: Index
 
     def __post_init__(self) -> None:
-        model = self.index.manifest.encoder.get("model", {})
-        side = model.get("parameters", {}).get("side")
-        if model.get("name") != "tilde" or side != "query" or not len(self.index.floors):
+        model = self.index.manifest.encoder.model
+        side = model.parameters.get("side")
+        if model.name != "tilde" or side != "query" or not len(self.index.floors):
             raise ParameterError(
                 "the index does not hold documents encoded as queries",
                 facts=[
                     ("index", self.index.path),
-                    ("model", model.get("name", "unknown")),
+                    ("model", model.name or "unknown"),
                     ("side", side or "document"),
                 ],
                 fixes=[Fix.call("build_index", model="tilde", side="query")],
@@ -347,7 +347,7 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
             fixes=[Fix.sentence("pass the index as documents, built with {}", _build("wordpiece-clean"))],
         )
     manifest = documents.manifest
-    name = manifest.encoder.get("model", {}).get("name")
+    name = manifest.encoder.model.name or None
     if name != DOCUMENT_MODEL or manifest.quantiser.kind != "float32":
         raise ParameterError(
             "this index does not hold exact term frequencies",
@@ -383,12 +383,12 @@ def _build(analyzer: str) -> Fix:
 
 def _check_query_likelihood(index: Index) -> None:
     """Refuse an index other than TILDE with documents encoded as documents."""
-    model = index.manifest.encoder.get("model", {})
-    side = model.get("parameters", {}).get("side", "document")
-    if model.get("name") != "tilde" or side != "document":
+    model = index.manifest.encoder.model
+    side = model.parameters.get("side", "document")
+    if model.name != "tilde" or side != "document":
         raise ParameterError(
             "the query likelihood needs a TILDE index with documents encoded as documents",
-            facts=[("index", index.path), ("model", model.get("name", "unknown")), ("side", side)],
+            facts=[("index", index.path), ("model", model.name or "unknown"), ("side", side)],
             fixes=[Fix.call("build_index", model="tilde")],
         )
 
@@ -440,7 +440,7 @@ def row_means(
         NaN for documents without terms.
     """
     means = np.full(len(ordinals), np.nan)
-    for segment, places, rows in index.by_segment(ordinals):
+    for segment, places, rows in index.segments.by_segment(ordinals):
         firsts, lengths = segment.row_bounds(rows)
         positions = concatenated_ranges(firsts, lengths)
         row = np.repeat(np.arange(len(rows)), lengths)

@@ -77,13 +77,12 @@ class SingleIndex:
     @property
     def description(self) -> str:
         """Name of the model."""
-        name: str = self.index.manifest.encoder.get("model", {}).get("name", "unknown")
-        return name
+        return self.index.manifest.encoder.model.name or "unknown"
 
     @property
     def is_exact(self) -> bool:
         """Whether every weighted term of a document occurs in its text; otherwise the model expands documents."""
-        return self.index.manifest.encoder.get("model", {}).get("exact") is True
+        return self.index.manifest.encoder.model.exact
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -88,7 +88,7 @@ def _texts_of_field(index: Index, ordinals: npt.NDArray[np.int64], field: str) -
     if field not in names:
         raise UnknownNameError.of("field of the index", field, names)
     place = names.index(field)
-    stored = index.stored_document_texts(ordinals)
+    stored = index.store.document_texts(ordinals)
     return [None if texts is None else unpack(texts)[place] for texts in stored]
 
 

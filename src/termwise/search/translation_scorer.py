@@ -209,7 +209,7 @@ class TranslationScorer(CandidateRanker):
         shape = len(ordinals), len(words)
         translated, untranslated = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
         slots, columns, word_positions = self._side.scratch(words, index.manifest.terms)
-        for segment, positions, rows in index.by_segment(ordinals):
+        for segment, positions, rows in index.segments.by_segment(ordinals):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
                 segment.starts,
@@ -307,7 +307,7 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
 
 
 def _check_documents(index: Index) -> None:
-    model = index.manifest.encoder.get("model", {}).get("name", "unknown")
+    model = index.manifest.encoder.model.name or "unknown"
     kind = index.manifest.quantiser.kind
     if model != "ml" or kind != "float32" or FREQUENCIES not in index.manifest.attachments:
         raise ParameterError(

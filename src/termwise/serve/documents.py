@@ -175,7 +175,7 @@ def texts_by_field(searcher: Searcher, doc_ids: Sequence[str]) -> list[dict[str,
     if not index.stores_text:
         return [{} for _ in doc_ids]
     names = tuple(field_weights(searcher)) or BODY_FIELDS[:1]
-    stored = index.stored_document_texts(index.find_many(doc_ids))
+    stored = index.store.document_texts(index.find_many(doc_ids))
     return [
         dict(zip(names, unpack(text or "") if len(names) > 1 else [text or ""], strict=True))
         for text in stored

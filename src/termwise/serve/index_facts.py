@@ -27,13 +27,13 @@ def index_facts(served: ServedIndex) -> IndexAnswer:
 
 
 def _sizes(index: Any) -> dict[str, Any]:
-    manifest = index.manifest
+    manifest, analyzer = index.manifest, index.manifest.encoder.analyzer
     return {
         "terms": manifest.terms,
         "postings": manifest.postings,
         "segments": len(manifest.segments),
         "deleted": sum(segment.deletions for segment in manifest.segments),
-        "analyzer": manifest.encoder.get("analyzer", {}).get("name", "unknown"),
+        "analyzer": "unknown" if analyzer is None else analyzer.name,
     }
 
 

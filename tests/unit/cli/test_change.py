@@ -13,8 +13,8 @@ import termwise
 from termwise.cli import index_notes
 from termwise.cli.main import run
 from termwise.index import Index
-from termwise.index.folder import writer_lock
-from termwise.index.manifest import publish
+from termwise.index.encoder_description import EncoderDescription
+from termwise.index.folder import publish, writer_lock
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 
@@ -288,8 +288,8 @@ def test_fields_that_an_index_does_not_keep_are_noted(place, capsys):
 @pytest.mark.parametrize("command", CHANGES[:2], ids=lambda command: command[0])
 def test_an_index_without_statistics_is_refused(place, capsys, command):
     manifest = Index.open("tw").manifest
-    encoder = {name: value for name, value in manifest.encoder.items() if name != "statistics"}
-    publish(place / "tw", replace(manifest, encoder=encoder))
+    encoder = {name: value for name, value in manifest.encoder.json.items() if name != "statistics"}
+    publish(place / "tw", replace(manifest, encoder=EncoderDescription.of(encoder)))
     error = failure(capsys, [word.replace("FOLDER", "tw") for word in command], 2)
     assert "no statistics of its collection" in error
     assert "build the index again with this version of termwise" in error

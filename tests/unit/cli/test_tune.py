@@ -132,7 +132,7 @@ def test_tuned_settings_are_used_by_index_rerank_and_fuse(place):
     again = ["--queries", "q.tsv", "--run", "bm25.trec"]
     built = ["--model", "./table", "--settings", "t.json", "--set", "keep=0", "--float", "--out", "words.tw"]
     assert run(["index", "docs.jsonl", *built]) == 0
-    kept = termwise.open("words.tw").index.manifest.encoder["model"]["parameters"]
+    kept = termwise.open("words.tw").index.manifest.encoder.json["model"]["parameters"]
     assert {name: kept[name] for name in tuned.settings[1]} == tuned.settings[1]
     assert run(["rerank", "words.tw", *again, "--output", "compiled.trec"]) == 0
     exact = ["--table", "table", "--settings", "t.json"]

@@ -208,7 +208,7 @@ def test_weights_and_a_background_beside_vectors_change_nothing(
         rows = TermWeights.from_rows([{0: 9.0, 6: 1.0}, {}, {6: 2.0}, {1: 1.5}, {}], vocabulary.id)
         writer.add(list(TEXTS), rows)
         writer.add_vectors(VECTORS)
-        description = searcher.index.manifest.encoder
+        description = searcher.index.manifest.encoder.json
         writer.commit(vocabulary, encoder=description, term_vectors=table, floors=[-1.0] * 7)
     beside = termwise.open(tmp_path / "beside.tw")
     for query in ("merge sorted lists", "of", "cards"):

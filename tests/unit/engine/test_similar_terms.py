@@ -20,8 +20,8 @@ from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, most_edits
 from termwise.errors import ParameterError
 from termwise.index.container import Container, ContainerWriter
-from termwise.index.reader import MappedVocabulary
 from termwise.index.string_table import SECTIONS, StringTable, write_strings
+from termwise.index.terms import MappedVocabulary
 from termwise.models import VectorModel
 from termwise.text import make_analyzer
 

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise import Document, Query, Searcher, build_index
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     IndexExistsError,
     ParameterError,
@@ -24,6 +23,7 @@ from termwise.errors import (
 from termwise.fusion import fuse, fuse_indexes
 from termwise.fusion import indexes as module
 from termwise.index import Index, IndexWriter, verify
+from termwise.index.encoder_description import EncoderDescription, encoder_description
 from termwise.models import BM25, Model1, QueryLikelihoodDirichlet, QueryLikelihoodJM
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
@@ -194,7 +194,7 @@ def test_a_part_that_does_not_count_adds_nothing(build, tmp_path, table):
     parts = [build("bm25"), build("m1", Model1(table=str(table), keep=0), store_text=True)]
     fused = fuse_indexes(parts, [2.0, 0.0], tmp_path / "fused.tw")
     assert fused.index.manifest.terms == parts[0].manifest.terms
-    assert [part["weight"] for part in fused.index.manifest.encoder["parts"]] == [2.0]
+    assert [part["weight"] for part in fused.index.manifest.encoder.json["parts"]] == [2.0]
     assert fused.rank("cardiac").doc_ids == ("b",)
     assert fused.index.stores_text
 
@@ -205,11 +205,11 @@ def test_the_manifest_lists_the_parts(build, tmp_path):
     fused = fuse_indexes([inner.index, three], [2.0, 3.0], tmp_path / "fused.tw").index.manifest
     assert fused.encoder["model"] == {"name": "fusion", "parameters": {}, "exact": True}
     assert fused.encoder["query"] == {"weighting": "counts"}
-    assert fused.encoder["analyzer"] == one.manifest.encoder["analyzer"]
+    assert fused.encoder["analyzer"] == one.manifest.encoder.json["analyzer"]
     assert fused.encoder["parts"] == [
-        {"weight": 1.0, "model": one.manifest.encoder["model"]},
-        {"weight": 0.5, "model": two.manifest.encoder["model"]},
-        {"weight": 3.0, "model": three.manifest.encoder["model"]},
+        {"weight": 1.0, "model": one.manifest.encoder.json["model"]},
+        {"weight": 0.5, "model": two.manifest.encoder.json["model"]},
+        {"weight": 3.0, "model": three.manifest.encoder.json["model"]},
     ]
 
 
@@ -269,7 +269,7 @@ def test_other_analyzers(build, tmp_path):
 def test_an_index_of_a_network_cannot_be_rebuilt_with_another_analyzer(build):
     index = build("one")
     assert module._rebuilding("first", index, make_analyzer("english").spec)
-    network = {**index.manifest.encoder, "network": {"name": "encoder"}}
+    network = EncoderDescription.of({**index.manifest.encoder.json, "network": {"name": "encoder"}})
     index = Index(index.path, replace(index.manifest, encoder=network))
     assert module._rebuilding("first", index, make_analyzer("english").spec) == []
 

@@ -27,14 +27,10 @@ from termwise.errors import (
 )
 from termwise.index import manifest as module
 from termwise.index.container import IndexFile, file_name
-from termwise.index.manifest import (
-    Manifest,
-    QuantiserRecord,
-    SegmentRecord,
-    VectorsRecord,
-    json_copy,
-    publish,
-)
+from termwise.index.encoder_description import EncoderDescription
+from termwise.index.folder import publish
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import QuantiserRecord, SegmentRecord, VectorsRecord
 
 
 def record(kind: str, digit: str = "a", length: int = 100) -> IndexFile:
@@ -47,7 +43,9 @@ MANIFEST = Manifest(
     terms=5,
     vocabulary="sha256:0123",
     background=True,
-    encoder={"model": {"name": "größe", "odd": "\ud800", "list": [1, 2.5, None, True]}},
+    encoder=EncoderDescription.of(
+        {"model": {"name": "größe", "odd": "\ud800", "list": [1, 2.5, None, True]}}
+    ),
     quantiser=QuantiserRecord(
         kind="uint8",
         scale=0.5,
@@ -153,18 +151,20 @@ JSON = st.recursive(
 @given(st.dictionaries(st.text(st.characters(exclude_categories=())), JSON, max_size=4))
 @settings(max_examples=50)
 def test_any_description_survives(encoder: dict[str, Any]) -> None:
-    content = {**body(), "encoder": json_copy(encoder)}
-    assert parse(sealed(content)).encoder == encoder == json_copy(encoder)
+    content = {**body(), "encoder": encoder}
+    manifest = parse(sealed(content))
+    assert manifest.encoder.json == encoder == EncoderDescription.of(encoder).json
+    assert replace(manifest).to_bytes() == sealed(content)
 
 
 @pytest.mark.parametrize("wrong", [{"x": {1, 2}}, {"x": float("nan")}, {"x": b"bytes"}, {1: 0, "a": 0}])
 def test_a_description_that_json_cannot_represent_is_refused(wrong: Any) -> None:
     with pytest.raises(ParameterError):
-        json_copy(wrong)
+        EncoderDescription.of(wrong)
 
 
 def test_tuples_are_described_as_lists() -> None:
-    assert json_copy({"fields": ("title", "text")}) == {"fields": ["title", "text"]}
+    assert EncoderDescription.of({"facts": ("title", "text")}).json == {"facts": ["title", "text"]}
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_changes_by_the_identifiers_of_documents(tmp_path: Path) -> None:
     searcher = termwise.open(tmp_path / "cut")
     index = searcher.index
     assert index.documents == len(current)
-    assert set(index.doc_ids(index.document_starts)) == set(current)
+    assert set(index.doc_ids(index.chunks.starts)) == set(current)
     assert index.document_texts(index.find_many(list(current))) == [each.text for each in current.values()]
     with termwise.open_writer(tmp_path / "cut") as writer:
         assert writer.add(current.values()).unchanged == len(current)
@@ -121,7 +121,7 @@ def test_changes_by_the_identifiers_of_documents(tmp_path: Path) -> None:
     merged = searcher.refresh()
     for query in QUERIES:
         assert merged.rank(query, k=100) == searcher.rank(query, k=100)
-    order = index.doc_ids(index.document_starts)
+    order = index.doc_ids(index.chunks.starts)
     built = termwise.build_index([current[name] for name in order], tmp_path / "new", model="jm", chunk=5)
     renewed = renew_index(tmp_path / "cut")
     for query in QUERIES:
@@ -177,7 +177,7 @@ def test_changes_of_a_mixture(place: Path, tmp_path: Path) -> None:
     names = [document.doc_id for document in made if document.doc_id not in ("d2", "d3", "d7")]
     for part in mixture.parts:
         index = part.index
-        assert index.doc_ids(index.document_starts) == [*names, "d7", "new"]
+        assert index.doc_ids(index.chunks.starts) == [*names, "d7", "new"]
     assert mixture.search(Search(like="d7")).text == made[8].text
     assert mixture.documents == len(names) + 2
 

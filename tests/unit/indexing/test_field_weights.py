@@ -76,7 +76,7 @@ def test_bm25_by_hand(tmp_path: Path) -> None:
     # tf = 3 · 1 + 1 = 4; lengths 3 · 1 + 3 = 6 and 3 · 1 + 1 = 4; N = 2, df = 1
     expected = log(1 + 1.5 / 1.5) * 4 / (4 + 0.9 * (0.6 + 0.4 * 6 / 5))
     assert searcher.rank("bees").scores == pytest.approx([expected], rel=1e-6)
-    assert searcher.index.manifest.encoder["statistics"] == {"documents": 2, "tokens": 10, "longest": 6}
+    assert searcher.index.manifest.encoder.json["statistics"] == {"documents": 2, "tokens": 10, "longest": 6}
     assert searcher.index.manifest.field_weights == {"title": 3, "text": 1}
 
 

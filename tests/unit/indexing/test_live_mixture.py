@@ -24,7 +24,8 @@ from termwise.errors import (
 )
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.index.manifest import NEW, publish_staged
+from termwise.index.folder import publish_staged
+from termwise.index.manifest import NEW
 from termwise.indexing import recipes, renew_index
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
@@ -87,7 +88,7 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
                 ours, theirs = ranked(Searcher(part.backend), query), ranked(anew, query)
                 assert ours.keys() == theirs.keys()
                 index = part.index
-                factors = index.query_factors(np.arange(index.manifest.terms, dtype=np.int32))
+                factors = index.idf.of(np.arange(index.manifest.terms, dtype=np.int32))
                 bound = 2 * sum(errors) * (1.0 if factors is None else float(factors.max(initial=1.0)))
                 for doc_id, score in theirs.items():
                     assert ours[doc_id] == pytest.approx(score, abs=bound)

@@ -107,7 +107,7 @@ def test_bm25_ranks_as_an_index_built_anew(tmp_path: Path, settings: Mapping[str
     for query in ("w1 w2", "common w4", "w41 w3 w13 common", "w55", "w0 absent"):
         ours, theirs = ranked(searcher, query), ranked(anew, query)
         assert ours.keys() == theirs.keys()
-        vector = searcher.index.query_factors(np.arange(searcher.index.manifest.terms, dtype=np.int32))
+        vector = searcher.index.idf.of(np.arange(searcher.index.manifest.terms, dtype=np.int32))
         allowed = len(query.split()) * bound * float(vector.max()) + 0.002 * max(theirs.values(), default=0)
         for doc_id, score in theirs.items():
             assert ours[doc_id] == pytest.approx(score, abs=allowed)

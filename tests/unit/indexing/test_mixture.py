@@ -40,7 +40,7 @@ def test_parts_side_by_side(tmp_path):
     assert [(part.name, part.weight) for part in mixture.parts] == [("bm25", 0.25), ("jm", 0.75)]
     assert mixture.backend.depth == 3
     assert [part.index.stores_text for part in mixture.parts] == [True, False]
-    assert mixture.parts[1].index.manifest.encoder["model"]["parameters"]["lambda"] == 0.5
+    assert mixture.parts[1].index.manifest.encoder.json["model"]["parameters"]["lambda"] == 0.5
     assert {stage.partition(": ")[0] for stage in stages} == {"bm25", "jm"}
     assert termwise.open(tmp_path / "m").rank("merge 3").doc_ids[0] == "d3"
 

@@ -52,7 +52,7 @@ def opened(tmp_path):
 
 def test_a_table_folder_selects_model1(folder, tmp_path):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={"lambda": "0.1"})
-    model = searcher.index.manifest.encoder["model"]
+    model = searcher.index.manifest.encoder.json["model"]
     assert (model["name"], model["exact"], model["parameters"]["lambda"]) == ("model1", False, 0.1)
     assert searcher.rank("heart").doc_ids == ("a",)
     assert chosen_model(folder, {}) == Model1(table=str(folder))
@@ -62,12 +62,12 @@ def test_a_table_folder_selects_model1(folder, tmp_path):
 def test_the_manifest_names_the_table(folder, tmp_path, capsys):
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder)
     said = {"name": str(folder), "id": read_manifest(folder).id}
-    assert searcher.index.manifest.encoder["table"] == said
+    assert searcher.index.manifest.encoder.json["table"] == said
     assert run(["inspect", str(tmp_path / "i"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["encoder"]["table"] == said
     assert run(["inspect", str(tmp_path / "i")]) == 0
     assert said["id"] in capsys.readouterr().out.replace("\n", "").replace(" ", "")
-    assert "table" not in build_index(DOCUMENTS, tmp_path / "j").index.manifest.encoder
+    assert "table" not in build_index(DOCUMENTS, tmp_path / "j").index.manifest.encoder.json
 
 
 def test_the_model_name_selects_the_shipped_table(folder, tmp_path, monkeypatch):
@@ -80,7 +80,7 @@ def test_the_model_name_selects_the_shipped_table(folder, tmp_path, monkeypatch)
     write_table(shipped, tmp_path / "tables" / "model1")
     searcher = build_index(DOCUMENTS, tmp_path / "i", model="model1")
     assert searcher.rank("heart").doc_ids == ("a",)
-    assert searcher.index.manifest.encoder["table"]["name"] == "model1"
+    assert searcher.index.manifest.encoder.json["table"]["name"] == "model1"
     assert chosen_model("model1", {}) == Model1(lambda_=0.5)
     assert chosen_model("model1", {"table": str(folder)}) == Model1(table=str(folder))
     assert chosen_model(tmp_path / "tables" / "model1", {}).table == str(tmp_path / "tables" / "model1")

@@ -153,7 +153,7 @@ def test_scores_are_the_weights_of_the_network_and_the_floors(tmp_path, encoder)
 
 
 def test_the_manifest_describes_the_network(searcher):
-    described = searcher.index.manifest.encoder
+    described = searcher.index.manifest.encoder.json
     assert described["model"] == {
         "name": "tilde",
         "parameters": dict(Tilde().parameters()),
@@ -190,7 +190,7 @@ def test_query_weights_are_stored_in_the_index(tmp_path):
         build_index(documents, tmp_path / f"{model.name}.tw", model=model, quantiser="float32")
         for model in (counted, weighed)
     )
-    assert searcher.index.manifest.encoder["query"] == {"weighting": "idf"}
+    assert searcher.index.manifest.encoder.json["query"] == {"weighting": "idf"}
 
     def scores(searcher, query):
         found = searcher.rank(query, k=3)
@@ -246,15 +246,15 @@ def test_weights_are_multiplied_by_a_power_of_the_idf(tmp_path, weighing, power)
     merge, cat = np.log(1 + 2.5 / 2.5) ** power, np.log(1 + 1.5 / 3.5) ** power
     found = {c.term: c.score for c in searcher.explain("merge cat", "a").contributions}
     assert found == pytest.approx({"merge": 1.25 * merge, "cat": 1.0 * cat}, rel=1e-6)
-    assert searcher.index.manifest.encoder["network"]["idf_power"] == power
-    assert searcher.index.manifest.encoder["query"] == {"weighting": "counts"}
+    assert searcher.index.manifest.encoder.json["network"]["idf_power"] == power
+    assert searcher.index.manifest.encoder.json["query"] == {"weighting": "counts"}
 
 
 def test_without_a_power_weights_are_those_of_the_network(tmp_path, weighing):
     searcher = indexed(tmp_path / "i", weighing)
     found = {c.term: c.score for c in searcher.explain("sort cat", "b").contributions}
     assert found == {"sort": 2.25, "cat": 1.0}
-    assert "idf_power" not in searcher.index.manifest.encoder["network"]
+    assert "idf_power" not in searcher.index.manifest.encoder.json["network"]
 
 
 def test_the_encoder_gives_the_default_power(tmp_path, weighing):
@@ -307,7 +307,7 @@ def test_the_power_of_a_custom_encoder_is_recorded(tmp_path, analyzer):
         idf_power = 0.5
 
     searcher = build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=Plain(analyzer))
-    assert searcher.index.manifest.encoder["network"]["idf_power"] == 0.5
+    assert searcher.index.manifest.encoder.json["network"]["idf_power"] == 0.5
     with pytest.raises(ParameterError, match="another power of the idf"):
         build_index(DOCUMENTS, tmp_path / "j", model=TildeV2(idf_power=1.0), encoder=Plain(analyzer))
 

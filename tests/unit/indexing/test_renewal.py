@@ -14,8 +14,8 @@ from termwise import Document
 from termwise.errors import IndexLockedError, ParameterError
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.index.folder import writer_lock
-from termwise.index.manifest import publish
+from termwise.index.encoder_description import EncoderDescription
+from termwise.index.folder import publish, writer_lock
 from termwise.indexing import renew_index
 from termwise.search import Searcher, verify
 
@@ -61,8 +61,8 @@ def test_a_renewed_index_is_that_of_a_new_build(tmp_path: Path, options: dict[st
 def test_an_index_without_statistics_can_be_renewed_and_then_changed(tmp_path: Path) -> None:
     changed(tmp_path)
     manifest = Index.open(tmp_path).manifest
-    encoder = {name: value for name, value in manifest.encoder.items() if name != "statistics"}
-    publish(tmp_path, replace(manifest, encoder=encoder))
+    encoder = {name: value for name, value in manifest.encoder.json.items() if name != "statistics"}
+    publish(tmp_path, replace(manifest, encoder=EncoderDescription.of(encoder)))
     with pytest.raises(ParameterError, match="no statistics of its collection"):
         termwise.open_writer(tmp_path)
     renew_index(tmp_path)

@@ -104,7 +104,7 @@ def test_a_block_of_deleted_documents_is_skipped(tmp_path: Path) -> None:
         writer.delete(each.doc_id for each in made[10:266])
         writer.commit()
     searcher = termwise.open(tmp_path / "index")
-    assert searcher.index.views["gaps"].tolist() == [0, 1]
+    assert searcher.index.segments.views["gaps"].tolist() == [0, 1]
     for query in QUERIES:
         words = set(query.split())
         kept = {each.doc_id for each in made[:10] + made[266:] if words & set(each.text.split())}

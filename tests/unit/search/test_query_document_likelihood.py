@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import termwise
 from termwise import Document, Query, Ranking, Run, build_index
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     DuplicateIdError,
     InferenceRequiredError,
@@ -19,6 +18,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import encoder_description
 from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
 from termwise.text import make_analyzer
 from termwise.weights import TermWeights

@@ -137,7 +137,7 @@ def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEA
     document = index.find(doc_id)
     if document is None:
         return []
-    weights = index.weights(np.array(index.chunks(document), dtype=np.int64))
+    weights = index.weights(np.array(index.chunks.of(document), dtype=np.int64))
     largest: dict[int, float] = {}
     for terms, row in weights:
         for term, weight in zip(terms.tolist(), row.tolist(), strict=True):
@@ -145,7 +145,7 @@ def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEA
                 largest[term] = max(weight, largest.get(term, 0.0))
     chosen = sorted(largest, key=lambda term: (-largest[term], term))[:most]
     numbers = np.array(chosen, dtype=np.int32)
-    frequencies = index.frequencies_of(numbers).tolist()
+    frequencies = index.segments.frequencies_of(numbers).tolist()
     written = written_terms(backend.encoder.analyzer, text) if chosen else {}
     names = [written.get(name, name) for name in index.vocabulary.tokens(numbers.astype(np.int64))]
     heaviest = max((largest[term] for term in chosen), default=1.0) or 1.0
