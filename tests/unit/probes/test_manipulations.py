@@ -21,7 +21,7 @@ from termwise.errors import (
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.sample import content_hash, random_for
+from termwise.probes.core.sample import Samples, random_for
 from termwise.probes.language import CachedLanguage, Parsed, RuleLanguage, SpacyLanguage, Span, Token
 from termwise.probes.manipulations import typo_list
 from termwise.probes.manipulations.additions import query_expansion, read_generated_queries
@@ -390,7 +390,7 @@ def test_samples_are_independent_of_other_samples(name):
         texts=dict(reversed(JUDGED.texts.items())),
         grades={query: dict(reversed(JUDGED.grades[query].items())) for query in ("q2", "q1")},
     )
-    assert content_hash(probe_of(name, turned).samples(5)) == content_hash(whole.values())
+    assert Samples.of(probe_of(name, turned).samples(5)).content == Samples.of(whole.values()).content
     one_query = replace(JUDGED, grades={"q1": JUDGED.grades["q1"]})
     assert by_id(probe_of(name, one_query)) == {key: whole[key] for key in whole if key.startswith("q1/")}
     if "nonrelevant" not in name:

@@ -16,7 +16,7 @@ from termwise.evaluate.multiple_testing import benjamini_hochberg, bonferroni, h
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
-from termwise.probes.core.sample import Sample
+from termwise.probes.core.sample import Samples
 from termwise.probes.core.statistics import estimate, published_t, standardised_mean
 from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.report.comparisons import comparisons
@@ -24,7 +24,7 @@ from termwise.probes.report.examples import example_samples
 from termwise.progress import Progress, no_progress
 
 FORMAT = "termwise-probes"
-VERSION = 1
+VERSION = 2
 
 RESAMPLES = 2000
 """Resamples of the bootstrap for each cell."""
@@ -82,7 +82,7 @@ def report_of(
             hash of the samples; equal hashes mean equal samples;
         ``area``, ``sweep``
             mean of the scores at all percentiles of the gaps, and the scores at every fifth; None without gaps;
-        ``telling``
+        ``examples``
             example samples.
     """
     section_of = {one.probe.name: one.section for one in run.probes}
@@ -150,7 +150,7 @@ def _scorer(scorer: ScorerResults) -> dict[str, Any]:
     return {
         "name": scorer.scorer.name,
         "fingerprint": scorer.fingerprint,
-        "reading": scorer.rule.described(),
+        "effect_rule": scorer.rule.described(),
         "gaps": None if scorer.gaps is None else len(scorer.gaps),
         "skipped": dict(scorer.skipped),
     }
@@ -166,15 +166,15 @@ def _probe(one: ProbeSamples) -> dict[str, Any]:
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,
         "needs": probe.needs,
-        "wanted": expectation_of(probe),
+        "expectation": expectation_of(probe),
         "samples": len(one.samples),
         "lengths": _lengths(one.samples),
         "left_out": one.omitted,
-        "content": one.content,
+        "content": one.samples.content,
     }
 
 
-def _lengths(samples: Sequence[Sample]) -> dict[str, float | int] | None:
+def _lengths(samples: Samples) -> dict[str, float | int] | None:
     """Return the mean lengths of both texts in words, and how often the first is longer or shorter."""
     if not samples:
         return None
@@ -215,7 +215,7 @@ def _cell(
         "detectable": _detectable(score.value, score.t),
         "area": None if curve is None else curve.area,
         "sweep": None if curve is None else [round(float(one), 4) for one in curve.scores[::_SWEEP_STEP]],
-        "telling": example_samples(scorer.scorer, one.samples, result, examples) if examples else [],
+        "examples": example_samples(scorer.scorer, one.samples, result, examples) if examples else [],
     }
 
 

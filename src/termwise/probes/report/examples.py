@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from termwise.probes.core.result import ProbeResult, json_score
-from termwise.probes.core.sample import Sample
+from termwise.probes.core.sample import Sample, Samples
 from termwise.scorers.protocol import AdditiveScorer, TextScorer
 
 LONGEST = 1200
@@ -16,7 +15,7 @@ LONGEST = 1200
 
 
 def example_samples(
-    scorer: TextScorer, samples: Sequence[Sample], result: ProbeResult, count: int
+    scorer: TextScorer, samples: Samples, result: ProbeResult, count: int
 ) -> list[dict[str, Any]]:
     """Return the samples with the largest differences, up to `count` in each direction and one per query.
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import itertools
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,15 +90,8 @@ class TemplateCase:
         for values in fillings(self.slots, zipped=zipped):
             query, first, second = (filled(text, values) for text in (self.query, self.first, self.second))
             second_query = None if self.second_query is None else filled(self.second_query, values)
-            content = json.dumps([query, first, second, second_query])
-            sample = Sample(
-                sample_id=hashlib.sha256(content.encode("ascii")).hexdigest()[:16],
-                query=query,
-                first=first,
-                second=second,
-                facts={"slots": values} if values else {},
-                second_query=second_query,
-            )
+            facts = {"slots": values} if values else {}
+            sample = Sample("", query, first, second, facts=facts, second_query=second_query)
             if not sample.identical:
                 yield sample
 
