@@ -41,7 +41,7 @@ from termwise.probes.core.sample import Samples  # noqa: E402
 from termwise.probes.language import open_language  # noqa: E402
 from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS  # noqa: E402
 from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED  # noqa: E402
-from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402
+from termwise.probes.sources.matching.measurements import PublishedTerms  # noqa: E402
 from termwise.probes.sources.transfer.data_sets import FAMILY as TRANSFER  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.scorers import Background, CountWeigher, RowScorer, ScoreCache  # noqa: E402
@@ -63,7 +63,7 @@ K1, B = 1.2, 0.8
 
 @dataclass(frozen=True, eq=False)
 class PublishedAnalyzer:
-    """Text pipeline of Terrier as an analyzer; see `termwise.probes.sources.matching.terms`."""
+    """Text pipeline of Terrier as an analyzer; see `termwise.probes.sources.matching.measurements`."""
 
     terms: PublishedTerms
 

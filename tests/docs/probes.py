@@ -11,10 +11,10 @@ from tests.docs.snippets import ROOT
 
 from termwise.cli.probe_output import by_definition
 from termwise.probes.core.suites import SECTIONS
-from termwise.probes.manipulations.manipulation_probes import FAMILY_BY_GRADES
-from termwise.probes.report.tables import cell_text
 from termwise.probes.inputs import open_inputs
+from termwise.probes.manipulations.manipulation_probes import FAMILY_BY_GRADES
 from termwise.probes.registry import probes_of
+from termwise.probes.report.tables import cell_text
 
 BY_GRADES = (
     "Each textual manipulation, applied to a part of the judged texts. `NAME-higher` uses the texts whose grade\n"

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import error_text
 from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
-from termwise.scorers.adapt import as_scores
 from termwise.scorers.protocol import BasePairScorer
+from termwise.scorers.score_pairs import as_scores
 from termwise.validation import check
 
 

@@ -20,8 +20,8 @@ from termwise.fusion import Fusion, cross_validated_run, mix_indexes
 from termwise.fusion.weights_file import Learned
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
-from termwise.probes.report import read_report
 from termwise.probes.rankers_by_name import open_rankers
+from termwise.probes.report import read_report
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers.token_statistics import Background
 from termwise.search import MixtureSearcher

@@ -312,7 +312,7 @@ def test_targets_have_verdicts():
 def test_the_published_pipeline_is_an_analyzer():
     import bm25_published
 
-    from termwise.probes.sources.matching.terms import PublishedTerms
+    from termwise.probes.sources.matching.measurements import PublishedTerms
     from termwise.text import Analyzer
 
     analyzer = bm25_published.PublishedAnalyzer(PublishedTerms(frozenset({"the"})))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from termwise.errors import DataError, MalformedRecordError, MissingFileError, ParameterError
 from termwise.probes import Constant, Samples, run_probe
+from termwise.probes.axioms.axiom import TermReader, idf_of
 from termwise.probes.axioms.axiom_probes import (
     AXIOMS,
     FAMILY,
@@ -26,7 +27,6 @@ from termwise.probes.axioms.axiom_probes import (
     random_pairs,
 )
 from termwise.probes.axioms.sentence_templates import LONGEST, TemplateText, template_data
-from termwise.probes.axioms.term_reader import TermReader, idf_of
 from termwise.probes.axioms.word_similarity import RelatedWords, WordVectors
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs

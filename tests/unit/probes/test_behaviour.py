@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from termwise.errors import MalformedRecordError, MissingFileError
 from termwise.probes import Constant, Probe, Samples, run_probe
 from termwise.probes.behaviour import fact_swaps, injection, noise, queries
+from termwise.probes.behaviour.fact_swaps import NamePool, listed_names
 from termwise.probes.behaviour.gender import FEMALE, worded
-from termwise.probes.behaviour.name_swaps import NamePool, listed_names
 from termwise.probes.behaviour.negation import negated
 from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
@@ -30,7 +30,6 @@ from termwise.probes.behaviour.words_and_sentences import (
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.sample import Samples
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.manipulations.base import ManipulationContext

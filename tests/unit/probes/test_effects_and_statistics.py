@@ -17,8 +17,8 @@ from termwise.probes import (
     Constant,
     Probe,
     Sample,
-    compare,
     Samples,
+    compare,
     estimate,
     median_gap,
     percentile_gap,
@@ -106,7 +106,7 @@ def test_different_samples_have_different_hashes():
     changed = Sample("1", "cats", "cat cat", "cat!", "q1")
     assert Samples.of([changed, *SAMPLES[1:]]).content != Samples.of(SAMPLES).content
     with pytest.raises(DuplicateIdError):
-        Samples.of([SAMPLES[0], SAMPLES[0]]).content
+        Samples.of([SAMPLES[0], SAMPLES[0]])
 
 
 def test_an_empty_probe_has_no_score():

@@ -26,12 +26,12 @@ from termwise.probes.language import CachedLanguage, Parsed, RuleLanguage, Spacy
 from termwise.probes.manipulations import typo_list
 from termwise.probes.manipulations.additions import query_expansion, read_generated_queries
 from termwise.probes.manipulations.base import Manipulation, ManipulationContext, ManipulationProbe
+from termwise.probes.manipulations.changes import cased_like
 from termwise.probes.manipulations.manipulation_probes import FAMILY, FAMILY_BY_GRADES, halves
 from termwise.probes.manipulations.registry import MANIPULATIONS
 from termwise.probes.manipulations.text_edits import Place, in_a_row, replaced, without
 from termwise.probes.manipulations.typo_list import codespell_misspellings, read_misspellings
 from termwise.probes.manipulations.typos import misspelling, mistype, mistyped
-from termwise.probes.manipulations.word_forms import cased_like
 from termwise.text import UnicodeWords
 from termwise.text.stop_lists import stop_list
 

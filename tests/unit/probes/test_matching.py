@@ -26,8 +26,8 @@ from termwise.probes.sources.matching.measurements import (
     SUM_TERM_FREQUENCY,
     TERM_FREQUENCY,
     CountedTexts,
+    PublishedTerms,
 )
-from termwise.probes.sources.matching.terms import PublishedTerms
 
 STOPS = frozenset({"the", "a", "of"})
 TERMS = PublishedTerms(STOPS)

@@ -37,9 +37,8 @@ from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.run_suite import ProbeSamples
 from termwise.probes.core.run_suite import run_suite as run_suite_with
 from termwise.probes.core.sample import Samples
-from termwise.probes.core.statistics import compare, estimate
+from termwise.probes.core.statistics import compare, estimate, sweep
 from termwise.probes.core.suites import select_probes, suite_named
-from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.language import open_language
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.report import (

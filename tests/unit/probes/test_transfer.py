@@ -11,11 +11,9 @@ import random
 import pytest
 
 from termwise.errors import DataError, DuplicateIdError, MalformedRecordError, MissingFileError
-from termwise.probes import Samples
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.run_suite import ProbeSamples
-from termwise.probes.core.sample import draw_order
-from termwise.probes.core.sample import Samples
+from termwise.probes.core.sample import Samples, draw_order
 from termwise.probes.language import Entity, Parsed, Span, Token
 from termwise.probes.sources.transfer.answer_swaps import shares_word, swapped_answer
 from termwise.probes.sources.transfer.data_sets import DATA_SETS, FAMILY

@@ -9,7 +9,6 @@ import pytest
 
 from termwise.probes import Constant, Samples, run_probe
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.sample import Samples
 from termwise.probes.sources.written_pairs import FAMILY, QUALITIES, written_pairs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from termwise.probes.language.english import listed
+from termwise.probes.language.rule_words import listed
 
 _IRREGULAR = {
     form: lemma

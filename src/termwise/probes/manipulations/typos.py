@@ -7,10 +7,10 @@ from functools import partial
 from random import Random
 
 from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.manipulations.changes import cased_like
 from termwise.probes.manipulations.positions import words
 from termwise.probes.manipulations.text_edits import Place, contents, replaced
 from termwise.probes.manipulations.typo_list import Misspellings, codespell_misspellings
-from termwise.probes.manipulations.word_forms import cased_like
 from termwise.text.characters import lower_case
 from termwise.text.tokenizer import UnicodeWords
 

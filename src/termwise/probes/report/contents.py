@@ -17,10 +17,8 @@ from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
 from termwise.probes.core.sample import Samples
-from termwise.probes.core.statistics import estimate, published_t, standardised_mean
-from termwise.probes.core.threshold_sweep import sweep
-from termwise.probes.report.comparisons import comparisons
-from termwise.probes.report.examples import example_samples
+from termwise.probes.core.statistics import estimate, published_t, standardised_mean, sweep
+from termwise.probes.report.comparisons import comparisons, example_samples
 from termwise.progress import Progress, no_progress
 
 FORMAT = "termwise-probes"

@@ -20,9 +20,9 @@ from termwise.probes.sources.matching.measurements import (
     CountedQuery,
     CountedTexts,
     Measurement,
+    PublishedTerms,
     Values,
 )
-from termwise.probes.sources.matching.terms import PublishedTerms
 
 Places = npt.NDArray[np.int64]
 
