@@ -29,23 +29,14 @@ from termwise.probes.sources.transfer.data_sets import FAMILY as TRANSFER
 from termwise.probes.sources.written_pairs import FAMILY as WRITTEN
 from termwise.probes.sources.yaml_probes import read_probes
 
-BUILT_IN: tuple[Family, ...] = (
-    MATCHED,
-    MATCHED_SUM_TF,
-    MANIPULATIONS,
-    MANIPULATIONS_BY_GRADES,
-    TRANSFER,
-    WRITTEN,
-    AXIOMS,
-    negation.FAMILY,
-    stuffing.FAMILY,
-    injection.FAMILY,
-    position.FAMILY,
-    length.FAMILY,
-    noise.FAMILY,
-    queries.FAMILY,
-    fact_swaps.FAMILY,
-    gender.FAMILY,
+BEHAVIOUR: tuple[Family, ...] = tuple(
+    module.FAMILY
+    for module in (negation, stuffing, injection, position, length, noise, queries, fact_swaps, gender)
+)
+
+BUILT_IN = (
+    *(MATCHED, MATCHED_SUM_TF, MANIPULATIONS, MANIPULATIONS_BY_GRADES, TRANSFER, WRITTEN, AXIOMS),
+    *BEHAVIOUR,
 )
 """Built-in families in the order of tables."""
 

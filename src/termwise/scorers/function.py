@@ -19,14 +19,7 @@ from termwise.validation import check
 
 
 def import_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a module and return one of its functions.
-
-    Raises
-    ------
-    UsageError
-        If there is no such module or function.
-    DataError
-        If the module cannot be imported; the facts name the line that fails.
+    """Import a module and return one of its functions; `DataError` names the line if the import fails.
 
     Examples
     --------

@@ -24,13 +24,7 @@ T = TypeVar("T")
 
 
 class RowCache(Generic[T]):
-    """Least-recently-used cache of rows; safe for several threads.
-
-    Parameters
-    ----------
-    compute : callable
-        Returns a row for each text.
-    capacity : int, optional
+    """Least-recently-used cache of rows; safe for several threads. `compute` returns a row for each text.
 
     Examples
     --------

@@ -16,25 +16,9 @@ from termwise.scorers.score_cache import ScoreCache
 
 
 def as_scores(name: str, result: object, count: int) -> npt.NDArray[np.float64]:
-    """Return scores as an array of float64.
+    """Return what a scorer returned, an array, a list or a torch tensor on the CPU, as `count` values of float64.
 
-    Parameters
-    ----------
-    name : str
-        Name of the scorer.
-    result : object
-        Its return value: an array, a list, or a torch tensor on the CPU.
-    count : int
-        Number of texts.
-
-    Returns
-    -------
-    ndarray of shape (count,), float64
-
-    Raises
-    ------
-    DataError
-        If the values are not real numbers in the range of float64, or their number is not `count`.
+    `DataError` if the values are not real numbers in the range of float64, or not so many.
 
     Examples
     --------
@@ -79,18 +63,7 @@ def _numbers(result: object) -> tuple[npt.NDArray[np.float64] | None, str]:
 def score_pairs_with(
     scorer: TextScorer, queries: Sequence[str], texts: Sequence[str]
 ) -> npt.NDArray[np.float64]:
-    """Score pairs with any scorer: all at once if it is a `PairScorer`, else query by query.
-
-    Returns
-    -------
-    ndarray of shape (n,), float64
-        May contain NaN.
-
-    Raises
-    ------
-    DataError
-        See `as_scores`.
-    """
+    """Score pairs with any scorer: all at once if it is a `PairScorer`, else query by query; scores may be NaN."""
     if isinstance(scorer, PairScorer):
         return as_scores(scorer.name, scorer.score_pairs(queries, texts), len(texts))
     positions: dict[str, list[int]] = {}

@@ -66,21 +66,10 @@ class ProbeSamples:
 
 @dataclass(frozen=True, eq=False)
 class ScorerResults:
-    """Results of all probes with one scorer.
+    """Results of all probes with one scorer, and its effect rule.
 
-    Attributes
-    ----------
-    scorer : TextScorer
-    fingerprint : str or None
-        Fingerprint of the scorer, if it has one.
-    rule : EffectRule
-        Rule that maps scores to effects.
-    gaps : ndarray of float64, or None
-        Score gaps of all queries, in increasing order; None without rankings.
-    results : mapping of str to ProbeResult
-        Results by the name of the probe, without skipped probes.
-    skipped : mapping of str to str
-        Reason why a probe was skipped, by probe.
+    `gaps` are the score gaps of all queries, in increasing order; None without rankings. `results` has no skipped
+    probes, and `skipped` the reason for each.
     """
 
     scorer: TextScorer
@@ -93,17 +82,7 @@ class ScorerResults:
 
 @dataclass(frozen=True, eq=False)
 class SuiteRun:
-    """Probes, scorers and their results.
-
-    Attributes
-    ----------
-    probes : tuple of ProbeSamples
-        In the order of the suite.
-    scorers : tuple of ScorerResults
-        In the order of the scorers.
-    facts : dict
-        JSON-like: seed, language, collections, versions.
-    """
+    """Probes in the order of the suite, scorers with their results, and JSON-like facts such as the seed."""
 
     probes: tuple[ProbeSamples, ...]
     scorers: tuple[ScorerResults, ...]

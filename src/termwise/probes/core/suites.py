@@ -47,16 +47,8 @@ class ProbeSelection(NamedTuple):
 class Suite:
     """Patterns of families and of probes in them.
 
-    Attributes
-    ----------
-    name : str
-    about : str
-        Description in one line.
-    patterns : mapping of str to str
-        Patterns of probe names, separated by spaces, by pattern of family names. A pattern without ``@`` matches probes
-        on any texts.
-    limit : int or None
-        Default maximum number of samples of each probe.
+    `patterns` has patterns of probe names, separated by spaces, by pattern of family names. A pattern without ``@``
+    matches probes on any texts. `limit` is the default maximum number of samples of each probe.
     """
 
     name: str
@@ -163,13 +155,7 @@ def select_probes(
 
 
 def suite_named(name: str) -> Suite:
-    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such suite.
-    """
+    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match."""
     if name in SUITES:
         return SUITES[name]
     if name.startswith(_BY_NAME):

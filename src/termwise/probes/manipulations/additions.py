@@ -77,11 +77,6 @@ def query_expansion(generate: QueryGenerator, count: int = 4) -> Manipulation:
 def read_generated_queries(path: Path) -> QueryGenerator:
     r"""Read generated queries from JSON lines, plain or compressed: ``{"doc_id": ..., "queries": [...]}``.
 
-    Raises
-    ------
-    MissingFileError, MalformedRecordError, DuplicateIdError
-        If the file cannot be read, a line is malformed, or a document has two lines.
-
     Examples
     --------
     >>> import tempfile

@@ -17,21 +17,7 @@ from termwise.probes.sources.written_texts import written_texts
 
 @dataclass(frozen=True, eq=False)
 class ManipulationContext:
-    """Context of a text during its manipulation.
-
-    Attributes
-    ----------
-    about : JudgedText
-        The text with its query.
-    judged : JudgedTexts
-        Collection of the text.
-    language : Language
-        Finds words and sentences.
-    stop_words : frozenset of str
-        In lower case.
-    random : Random
-        Generator for this text and manipulation, independent of other texts.
-    """
+    """The text with its query, its collection, and a random generator independent of other texts."""
 
     about: JudgedText
     judged: JudgedTexts
@@ -77,16 +63,8 @@ class Manipulation:
 class ManipulationProbe(SourcedProbe[JudgedText]):
     """Each judged text against its manipulated form; a positive effect means that the manipulated text is preferred.
 
-    Parameters
-    ----------
-    manipulation : Manipulation
-    judged : JudgedTexts
-    inputs : ProbeInputs
-        Language and stop words.
-    grades : frozenset of int, optional
-        Grades of the selected texts; all by default.
-    part : str, optional
-        Name of these grades in name and title, such as "higher". Samples are those of the probe over all grades.
+    `grades` selects texts, all by default, and `part` is the name of these grades, such as "higher". Samples are those
+    of the probe over all grades.
     """
 
     strategy: Strategy = "manipulation"

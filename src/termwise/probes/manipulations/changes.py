@@ -25,12 +25,6 @@ def reordering(places: Callable[[Parsed], Groups], order: Order) -> Change:
     """Return the change that reorders the parts of each group; the text between them is unchanged.
 
     No word is lost, added or changed, so the text is the same for a ranker that counts words.
-
-    Parameters
-    ----------
-    places : callable
-        Finds the groups of parts, see `termwise.probes.manipulations.positions`.
-    order : callable
     """
 
     def apply(text: str, context: ManipulationContext) -> str:

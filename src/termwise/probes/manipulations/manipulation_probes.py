@@ -19,12 +19,7 @@ _FOLDERS = ("typos", "append-queries")
 def available_manipulations(inputs: ProbeInputs) -> Iterator[Manipulation]:
     """Yield the manipulations in the order of the registry.
 
-    Parameters
-    ----------
-    inputs : ProbeInputs
-        In `folders`, ``typos`` is a list of misspellings that replaces that of codespell (see
-        `termwise.probes.manipulations.typo_list.read_misspellings`), and ``append-queries`` a file of generated queries
-        (see `termwise.probes.manipulations.additions.read_generated_queries`).
+    A folder ``typos`` replaces the misspellings of codespell, and ``append-queries`` has generated queries.
     """
     replacements = {}
     if "typos" in inputs.folders:

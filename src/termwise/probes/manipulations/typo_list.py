@@ -21,16 +21,9 @@ _EXPECTED = '{"correct": "...", "typos": ["...", ...]} or {"correct": "...", "ty
 
 @cache
 def codespell_misspellings() -> Misspellings:
-    """Return the misspellings of the package codespell [1]_.
+    """Return the misspellings of the package codespell, of the extra ``probe``.
 
-    Raises
-    ------
-    MissingExtraError
-        If the package is not installed.
-
-    References
-    ----------
-    .. [1] https://github.com/codespell-project/codespell; the list is under CC BY-SA 3.0.
+    Source: https://github.com/codespell-project/codespell; the list is under CC BY-SA 3.0.
 
     Examples
     --------
@@ -49,21 +42,10 @@ def read_misspellings(path: str | Path) -> Misspellings:
     Corrections of several words are left out. Misspellings that are or contain a correct word of the list are also left
     out, so that no correct word of the list remains after the manipulation.
 
-    Parameters
-    ----------
-    path : str or Path
-        Plain or compressed. Files ``.jsonl`` have a JSON object per line, ``{"correct": "...", "typos": ["..."]}`` or
-        ``{"correct": "...", "typo": "..."}``. Other files have the format of codespell: ``misspelling->word``, or
-        ``misspelling->word, another, remark``, where the remark can be empty. Lines that begin with ``#`` are skipped.
-
-    Raises
-    ------
-    MissingFileError
-        If the file cannot be read.
-    MalformedRecordError
-        If a line has another format.
-    DataError
-        If no misspelling is usable.
+    The file is plain or compressed. Files ``.jsonl`` have a JSON object per line, ``{"correct": "...", "typos":
+    ["..."]}`` or ``{"correct": "...", "typo": "..."}``. Other files have the format of codespell:
+    ``misspelling->word``, or ``misspelling->word, another, remark``, where the remark can be empty. Lines that begin
+    with ``#`` are skipped.
 
     Examples
     --------

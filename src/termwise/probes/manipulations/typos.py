@@ -25,10 +25,7 @@ _ADJACENT = {(0, -1), (0, 1), (1, -1), (1, 0), (-1, 0), (-1, 1)}
 def misspelling(misspellings: Misspellings | None = None) -> Manipulation:
     """Return the manipulation that misspells every listed word except stop words, keeping the case of the word.
 
-    Parameters
-    ----------
-    misspellings : mapping, optional
-        See `termwise.probes.manipulations.typo_list`; by default those of codespell, which need the extra ``probe``.
+    The misspellings are those of codespell by default, which need the extra ``probe``.
     """
     return Manipulation(
         "typos",
@@ -93,12 +90,7 @@ def _can_mistype(word: str, context: ManipulationContext) -> bool:
 def mistyped(word: str, random: Random) -> str:
     """Return a word with one typing error: a letter replaced by an adjacent key, dropped, doubled or swapped.
 
-    Parameters
-    ----------
-    word : str
-        Two letters or more from a to z, in any case.
-    random : random.Random
-        Generator for the place, the error and the adjacent key.
+    The word has two letters or more from a to z, in any case.
 
     Examples
     --------

@@ -218,16 +218,7 @@ def _cell(
 
 
 def correct_p_values(cells: Sequence[dict[str, Any]], section_of: Mapping[str, str]) -> None:
-    """Correct the p-values of cells in place, over the cells of each section.
-
-    Parameters
-    ----------
-    cells : sequence of dict
-        With ``probe``, ``p_published`` and ``p_clustered``; gain ``p_bonferroni``, ``p_holm`` and
-        ``p_benjamini_hochberg``.
-    section_of : mapping of str to str
-        Section of each probe.
-    """
+    """Add corrections of ``p_published`` and ``p_clustered`` to cells, over the cells of each section."""
     for section in dict.fromkeys(section_of.values()):
         tested = [cell for cell in cells if section_of[cell["probe"]] == section]
         published = [cell["p_published"] for cell in tested]

@@ -19,12 +19,7 @@ _BRACES = {"{{": "{", "}}": "}"}
 
 
 def slots_of(template: str) -> list[str]:
-    """Return the slot names of a template, without duplicates.
-
-    Raises
-    ------
-    ValueError
-        If a brace is unpaired, or does not enclose a slot name.
+    """Return the slot names of a template, without duplicates; `ValueError` if a brace encloses no slot name.
 
     Examples
     --------
@@ -100,15 +95,8 @@ class TemplateCase:
 class UserProbe(Probe):
     """Probe of a YAML file.
 
-    Attributes
-    ----------
-    name, title, definition, symmetric, expectation
-        See `Probe`.
-    cases : tuple of TemplateCase
-    zipped : bool
-        Whether values at the same position in their lists belong together; otherwise all combinations are made.
-    limit : int or None
-        Upper bound for the samples of each case.
+    If `zipped`, values at the same position in their lists belong together; otherwise all combinations are made. Each
+    case has at most `limit` samples.
     """
 
     name: str

@@ -67,13 +67,6 @@ def matched_pairs(variable: Values, control: Values) -> tuple[Places, Places]:
 class MatchedProbe(Probe):
     """Judged texts of a query that agree in the control; the first has the larger value of the variable.
 
-    Parameters
-    ----------
-    variable, control : Measurement
-        Two different measurements.
-    counted : CountedTexts
-        Shared by the probes of a collection.
-
     Examples
     --------
     >>> from termwise.probes.core.judged_texts import JudgedTexts

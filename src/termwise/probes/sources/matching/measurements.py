@@ -37,12 +37,7 @@ _MAX_LENGTH, _MAX_DIGITS = 20, 4
 
 @dataclass(frozen=True)
 class PublishedTerms:
-    """Published pipeline, see the module.
-
-    Parameters
-    ----------
-    stop_words : frozenset of str
-        In lower case. The published list is Terrier's, of 733 words, which does not ship with the package.
+    """Published pipeline, see the module. The published stop words are Terrier's 733, which do not ship.
 
     Examples
     --------
@@ -77,32 +72,18 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CountedQuery:
-    """Counts for the n judged texts of a query with t distinct terms.
-
-    Attributes
-    ----------
-    texts : tuple of JudgedText of length n
-        Ordered by document.
-    grades : ndarray of shape (n,), int64
-    lengths : ndarray of shape (n,), int64
-        Number of terms of each text.
-    counts : ndarray of shape (n, t), int64
-        Count of each query term in each text; terms are in alphabetical order.
-    """
+    """Grades, lengths and counts for the n judged texts of a query with t distinct terms."""
 
     texts: tuple[JudgedText, ...]
+    """Ordered by document."""
     grades: Counts
     lengths: Counts
     counts: Counts
+    """Shape (n, t): count of each query term, in alphabetical order."""
 
 
 class CountedTexts:
     """Judged texts of a collection, counted on first use.
-
-    Parameters
-    ----------
-    judged : JudgedTexts
-    terms : PublishedTerms
 
     Examples
     --------
@@ -148,18 +129,9 @@ class CountedTexts:
 class Measurement:
     """Measurement of texts for a query.
 
-    Attributes
-    ----------
-    name : str
-        Lower case with hyphens; part of names of probes.
-    title : str
-        For tables.
-    more, alike : str
-        Description of a text with a larger value, and of texts with equal values, in definitions of probes.
-    values : callable
-        Returns an array of shape (n, k), a row per text; k = 1 unless the measurement is a vector.
-    above_zero : bool
-        Whether texts with the value 0 are left out.
+    `more` and `alike` describe a text with a larger value, and texts with equal values. `values` returns an array of
+    shape (n, k), a row per text; k = 1 unless the measurement is a vector. With `above_zero`, texts with the value 0
+    are left out.
     """
 
     name: str
