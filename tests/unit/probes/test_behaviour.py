@@ -386,8 +386,8 @@ def test_xquad_answers_are_at_their_offsets(tmp_path):
     line = {"id": "x", "question": "what?", "context": context, "answer": "42", "answer_start": 26}
     path = tmp_path / "qa.jsonl"
     path.write_text(json.dumps(line) + "\n")
-    (source,) = xquad_sources(path, MATERIAL.language)
-    passage = source.passage()
+    ((_, find),) = xquad_sources(path, MATERIAL.language)
+    passage = find()
     assert passage == Passage(
         "x", "x", "what?", ("Iron rusts.", "The answer is 42, they say.", "Nothing else."), 1
     )

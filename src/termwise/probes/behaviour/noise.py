@@ -28,23 +28,9 @@ INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
 """Zero-width characters."""
 
 MISREAD = {
-    "rn": "m",
-    "m": "rn",
-    "cl": "d",
-    "li": "h",
-    "l": "1",
-    "o": "0",
-    "e": "c",
-    "h": "b",
-    "i": "l",
-    "S": "5",
-    "B": "8",
-    "O": "0",
-    "I": "l",
-    "5": "S",
-    "0": "O",
-    "1": "l",
-}
+    "rn": "m", "m": "rn", "cl": "d", "li": "h", "l": "1", "o": "0", "e": "c", "h": "b",
+    "i": "l", "S": "5", "B": "8", "O": "0", "I": "l", "5": "S", "0": "O", "1": "l",
+}  # fmt: skip
 """Scanner errors: printed letters, and the letters that a scanner reads instead."""
 
 EMOJI = ("😀", "👍", "🔥", "✨", "🎉", "🙏", "💡", "🚀")

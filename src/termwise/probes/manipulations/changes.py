@@ -122,11 +122,6 @@ def _whole_words(parsed: Parsed) -> list[Place]:
     return places
 
 
-def fold_case(text: str, context: ManipulationContext) -> str:
-    """Convert all letters to lower case."""
-    return lower_case(text)
-
-
 def lemmatize(text: str, context: ManipulationContext) -> str:
     """Replace words except stop words by their lemmas, with the case of the word.
 

@@ -9,8 +9,7 @@ from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.additions import query_expansion, read_generated_queries
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.registry import MANIPULATIONS
-from termwise.probes.manipulations.typo_list import read_misspellings
-from termwise.probes.manipulations.typos import misspelling
+from termwise.probes.manipulations.typos import misspelling, read_misspellings
 from termwise.probes.sources.written_texts import written_texts
 
 _FOLDERS = ("typos", "append-queries")

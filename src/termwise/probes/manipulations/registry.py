@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 from termwise.probes.core.judged_texts import NOT_RELEVANT
@@ -17,7 +18,9 @@ from termwise.probes.manipulations.changes import (
     shuffle_some_words,
     shuffled,
 )
+from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.probes.manipulations.typos import misspelling, mistype
+from termwise.text.characters import lower_case
 
 _ALL = (
     Manipulation(
@@ -62,17 +65,17 @@ _ALL = (
         "append-nonrelevant-sentence",
         "Text + non-relevant sentence",
         "the text followed by a sentence of a text that was judged not relevant to the query",
-        additions.append_nonrelevant_sentence,
+        partial(additions.add_nonrelevant_sentence, before=False),
         needs=NOT_RELEVANT,
     ),
     Manipulation(
         "prepend-nonrelevant-sentence",
         "Non-relevant sentence + text",
         "the text after a sentence of a text that was judged not relevant to the query",
-        additions.prepend_nonrelevant_sentence,
+        partial(additions.add_nonrelevant_sentence, before=True),
         needs=NOT_RELEVANT,
     ),
-    Manipulation("fold-case", "Lower case", "the text in lower case", changes.fold_case),
+    Manipulation("fold-case", "Lower case", "the text in lower case", lambda text, context: lower_case(text)),
     Manipulation(
         "remove-punctuation",
         "Punctuation removed",
@@ -146,9 +149,17 @@ _ALL = (
         shuffle_some_words,
     ),
     Manipulation(
-        "prepend-query", "Query + text", "the text with the query before it", additions.prepend_query
+        "prepend-query",
+        "Query + text",
+        "the text with the query before it",
+        lambda text, context: in_a_row(context.about.query, text),
     ),
-    Manipulation("replace-by-query", "Query in place of the text", "the query", additions.replace_by_query),
+    Manipulation(
+        "replace-by-query",
+        "Query in place of the text",
+        "the query",
+        lambda text, context: context.about.query,
+    ),
     Manipulation(
         "rejoin",
         "Tokens joined by blanks",
