@@ -344,17 +344,7 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
 
 
 class ListedProbe(NamedTuple):
-    """Definition of a probe, without the source of its texts.
-
-    Attributes
-    ----------
-    name, title, definition : str
-    symmetric : bool
-    expected : str
-        Score of a good ranker; empty if there is no expectation.
-    extra : str
-        Extra that the samples require; empty if none.
-    """
+    """Definition of a probe, without the source of its texts; `expected` is the score of a good ranker, or empty."""
 
     name: str
     title: str

@@ -151,14 +151,8 @@ class ProbeSettings:
 class ProbePlan(NamedTuple):
     """Run of probes before anything is scored.
 
-    Attributes
-    ----------
-    rankers : mapping of str to TextScorer or MixtureSpecification
-        Opened rankers by name.
-    unused_data : list of str
-        Given data sets of pairs that none of the selected probes uses.
-    not_made : dict of str to list of str
-        Probes without samples because a package is missing, by the command that installs it.
+    It has the opened rankers, the given data sets of pairs that none of the selected probes uses, and the probes that
+    are not made because a package is missing, by the command that installs it.
     """
 
     rankers: Mapping[str, Ranker]

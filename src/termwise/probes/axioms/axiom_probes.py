@@ -48,7 +48,18 @@ VECTORS = "word-vectors"
 _COMMON_IDF, _RARE_IDF = 1.0, 2.0
 
 
-class ConstructedProbe(Probe):
+class _AxiomProbe(Probe):
+    """Probe with the name, title and definition of an axiom."""
+
+    strategy: Strategy = "axiom"
+
+    def __init__(self, axiom: Axiom, collection: str) -> None:
+        self.name = f"{axiom.name}@{collection}"
+        self.title = axiom.title
+        self.definition = axiom.definition
+
+
+class ConstructedProbe(_AxiomProbe):
     """Pairs that meet the condition of an axiom exactly; a positive effect agrees with the axiom.
 
     Each pair is verified by the definition of the axiom, with margin 0: a pair that violates the condition under the
@@ -56,12 +67,8 @@ class ConstructedProbe(Probe):
     others, and its groups of related words define similarity.
     """
 
-    strategy: Strategy = "axiom"
-
     def __init__(self, axiom: Axiom, data: TemplateData, reader: TermReader) -> None:
-        self.name = f"{axiom.name}@{CONSTRUCTED}"
-        self.title = axiom.title
-        self.definition = axiom.definition
+        super().__init__(axiom, CONSTRUCTED)
         self._axiom = axiom
         self._data = data
         self._reader = reader
@@ -88,15 +95,13 @@ class ConstructedProbe(Probe):
                 )
 
 
-class JudgedAxiomProbe(Probe):
+class JudgedAxiomProbe(_AxiomProbe):
     """Pairs of judged texts of a query that meet the condition of an axiom; a positive effect agrees with the axiom.
 
     Grades are not used. All queries have an equal share of at most `most` samples, at least one. If more pairs of a
     query meet the condition, a random part is used; of more than 100,000 pairs, a random part is examined. `idf` and
     `similarity` are called when samples are made, and return the rarity of terms and the similarity of words.
     """
-
-    strategy: Strategy = "axiom"
 
     def __init__(
         self,
@@ -109,9 +114,7 @@ class JudgedAxiomProbe(Probe):
         similarity: Callable[[], Similarity],
         most: int,
     ) -> None:
-        self.name = f"{axiom.name}@{judged.name}"
-        self.title = axiom.title
-        self.definition = axiom.definition
+        super().__init__(axiom, judged.name)
         self._axiom = axiom
         self._judged = judged
         self._reader = reader
@@ -164,18 +167,14 @@ def _sample(first: JudgedText, second: JudgedText) -> Sample:
     )
 
 
-class RepeatedTextProbe(Probe):
+class RepeatedTextProbe(_AxiomProbe):
     """LNC2 with judged texts: each text twice, against the text once. Only negative effects violate the axiom.
 
     Empty texts make no sample. Of more than `most` texts, a random part is used.
     """
 
-    strategy: Strategy = "axiom"
-
     def __init__(self, judged: JudgedTexts, most: int = MAX_SAMPLES) -> None:
-        self.name = f"{LNC2.name}@{judged.name}"
-        self.title = LNC2.title
-        self.definition = LNC2.definition
+        super().__init__(LNC2, judged.name)
         self._judged = judged
         self._most = most
 

@@ -20,7 +20,7 @@ from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.sample import Samples, ScorePairs
 from termwise.probes.core.score_gaps import Scores, pooled_gaps
-from termwise.scorers.protocol import PartialScorer, TextScorer, fingerprint_of
+from termwise.scorers.protocol import PartialScorer, TextScorer
 from termwise.validation import check_count
 
 
@@ -73,7 +73,6 @@ class ScorerResults:
     """
 
     scorer: TextScorer
-    fingerprint: str | None
     rule: EffectRule
     gaps: Scores | None
     results: Mapping[str, ProbeResult]
@@ -186,7 +185,6 @@ def _run_scorer(
             skipped[one.probe.name] = reason
     return ScorerResults(
         scorer=scorer,
-        fingerprint=fingerprint_of(scorer),
         rule=rule,
         gaps=None if rankings is None else pooled_gaps(rankings),
         results=score_probes(scorer, runnable, rule, score_pairs),

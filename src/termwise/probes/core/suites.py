@@ -117,16 +117,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
 def select_probes(
     families: Iterable[Family], inputs: ProbeInputs, suites: Sequence[Suite]
 ) -> list[ProbeSelection]:
-    """Return the probes of some suites, each once.
-
-    Parameters
-    ----------
-    families : iterable of Family
-        See `termwise.probes.registry.families`.
-    inputs : ProbeInputs
-        Input data of the probes.
-    suites : sequence of Suite
-        A probe is selected if any of them includes it; the largest limit applies.
+    """Return the probes that a suite includes, each once; the largest limit applies.
 
     Raises
     ------

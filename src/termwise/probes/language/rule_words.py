@@ -78,7 +78,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
     >>> [text[start:end] for start, end in word_spans(text)]
     ['Mr.', 'J.', "Hale's", 'well', '-', 'known', '$', '1,234.50', '...', 'in', 'the', 'U.S.']
     """
-    shape = _Shapes.of(text)
+    shape = text.translate(_SHAPES)
     done = 0
     for found in _WORD.finditer(shape):
         start, end = found.span()
@@ -111,10 +111,6 @@ class _Shapes(dict[int, str]):
         kind = character_table().kinds[ord(classify(character))]
         self[code] = kind if kind != "-" else " " if character.isspace() else character
         return self[code]
-
-    @staticmethod
-    def of(text: str) -> str:
-        return text.translate(_SHAPES)
 
 
 _SHAPES = _Shapes()

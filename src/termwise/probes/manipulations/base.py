@@ -38,18 +38,8 @@ Change = Callable[[str, ManipulationContext], str | None]
 class Manipulation:
     """Change of one property of a text.
 
-    Attributes
-    ----------
-    name : str
-        Lower case with hyphens; the name of the probe is this name, ``@`` and the collection.
-    title : str
-        For tables.
-    makes : str
-        Description of the changed text, such as "the text with its words in random order".
-    apply : callable
-        See `Change`.
-    needs, extra : str
-        See `Probe`.
+    The name of the probe is this name, ``@`` and the collection. `makes` describes the changed text, such as "the text
+    with its words in random order". `needs` and `extra` are those of `Probe`.
     """
 
     name: str

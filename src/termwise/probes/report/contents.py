@@ -20,6 +20,7 @@ from termwise.probes.core.sample import Samples
 from termwise.probes.core.statistics import estimate, published_t, standardised_mean, sweep
 from termwise.probes.report.comparisons import comparisons, example_samples
 from termwise.progress import Progress, no_progress
+from termwise.scorers.protocol import fingerprint_of
 
 FORMAT = "termwise-probes"
 VERSION = 2
@@ -147,7 +148,7 @@ def _model_spread(
 def _scorer(scorer: ScorerResults) -> dict[str, Any]:
     return {
         "name": scorer.scorer.name,
-        "fingerprint": scorer.fingerprint,
+        "fingerprint": fingerprint_of(scorer.scorer),
         "effect_rule": scorer.rule.described(),
         "gaps": None if scorer.gaps is None else len(scorer.gaps),
         "skipped": dict(scorer.skipped),

@@ -58,9 +58,6 @@ MEANINGS = {
 }
 """Rows of the statistics table of a probe with their meanings."""
 
-DISTINGUISHED = "distinguished"
-"""Name of the row "prefers first" for symmetric probes."""
-
 Segment = tuple[Literal["same", "only"], str]
 """Part of a text that occurs in both texts, or in only one."""
 
@@ -176,7 +173,7 @@ def _statistics(cells: Sequence[Mapping[str, Any]], symmetric: bool) -> Iterator
         values = [column[name] for column in columns if name in column]
         if any(value != UNDEFINED for value in values):
             is_first = symmetric and name == "prefers first"
-            yield {"name": DISTINGUISHED if is_first else name, "values": values, "meaning": meaning}
+            yield {"name": "distinguished" if is_first else name, "values": values, "meaning": meaning}
 
 
 def _cell_statistics(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
