@@ -828,6 +828,19 @@ def test_invalid_samples_are_refused(given):
         Samples.of([given])
 
 
+def test_samples_without_an_identifier_have_a_hash():
+    one, other = Sample("", "q", "a", "b"), Sample("", "q", "a", "b", second_query="r")
+    assert one == Sample("", "q", "a", "b")
+    assert one.sample_id != other.sample_id
+    assert len(Samples.of([one, other])) == 2
+
+
+@pytest.mark.parametrize("facts", [{"set": {1}}, ["a"], None])
+def test_facts_of_a_sample_are_checked_when_it_is_made(facts):
+    with pytest.raises(ParameterError, match="the facts of a sample"):
+        Sample("1", "q", "a", "b", facts=facts)
+
+
 def test_file_names_are_distinct_and_short():
     odd = ["a b", "a-b", "a+b", "a/b", "a" * 400, "a" * 401, "\u732b" * 100, "\ud800", "", "..", "mine"]
     names = [file_name(name) for name in odd]
@@ -994,7 +1007,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path):
 
 def test_a_report_of_another_version_is_not_replaced(run, tmp_path):
     write_report(tmp_path, report_of(run), run)
-    (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 2}))
+    (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 1}))
     before = contents(tmp_path)
     with pytest.raises(ModelFormatError, match="another version"):
         write_report(tmp_path, report_of(run), run)

@@ -22,7 +22,7 @@ from termwise.probes import ProbeSettings, open_inputs, probe_rankers
 from termwise.probes.report import read_report
 
 OF_INPUTS = ("judged", "collection", "data", "stop_words", "language")
-OF_RUN = ("suites", "out", "progress")
+OF_RUN = ("suites", "out", "progress", "before_scoring")
 
 GIVEN = {"suites": ["probe:length-doubled@written", "probe:fold-case@kitchen"], "language": "rules"}
 
@@ -121,6 +121,23 @@ def test_progress_is_reported(judged):
     stages = dict.fromkeys(stage for stage, _, _ in calls)
     assert {"score: bm25", "compute statistics"} <= stages.keys()
     assert all(done <= total for _, done, total in calls if total is not None)
+
+
+def test_a_plan_is_known_before_anything_is_scored(judged, tmp_path):
+    class Stopped(Exception):
+        pass
+
+    def stop(plan):
+        assert list(plan.rankers) == ["length", "bm25"]
+        assert plan.unused_data == ["nevir"]
+        assert plan.not_made == {}
+        raise Stopped
+
+    nevir = tmp_path / "test.jsonl"
+    nevir.write_text('{"q1": "cats?", "q2": "dogs?", "doc1": "A cat.", "doc2": "A dog."}\n')
+    given = {"judged": judged, "data": {"nevir": nevir}, "before_scoring": stop, **GIVEN}
+    with pytest.raises(Stopped):
+        probe([Length(), "bm25"], **given)
 
 
 @pytest.mark.parametrize(
