@@ -405,7 +405,7 @@ def test_a_smaller_report_is_noted_and_removes_old_files(folder, tmp_path, capsy
         "shuffle-words@pets.jsonl.gz",
         foreign.name,
     }
-    (out / "report.json").write_text('{"format": "termwise-probes", "version": 1}')
+    (out / "report.json").write_text('{"format": "termwise-probes", "version": 2}')
     assert probe("bm25", *given, "--suite", "probe:shuffle-words") == 0
 
 

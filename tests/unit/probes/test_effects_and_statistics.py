@@ -312,7 +312,6 @@ def test_invalid_probes_scorers_samples_and_rules_are_refused():
         ((Words(), Fixed(), Constant), "an effect rule is required"),
         ((Words(), Fixed([1]), Constant(0)), "yields samples"),
         ((Words, Fixed(), Constant(0)), "scorer"),
-        ((Words(), Fixed([Sample("1", "q", "a", "b", facts={"made by": object()})]), Constant(0)), "facts"),
     ):
         with pytest.raises(ParameterError, match=what):
             run_probe(*arguments)

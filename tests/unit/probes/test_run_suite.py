@@ -835,7 +835,7 @@ def test_samples_without_an_identifier_have_a_hash():
     assert len(Samples.of([one, other])) == 2
 
 
-@pytest.mark.parametrize("facts", [{"set": {1}}, ["a"], None])
+@pytest.mark.parametrize("facts", [{"set": {1}}, {"made by": object()}, ["a"], None])
 def test_facts_of_a_sample_are_checked_when_it_is_made(facts):
     with pytest.raises(ParameterError, match="the facts of a sample"):
         Sample("1", "q", "a", "b", facts=facts)
