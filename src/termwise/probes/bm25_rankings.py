@@ -37,17 +37,12 @@ def bm25_rankings(
         Texts by identifier.
     documents : callable
         Returns an iterator over all documents of the collection at each call.
-    depth : int, optional
-        Number of candidates of each query.
     limit : int, optional
         Maximum number of queries, drawn with the seed; all by default.
-    seed : int, optional
     name : str, optional
         Name of the collection.
-    judged : str, optional
-        Name of the judged collection that the queries belong to.
-    progress : callable, optional
-        Called with a stage, the amount done and its total.
+    depth, seed, judged, progress
+        See `ReferenceRankings.of_run` and `termwise.probes.ProbeSettings`.
 
     Raises
     ------

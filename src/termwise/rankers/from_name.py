@@ -136,18 +136,9 @@ class MixtureParts(NamedTuple):
 
 
 def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> MixtureParts | None:
-    """Open the parts of a mixture by its folder, or by the name of a recipe such as ``best``.
+    """Open the parts of a mixture by its folder, or by the name of a recipe such as ``best``; None for other targets.
 
-    Returns
-    -------
-    MixtureParts or None
-        None if the target is no mixture. Parts of a folder have the statistics of its collection, as the folder of an
-        index has.
-
-    Raises
-    ------
-    TermwiseError
-        If a part cannot be opened.
+    Parts of a folder have the statistics of its collection, as the folder of an index has.
     """
     recipe = RECIPES.get(spec.target)
     if recipe is not None:

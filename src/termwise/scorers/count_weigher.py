@@ -15,8 +15,7 @@ from termwise.collection import OpenStatistics
 from termwise.errors import VocabularyMismatchError
 from termwise.fixes import Fix
 from termwise.models import CountModel
-from termwise.scorers.row_cache import Row, RowCache, stack_rows
-from termwise.scorers.row_scorer import WeightedRows
+from termwise.scorers.row_scorer import Row, RowCache, WeightedRows, stack_rows
 from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.file_record import json_fingerprint
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts

@@ -15,8 +15,7 @@ from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.models import CountQueryEncoder, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.scorers.row_cache import Row, RowCache, stack_rows
-from termwise.scorers.row_scorer import WeightedRows
+from termwise.scorers.row_scorer import Row, RowCache, WeightedRows, stack_rows
 from termwise.storage.file_record import json_fingerprint
 from termwise.weights import TermWeights
 

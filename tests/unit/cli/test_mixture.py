@@ -21,8 +21,8 @@ from termwise.fusion import Fusion, cross_validated_run, mix_indexes
 from termwise.fusion.weights_file import Learned
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
+from termwise.probes.rankers_by_name import open_rankers
 from termwise.probes.report import read_report
-from termwise.probes.session_rankers import open_rankers
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers.token_statistics import Background
 from termwise.text import Vocabulary
@@ -366,7 +366,7 @@ def test_probe_a_mixture(place, capsys):
     ]
     assert run(["probe", *rankers, *given]) == 0
     report = read_report(place / "report")
-    scorers = {one["name"]: (one["fingerprint"], one["reading"]) for one in report["scorers"]}
+    scorers = {one["name"]: (one["fingerprint"], one["effect_rule"]) for one in report["scorers"]}
     assert scorers["m"] == scorers["best"] == scorers["again"] == scorers["x+y"], (
         "the same scores, and the same δ"
     )

@@ -12,7 +12,7 @@ from termwise import Document
 from termwise.errors import DataError, ParameterError, UsageError
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, FunctionScorer
-from termwise.scorers.adapt import as_scores, score_pairs_with
+from termwise.scorers.score_pairs import as_scores, score_pairs_with
 
 CONTEXT = ScorerContext(Background(lambda: [Document("a", "x")]))
 

@@ -164,12 +164,7 @@ class ByRank:
 
 
 def parse_delta(delta: str | float) -> str | float:
-    """Return one of `RULES`, or the threshold as a number.
-
-    Raises
-    ------
-    ParameterError
-        If `delta` is neither a number of 0 or more nor the name of a rule.
+    """Return one of `RULES`, or the threshold as a number; `ParameterError` for anything else.
 
     Examples
     --------

@@ -47,14 +47,7 @@ class ReferenceRankings:
     judged: str | None = None
 
     def mismatch(self, probe: str, samples: Iterable[Sample]) -> str | None:
-        """Return the reason if the rankings do not cover the queries of samples, else None.
-
-        Parameters
-        ----------
-        probe : str
-            Name of the probe; the part after ``@`` names the origin of its texts.
-        samples : iterable of Sample
-        """
+        """Return the reason if the rankings do not cover the queries of the samples of a probe, else None."""
         origin = probe.partition("@")[2]
         if self.judged is not None and origin and origin != self.judged:
             return f"the rankings are of queries of {self.judged}, its queries of {origin}"

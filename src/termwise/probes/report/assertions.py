@@ -23,19 +23,10 @@ NO_PAIR = "there is no pair in these texts"
 
 @dataclass(frozen=True)
 class Assertion:
-    """Assertion that fails if the score of a probe is in a given range.
+    """Assertion that fails if the score of a probe is in a given range, such as ``bm25:typos<-0.3``.
 
-    Attributes
-    ----------
-    text : str
-        The parsed text.
-    probe : str
-        Name or pattern with ``*``. Without ``@`` it matches the probe on any texts.
-    scorer : str
-        Name or pattern; ``*`` for all.
-    sign : str
-        ``<``, ``<=``, ``>`` or ``>=``.
-    value : float
+    Probe and scorer are names or patterns with ``*``. A probe without ``@`` matches on any texts. The sign is ``<``,
+    ``<=``, ``>`` or ``>=``.
     """
 
     text: str

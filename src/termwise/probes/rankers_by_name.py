@@ -25,15 +25,7 @@ from termwise.storage.safe_read import path_exists
 
 @dataclass(frozen=True)
 class MixtureSpecification:
-    """Mixture of rankers, before mean and deviation of the scores of each part are known.
-
-    Attributes
-    ----------
-    name : str
-    parts : tuple of TextScorer or MixtureSpecification
-    weights : tuple of float
-        Weight of each part.
-    """
+    """Mixture of rankers, before mean and deviation of the scores of each part are known."""
 
     name: str
     parts: tuple[Ranker, ...]
