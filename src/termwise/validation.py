@@ -12,7 +12,7 @@ import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError
-from termwise.records import Document, Run, join_texts
+from termwise.records import Document, Run, join_fields
 
 MOST_THREADS = 1024
 """Upper bound for numbers of threads; more may exceed the limits of the system."""
@@ -147,7 +147,7 @@ def check_document(value: object) -> None:
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
         )
-    if value.fields is not None and value.text != join_texts(value.fields.values()):
+    if value.fields is not None and value.text != join_fields(value.fields.values()):
         raise ParameterError(
             "the text of a document differs from that of its fields",
             facts=[("document", value.doc_id)],

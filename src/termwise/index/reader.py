@@ -23,14 +23,14 @@ from termwise.index.deletions import KIND as DELETIONS
 from termwise.index.deletions import LiveRows
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.field_texts import joined_chunks, unpack
+from termwise.index.field_texts import joined, joined_chunks
 from termwise.index.manifest import DOCUMENT_FREQUENCIES, AddedTerms, IdfRecord, Manifest, SegmentRecord
 from termwise.index.segment import Segment, concatenated_ranges, views_of
 from termwise.index.string_table import PackedStrings, StringTable
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
 from termwise.kernels.weighting import lucene_idf
-from termwise.records import AttributeValue, join_texts
+from termwise.records import AttributeValue
 from termwise.storage.file_record import text_fingerprint
 from termwise.text.vocabulary import BACKGROUND, Vocabulary
 from termwise.validation import check_path
@@ -547,14 +547,11 @@ class Index:
         """Return the stored text of a document, or None if the index stores no texts; fields are joined."""
         segment, row = self.locate(ordinal)
         table = self._texts[segment]
-        return None if table is None else self._joined(table.get(row))
+        return None if table is None else joined(table.get(row))
 
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, faster than `text`; positions must be in range."""
-        return [None if text is None else self._joined(text) for text in self.stored_texts(ordinals)]
-
-    def _joined(self, stored: str) -> str:
-        return join_texts(unpack(stored)) if self.manifest.field_weights else stored
+        return [None if text is None else joined(text) for text in self.stored_texts(ordinals)]
 
     def stored_texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents with their fields packed, see `termwise.index.field_texts`."""
@@ -568,9 +565,7 @@ class Index:
 
     def document_texts(self, documents: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, whose chunks and fields are joined."""
-        return [
-            None if text is None else self._joined(text) for text in self.stored_document_texts(documents)
-        ]
+        return [None if text is None else joined(text) for text in self.stored_document_texts(documents)]
 
     def stored_document_texts(self, documents: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, whose chunks are joined; see `stored_texts`."""

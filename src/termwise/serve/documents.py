@@ -12,7 +12,7 @@ from termwise.attributes import Schema
 from termwise.attributes.json_values import json_attributes
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader
 from termwise.errors import UnknownIdError, UnknownNameError
-from termwise.index.field_texts import unpack
+from termwise.index.field_texts import joined, unpack
 from termwise.records import Document
 from termwise.search.by_example import AnySearcher
 from termwise.serve.changes import Merge
@@ -201,6 +201,6 @@ def texts_by_field(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[dict[s
     names = tuple(field_weights(searcher)) or BODY_FIELDS[:1]
     stored = index.stored_document_texts(index.find_many(doc_ids))
     return [
-        dict(zip(names, unpack(text or "") if len(names) > 1 else [text or ""], strict=True))
+        dict(zip(names, unpack(text or "") if len(names) > 1 else [joined(text or "")], strict=True))
         for text in stored
     ]

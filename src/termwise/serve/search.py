@@ -13,7 +13,7 @@ from termwise.errors import ParameterError
 from termwise.explain import Explanation
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
-from termwise.records import Query, Ranking, Run, join_texts
+from termwise.records import Query, Ranking, Run, join_fields
 from termwise.search import Example, Hit, Searcher, Snippet
 from termwise.search.by_example import AnySearcher
 from termwise.search.conditions import Conditions
@@ -320,7 +320,7 @@ class _Search:
         records = [_hit_record(rank, hit) for rank, hit in enumerate(found, offset + 1)]
         if request.text:
             for record, texts in zip(records, texts_by_field(self.searcher, ranking.doc_ids), strict=True):
-                record["text"] = join_texts(texts.values()) if texts else None
+                record["text"] = join_fields(texts.values()) if texts else None
                 record["texts"] = texts
         query = self.text if self.example is None else self.example.text
         if request.highlight:
