@@ -505,7 +505,8 @@ def _of_all_documents(measure: Measure) -> Measure:
 
     parameters = {key: value for key, value in measure.params.items() if key != "judged_only"}
     family = measures.registry[measure.NAME]
-    return family(**parameters) if parameters else family
+    made: Measure = family(**parameters) if parameters else family
+    return made
 
 
 def _provider(measure: Measure) -> Any:
