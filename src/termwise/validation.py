@@ -13,7 +13,7 @@ import numpy as np
 from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.records import Document, Run, join_texts
+from termwise.records import Document, Run, join_fields
 
 MOST_THREADS = 1024
 """Upper bound for numbers of threads; more may exceed the limits of the system."""
@@ -151,13 +151,13 @@ def check_document(value: object) -> None:
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
         )
-    if value.fields is not None and value.text != join_texts(value.fields.values()):
+    if value.fields is not None and value.text != join_fields(value.fields.values()):
         raise ParameterError(
             "the text of a document differs from that of its fields",
             facts=[("document", value.doc_id)],
             fixes=[Fix.python("Document.of_fields(doc_id, {NAME: TEXT})")],
         )
-    doc_id, text, attributes, fields = value
+    doc_id, text, attributes, fields, _ = value
     if found := lone_surrogate({"attributes": attributes, **(fields or {"text": text}), "doc_id": doc_id}):
         field, surrogate = found
         raise ParameterError(

@@ -7,7 +7,7 @@ The rules for the text, in order:
 2. By default the text is the title and the first of `BODY_FIELDS` that the record has.
 3. A record without a title and without such a field is an error.
 
-One space joins the parts that are not empty. A field that is absent or ``null`` is empty.
+Line ends join the parts that are not empty; in a query, spaces. A field that is absent or ``null`` is empty.
 
 Attributes are kept on request: named fields, those of a `Schema`, or all fields that are neither the identifier nor a
 part of the text. The fields of an object, such as ``metadata`` of BEIR, are named ``metadata.NAME``.
@@ -31,8 +31,7 @@ from termwise.records import (
     AttributeValue,
     Document,
     Origin,
-    join_fields,
-    join_texts,
+    join_query,
 )
 from termwise.storage.manifest_json import Misfit
 from termwise.validation import is_integer, is_whole_number
@@ -178,7 +177,7 @@ class RecordReader:
         self._seen: dict[str, None] = {}
 
     def read(self, number: int, record: Mapping[str, Any]) -> tuple[str, str]:
-        """Return identifier and text of the record on line `number`.
+        """Return identifier and text of the query on line `number`.
 
         Raises
         ------
@@ -187,7 +186,7 @@ class RecordReader:
             a string, or if the record has no known text field.
         """
         doc_id, texts = self._texts(number, record)
-        return doc_id, join_texts(texts.values())
+        return doc_id, join_query(texts.values())
 
     def _texts(self, number: int, record: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         self._look_for(self._missing, record)
@@ -211,7 +210,7 @@ class RecordReader:
             kept = self._kept(number, flat, tuple(texts))
         if self._keeps_fields:
             return Document.of_fields(doc_id, texts, kept)
-        return Document(doc_id, join_fields(texts.values()), kept)
+        return Document.of_texts(doc_id, texts.values(), kept)
 
     def documents(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Document]:
         """Yield the documents of numbered records; see `document` and `finish` for the errors."""

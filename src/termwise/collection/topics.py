@@ -26,7 +26,7 @@ from pathlib import Path
 from termwise.collection.fields import refuse_missing_fields
 from termwise.collection.lines import read_bytes, read_lines
 from termwise.errors import MalformedRecordError
-from termwise.records import Query, join_texts
+from termwise.records import Query, join_query
 
 LABELS = {
     "num": "Number",
@@ -108,7 +108,7 @@ def _number(topic: Mapping[str, str], path: Path, number: int) -> str:
 
 def _text(topic: Mapping[str, str], fields: tuple[str, ...] | None, path: Path, number: int) -> str:
     if fields is not None:
-        return join_texts(topic.get(name, "") for name in fields)
+        return join_query(topic.get(name, "") for name in fields)
     for name in (*DEFAULT_FIELDS, ""):
         if name in topic:
             return topic[name]
@@ -185,7 +185,7 @@ def _classic_fields(text: str, names: Set[str], inline: Set[str]) -> dict[str, s
         if not ends:
             continue
         if name and not (name == "num" and name in fields):
-            fields[name] = join_texts((fields.get(name, ""), _content(name, text[start : tag.start()])))
+            fields[name] = join_query((fields.get(name, ""), _content(name, text[start : tag.start()])))
         name, start = "" if tag[1] or word == "top" else word, tag.end()
     return fields
 
@@ -228,7 +228,7 @@ def _xml_fields(topic: ET.Element) -> dict[str, str]:
         if name == "num" or name not in fields:
             fields.setdefault(name, text)
         else:
-            fields[name] = join_texts((fields[name], text))
+            fields[name] = join_query((fields[name], text))
         own.append(child.tail or "")
     if text := " ".join(" ".join(own).split()):
         fields[""] = text

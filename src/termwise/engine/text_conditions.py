@@ -1,6 +1,9 @@
 """Conditions on the texts of documents: words and phrases that they contain, or do not contain.
 
 A text contains a word or phrase if the tokens of the phrase are adjacent in the tokens of the text, in the same order.
+No phrase crosses the border of two fields, such as that of a title and the text after it. Indexes that were written
+before stored texts had borders know them only if their fields have weights.
+
 Words that the analyzer removes are skipped in both, so their number and place does not matter: with a stop list that
 has "of" and "in", the phrase "bank of england" is in "bank in England" and in "Bank England". Lucene counts the removed
 words, but not which ones they are, so that "bank of england" is in "bank central england" there.
@@ -25,6 +28,7 @@ from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.encoder_description import FUSION
+from termwise.index.field_texts import unpack
 from termwise.text import Analyzer, unknown_token
 from termwise.text.words_around import word_around
 
@@ -179,12 +183,14 @@ class TextReader:
         """Read the texts of documents for which a verdict on a phrase is unknown, and add it."""
         unread = np.logical_or.reduce([verdicts[ordinals] == UNKNOWN for _, verdicts in phrases])
         ordinals = ordinals[unread]
-        for ordinal, text in zip(ordinals.tolist(), self._texts.document_texts(ordinals), strict=True):
-            tokens = self._analyzer.tokens(text or "")
+        for ordinal, stored in zip(
+            ordinals.tolist(), self._texts.store.document_texts(ordinals), strict=True
+        ):
+            fields = [(self._analyzer.tokens(text), text) for text in unpack(stored or "")]
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
                     chunks = self.index.chunks.of(ordinal)
-                    contained = self._contains(tokens, text or "", phrase)
+                    contained = any(self._contains(tokens, text, phrase) for tokens, text in fields)
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
     def _contains(self, tokens: list[str], text: str, phrase: Phrase) -> bool:

@@ -70,7 +70,7 @@ class DocumentFields:
         for (name, weight), text in zip(weights.items(), unpack(stored), strict=True):
             length = 0 if text.isspace() else len(text)
             fields.append((name, weight, (start, start + length)))
-            start += length + (length > 0)  # a space is between two texts
+            start += length + (length > 0)  # a line end is between two texts
         return cls(tuple(fields))
 
     def count(self, spans: Sequence[Span]) -> int:

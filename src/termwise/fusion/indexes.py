@@ -286,7 +286,9 @@ def _write_rows(
 ) -> None:
     for batch, doc_ids in _identifiers(first):
         stored_texts = (
-            None if texts is None else [text or "" for text in texts.texts(ordinals_of[texts.path][batch])]
+            None
+            if texts is None
+            else [text or "" for text in texts.store.texts(ordinals_of[texts.path][batch])]
         )
         writer.add_documents(doc_ids, stored_texts)
         batch_ordinals = [ordinals_of[index.path][batch] for index in parts.indexes]

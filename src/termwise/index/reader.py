@@ -15,7 +15,7 @@ from termwise.errors import CorruptIndexError, MissingFileError, ParameterError,
 from termwise.fixes import Fix
 from termwise.index.container import corrupt
 from termwise.index.document_store import CHUNK, DocumentChunks, DocumentStore, chunk_id
-from termwise.index.field_texts import unpack
+from termwise.index.field_texts import joined
 from termwise.index.manifest import Manifest
 from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, SegmentRecord
 from termwise.index.open_files import OpenFiles
@@ -25,7 +25,7 @@ from termwise.index.string_table import StringTable
 from termwise.index.terms import Terms
 from termwise.index.texts import KIND as TEXTS
 from termwise.index.texts import TextTable
-from termwise.records import AttributeValue, join_texts
+from termwise.records import AttributeValue
 from termwise.storage.folder_path import FolderPath
 from termwise.validation import check_path
 from termwise.vectors import DocumentVectors
@@ -233,14 +233,11 @@ class Index:
 
     def texts(self, ordinals: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, faster than `text`; positions must be in range."""
-        return [None if text is None else self._joined(text) for text in self.store.texts(ordinals)]
+        return [None if text is None else joined(text) for text in self.store.texts(ordinals)]
 
     def document_texts(self, documents: npt.NDArray[np.int64]) -> list[str | None]:
         """Return the stored texts of several documents, whose chunks and fields are joined."""
-        return [None if text is None else self._joined(text) for text in self.store.document_texts(documents)]
-
-    def _joined(self, stored: str) -> str:
-        return join_texts(unpack(stored)) if self.store.fields else stored
+        return [None if text is None else joined(text) for text in self.store.document_texts(documents)]
 
     @cached_property
     def schema(self) -> Schema:

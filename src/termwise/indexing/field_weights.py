@@ -51,7 +51,7 @@ def number_documents(
 def texts_to_store(documents: Iterable[Document], weights: Mapping[str, int]) -> list[str]:
     """Return the texts of documents as an index with these weights of fields stores them; errors as above."""
     if not weights:
-        return [document.text for document in documents]
+        return [pack(document.texts) for document in documents]
     return [pack(field_texts(document, weights)) for document in documents]
 
 

@@ -192,11 +192,11 @@ def _documents(index: Index, source: Index) -> Iterator[Document]:
         places = slice(start, start + BATCH)
         ordinals = index.chunks.starts[places]
         others = source.chunks.starts[places]
-        texts = source.store.document_texts(others) if names else source.document_texts(others)
+        texts = source.store.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
             if names:
                 fields = dict(zip(names, unpack(text or ""), strict=True))
                 yield Document.of_fields(doc_id, fields, attributes)
             else:
-                yield Document(doc_id, text or "", attributes)
+                yield Document.of_texts(doc_id, unpack(text or ""), attributes)

@@ -329,7 +329,8 @@ def _make_samples(
         except MissingExtraError as error:
             if len(selected) == 1:
                 raise
-            not_made.setdefault(error.fixes[0], []).append(probe.name)
-            without_samples[probe.name] = f"{error.message}: {error.fixes[0]}"
+            fix = error.fixes_worded()[0]
+            not_made.setdefault(fix, []).append(probe.name)
+            without_samples[probe.name] = f"{error.message}: {fix}"
         progress(f"make samples: {probe.name}", done, len(selected))
     return made, without_samples, not_made

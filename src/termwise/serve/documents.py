@@ -12,7 +12,7 @@ from termwise.attributes import Schema
 from termwise.attributes.json_values import json_attributes
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice, RecordReader, identifier
 from termwise.errors import UnknownIdError, UnknownNameError
-from termwise.index.field_texts import unpack
+from termwise.index.field_texts import joined, unpack
 from termwise.records import Document
 from termwise.search import Searcher
 from termwise.serve.changes import Merge
@@ -177,6 +177,6 @@ def texts_by_field(searcher: Searcher, doc_ids: Sequence[str]) -> list[dict[str,
     names = tuple(field_weights(searcher)) or BODY_FIELDS[:1]
     stored = index.store.document_texts(index.find_many(doc_ids))
     return [
-        dict(zip(names, unpack(text or "") if len(names) > 1 else [text or ""], strict=True))
+        dict(zip(names, unpack(text or "") if len(names) > 1 else [joined(text or "")], strict=True))
         for text in stored
     ]

@@ -12,7 +12,7 @@ from termwise.errors import ParameterError
 from termwise.explain import Explanation
 from termwise.filters import ValueCount
 from termwise.fusion import fuse, reciprocal_rank_fusion
-from termwise.records import Query, Ranking, Run, join_texts
+from termwise.records import Query, Ranking, Run, join_fields
 from termwise.search import Hit, Results, Searcher, Snippet
 from termwise.serve.answers import (
     Excerpt,
@@ -122,7 +122,7 @@ def _hits(searcher: Searcher, results: Results, request: SearchRequest) -> list[
     records = [_hit_record(rank, hit) for rank, hit in enumerate(found, request.offset + 1)]
     if request.text:
         for record, texts in zip(records, texts_by_field(searcher, ranking.doc_ids), strict=True):
-            record["text"] = join_texts(texts.values()) if texts else None
+            record["text"] = join_fields(texts.values()) if texts else None
             record["texts"] = texts
     if request.highlight:
         check_deadline()

@@ -116,7 +116,10 @@ def test_json_arrays(tmp_path: Path, name: str, indent: int | None) -> None:
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     collection = open_collection(path, attributes=("price",))
     assert isinstance(collection, JsonArrayCollection)
-    assert list(collection.documents()) == [Document("a", "T\none", {"price": 3}), Document("b", "two")]
+    assert list(collection.documents()) == [
+        Document.of_texts("a", ["T", "one"], {"price": 3}),
+        Document("b", "two"),
+    ]
     with pytest.raises(MalformedRecordError) as caught:
         attributes(path, Schema({"price": "boolean"}))
     assert dict(caught.value.facts)["record"] == 1
@@ -184,7 +187,10 @@ def test_comma_separated_values(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     collection = open_collection(tmp_path / name)
     assert collection.name == "d"
-    assert list(collection.documents()) == [Document("a", 'T, U\none\n"two"'), Document("b", "three")]
+    assert list(collection.documents()) == [
+        Document.of_texts("a", ["T, U", 'one\n"two"']),
+        Document("b", "three"),
+    ]
     assert attributes(tmp_path / name, "all") == [
         {"price": "3.5", "tags": "x", "day": "2024-01-31"},
         {"tags": "y"},
@@ -200,7 +206,7 @@ def test_comma_separated_values(tmp_path: Path, name: str) -> None:
 def test_tabs_with_names_of_columns(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text('id\ttext\tprice\na\t"one\t3\nb\ttwo\t\n')
-    assert [document.text for document in open_collection(path).documents()] == ['"one 3', "two"]
+    assert [document.text for document in open_collection(path).documents()] == ['"one\n3', "two"]
     documents = list(open_collection(path, attributes=("price",)).documents())
     assert documents == [Document("a", '"one', {"price": "3"}), Document("b", "two")]
     assert documents[1].attributes is NO_ATTRIBUTES
@@ -270,9 +276,9 @@ def test_parquet(tmp_path: Path) -> None:
     collection = open_collection(path, attributes="all")
     assert collection.length == 2
     assert list(collection.documents()) == [
-        Document(
+        Document.of_texts(
             "1",
-            "T\none",
+            ["T", "one"],
             {
                 "price": 3.5,
                 "tags": ("x",),

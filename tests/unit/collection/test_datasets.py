@@ -109,7 +109,7 @@ def test_length_that_is_not_known() -> None:
 
 
 def test_default_text_without_the_dataset_saying() -> None:
-    assert list(open_collection("ir_datasets:pages").documents()) == [Document("a", "T\nx")]
+    assert list(open_collection("ir_datasets:pages").documents()) == [Document.of_texts("a", ["T", "x"])]
 
 
 def test_fields() -> None:

@@ -21,7 +21,7 @@ from termwise.errors import (
     TermwiseError,
     UnknownNameError,
 )
-from termwise.records import Document, join_texts
+from termwise.records import Document, join_fields
 
 
 def write(path: Path, records: Iterable[Any]) -> Path:
@@ -49,7 +49,7 @@ def test_beir_folder(tmp_path: Path, file: str) -> None:
     assert isinstance(collection, Collection)
     assert collection.name == "toy"
     assert collection.length is None
-    assert list(collection.documents()) == [Document("a", "T\none"), Document("b", "two")]
+    assert list(collection.documents()) == [Document.of_texts("a", ["T", "one"]), Document("b", "two")]
     assert list(collection.documents()) == list(collection.documents())
 
 
@@ -222,7 +222,7 @@ def test_tab_separated(tmp_path: Path, name: str) -> None:
     collection = open_collection(tmp_path / name)
     assert isinstance(collection, Collection)
     assert collection.name == "d"
-    assert texts(collection) == [("a", "one"), ("b c", "two three four"), ("d", "")]
+    assert texts(collection) == [("a", "one"), ("b c", "two\nthree\nfour"), ("d", "")]
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_reading_takes_no_more_memory_for_a_larger_file(tmp_path: Path, name: st
 
 @given(st.lists(st.text()))
 def test_join_keeps_every_visible_character_in_order(parts: list[str]) -> None:
-    assert join_texts(parts).split() == " ".join(parts).split()
+    assert join_fields(parts).split() == " ".join(parts).split()
 
 
 def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from termwise.fusion import fuse_indexes, mix_indexes
 from termwise.index import verify
 from termwise.indexing import renew_index
 from termwise.indexing.chunks import chunks_of
-from termwise.records import Query, join_texts
+from termwise.records import Query, join_fields
 from termwise.scorers.candidate_ranker import TextReranker
 from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
 from termwise.search import Search
@@ -215,7 +215,7 @@ def with_repeated_titles(made: list[Document], weight: int) -> list[Document]:
         title = [document.fields["title"]] * weight
         text = document.fields["text"]
         for number, (start, end) in enumerate(chunk_spans(text, 5), 1):
-            chunks.append(Document(f"{document.doc_id}#{number}", join_texts([*title, text[start:end]])))
+            chunks.append(Document(f"{document.doc_id}#{number}", join_fields([*title, text[start:end]])))
     return chunks
 
 
@@ -264,7 +264,7 @@ def test_explanations_by_field_and_chunk(tmp_path: Path) -> None:
     ]
     searcher = termwise.build_index(made, tmp_path / "i", chunk=4, fields=WEIGHTS, store_text=True)
     explanation, bare, title = searcher.search(Search("boiler filter")).explain(["boiler", "bare", "title"])
-    assert explanation.text == f"Boiler and filter {text}"
+    assert explanation.text == f"Boiler and filter\n{text}"
     window = explanation.windows[0]
     assert (window.number, window.count) == (2, 3)
     assert explanation.text[window.start : window.end] == "Clean the filter once. "

@@ -65,6 +65,19 @@ def test_the_nearest_word_of_a_stem_is_shown(tmp_path):
     assert [(each.word, each.term) for each in suggestion.words] == [("drills", "drill")]
 
 
+def test_words_are_compared_as_typed(tmp_path):
+    """The stem of cordles is nearer to that of corded than the words are."""
+    documents = [Document(name, "A corded drill. The cords.") for name in "abc"]
+    documents.append(Document("d", "A cordless drill. Lists."))
+    searcher = build_index(documents, tmp_path / "i", store_text=True)
+    (suggestion,) = searcher.did_you_mean("cordles")
+    assert suggestion.words == (SimilarWord("cordless", "cordless", 1, 1),)
+    fuzzy = searching(termwise.open(tmp_path / "i"), fuzzy=True)
+    assert fuzzy.rank("cordles").doc_ids == ("d",)
+    # A word of a stem may differ by its last character, too.
+    assert [(each.word, each.distance) for each in searcher.did_you_mean("lsit")[0].words] == [("lists", 2)]
+
+
 def test_stop_words_are_completed(tmp_path):
     documents = [
         Document("a", "Washed waterproof jackets."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from termwise.cli.main import run
 from termwise.engine import text_conditions
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.fusion import fuse_indexes
+from termwise.indexing import renew_index
 from termwise.models import BM25
 from termwise.search import Search, Searcher
 
@@ -175,6 +177,76 @@ def test_texts_are_read_only_until_enough_documents_are_found(
     assert sum(read) == 0
     Searcher.of_index(searchers["bm25"].index).rank("river bank", k=3, must="river", must_not="cat")
     assert sum(read) == 0
+
+
+TEA = [
+    {"id": "pot", "title": "Green tea", "text": "Pot of clay\nand iron. Black cups. White plates."},
+    {"id": "plain", "title": "", "text": "Green\ntea pot. Two cups."},
+]
+WITH_FIELDS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "chosen": {"fields": ("title", "text")},
+    "weighted": {"fields": {"title": 2, "text": 1}},
+    "chunks": {"chunk": 5},
+    "weighted chunks": {"chunk": 5, "fields": {"title": 2, "text": 1}},
+    "pieces": {"analyzer": "wordpiece"},
+    "lookup": {"model": "lookup"},
+    "mixture": {"model": "best", "fields": {"title": 2, "text": 1}},
+}
+
+
+@pytest.mark.parametrize("name", WITH_FIELDS)
+def test_phrases_end_at_the_borders_of_fields(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tea.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in TEA))
+    settings = WITH_FIELDS[name]
+    termwise.build_index(path, tmp_path / "i", store_text=True, **settings)
+
+    def found(**conditions: str) -> set[str]:
+        return set(termwise.open(tmp_path / "i").rank("tea", k=9, **conditions).doc_ids)
+
+    def check() -> None:
+        assert found(must="tea pot") == {"plain"}
+        assert found(must_not="tea pot") == {"pot"}
+        assert found(must="clay and iron") == {"pot"}  # the line end is in one field
+        assert found(must="green tea") == {"pot", "plain"}
+
+    check()
+    with termwise.open_writer(tmp_path / "i") as writer:
+        again = list(termwise.open_collection(path, fields=settings.get("fields")).documents())
+        assert writer.add(again).unchanged == 2
+        document = writer.document("pot")
+        assert document is not None
+        assert document == again[0]
+        writer.delete(["pot"])
+        writer.commit()
+        writer.add([document])
+        writer.commit()
+        writer.merge()
+    check()
+    if settings.get("model") != "lookup":
+        renew_index(tmp_path / "i")
+        check()
+
+
+def test_borders_of_fields_in_a_fused_index(tmp_path: Path) -> None:
+    made = [Document.of_texts(record["id"], [record["title"], record["text"]]) for record in TEA]
+    for name, model in {"a": "bm25", "b": "jm"}.items():
+        termwise.build_index(made, tmp_path / name, model=model, store_text=True)
+    fused = fuse_indexes([tmp_path / "a", tmp_path / "b"], [0.5, 0.5], tmp_path / "fused")
+    assert fused.rank("tea", must_not="tea pot").doc_ids == ("pot",)
+    assert [fused.index.text(place) for place in (0, 1)] == [document.text for document in made]
+
+
+def test_older_indexes_of_joined_fields(tmp_path: Path) -> None:
+    """Their texts have no borders, and are those of documents without fields."""
+    made = [Document.of_texts(record["id"], [record["title"], record["text"]]) for record in TEA]
+    older = [document._replace(borders=()) for document in made]
+    searcher = termwise.build_index(older, tmp_path / "i", store_text=True)
+    assert set(searcher.rank("tea", must="tea pot").doc_ids) == {"pot", "plain"}
+    assert searcher.explain("tea", "pot").text == made[0].text
+    with termwise.open_writer(tmp_path / "i") as writer:
+        assert writer.add(made).unchanged == 2
 
 
 def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from termwise.records import join_fields
 from termwise.search import Searcher
 from termwise.serve.documents import texts_by_field
 
@@ -26,7 +27,7 @@ def titles_of(searcher: Searcher, doc_ids: Sequence[str]) -> list[str]:
     attributes = searcher.attributes(known) if any(map(is_title, searcher.schema)) else [{} for _ in known]
     titles = {}
     for doc_id, values, texts in zip(known, attributes, texts_by_field(searcher, known), strict=True):
-        titles[doc_id] = _named(values) or _named(texts) or first_words(" ".join(texts.values())) or doc_id
+        titles[doc_id] = _named(values) or _named(texts) or first_words(join_fields(texts.values())) or doc_id
     return [titles.get(doc_id, doc_id) for doc_id in doc_ids]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +67,8 @@ def document_view(
     searcher = opened.searcher
     address, _ = address.for_schema(searcher.schema)
     record = document_record(searcher, doc_id)
-    text, shown = record["text"], lines_of(record["texts"].values())[:LONGEST_TEXT]
+    text = record["text"]
+    shown = (text or "")[:LONGEST_TEXT]
     values: dict[str, Any] = {
         "index": served.name,
         "doc_id": doc_id,
@@ -98,17 +99,6 @@ def document_view(
         if text is not None:
             values["text"] = marked_text(explanation, shown)
     return values
-
-
-def lines_of(texts: Iterable[str]) -> str:
-    r"""Return the texts of the fields of a document on lines of their own, of the length of the text that joins them.
-
-    Examples
-    --------
-    >>> lines_of(["A title", "", "and a text."])
-    'A title\nand a text.'
-    """
-    return "\n".join(text for text in texts if text and not text.isspace())
 
 
 def _heaviest_of_parts(searcher: Searcher, doc_id: str, text: str) -> list[tuple[str, list[Term]]]:
