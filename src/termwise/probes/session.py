@@ -10,6 +10,7 @@ from typing import Any
 
 from termwise._version import __version__
 from termwise.collection import open_collection, read_lines
+from termwise.collection.python_docs import PYTHON
 from termwise.errors import MissingExtraError, UsageError
 from termwise.probes.behaviour.gender import DATA_SETS as GENDER
 from termwise.probes.behaviour.negation import DATA_SETS as NEGATION
@@ -36,9 +37,6 @@ from termwise.scorers import Background, ScoreCache
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.score_pairs import score_pairs
 from termwise.text import stop_list
-
-PYTHON = "python:stdlib"
-"""The default collection, which is always available."""
 
 
 @dataclass(frozen=True, eq=False)
