@@ -64,7 +64,7 @@ def command(
     k: Annotated[int, option("-k N", "Number of results.")] = 5,
     as_json: JsonFlag = False,
 ) -> None:
-    """Try termwise on the documentation of Python's standard library, which ships with it.
+    """Try termwise on the included documentation of Python.
 
     Indexes it, searches it, explains the best score of the recommended mixture and evaluates the rankings. Nothing is
     downloaded. The indexes are kept for the commands printed at the end.
