@@ -65,9 +65,8 @@ from timing import (  # noqa: E402
     with_random,
 )
 
-from termwise.cli.try_ import shipped_weights  # noqa: E402
 from termwise.collection import PythonQuestions, open_collection  # noqa: E402
-from termwise.encode import open_precomputed_encoder  # noqa: E402
+from termwise.encode.shipped_rows import open_shipped_encoder, shipped_rows  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
@@ -147,7 +146,7 @@ def queries(analyzer: Analyzer, arguments: argparse.Namespace) -> dict[str, list
     texts = [document.text for document in open_collection(DATA).documents()]
     random = np.random.default_rng(arguments.seed)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
-    short = [query.text for query in PythonQuestions.load(()).queries]
+    short = [query.text for query in PythonQuestions.load().queries]
     long = []
     for text in texts:
         if len(short) >= arguments.queries and len(long) >= arguments.long_queries:
@@ -467,15 +466,13 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
 
 def shipped(kind: str, work: Path) -> Searcher:
     """Index the documentation of the standard library with the shipped weights, without a network."""
-    weights = shipped_weights(kind)
+    rows = shipped_rows(kind)
     model = make_model(kind, {})
-    if weights is None or not isinstance(model, NetworkModel):
+    if rows is None or not isinstance(model, NetworkModel):
         raise SystemExit(f"the package has no weights of {kind}; name an index: --index {kind}=FOLDER")
-    encoder = open_precomputed_encoder(model, weights)
     documents = list(open_collection(DATA).documents())
-    unknown = set(encoder.missing([document.text for document in documents]))
-    known = [document for place, document in enumerate(documents) if place not in unknown]
-    return build_index(known, work / f"{kind}-shipped", model=model, encoder=encoder, overwrite=True)
+    encoder = open_shipped_encoder(model, [document.text for document in documents], rows)
+    return build_index(documents, work / f"{kind}-shipped", model=model, encoder=encoder, overwrite=True)
 
 
 def grown(rows: Sequence[Row], documents: int, random: np.random.Generator) -> Iterator[Row]:

@@ -48,7 +48,7 @@ def random_texts() -> list[str]:
 
 
 def real_texts() -> list[str]:
-    lines = files("termwise").joinpath("assets/python_questions/queries.jsonl").read_text("utf-8")
+    lines = files("termwise").joinpath("assets/python_docs/queries.jsonl").read_text("utf-8")
     return [json.loads(line)["text"] for line in lines.splitlines()]
 
 

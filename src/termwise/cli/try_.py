@@ -1,18 +1,14 @@
-"""``termwise try``: index, search, explain and evaluate the documentation of the running Python."""
+"""``termwise try``: index, search, explain and evaluate the shipped documentation of Python."""
 
 from __future__ import annotations
 
-import platform
 import re
 import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from termwise.cli.options import JsonFlag, argument, available_processors, option
 from termwise.cli.terminal import note, print_json, progress_bar, quoted, stdout
@@ -40,7 +36,7 @@ LABELS = {
 """Models shown side by side, and the recommended mixture, with their titles."""
 
 WEIGHTS = {"best": "lookup"}
-"""Model whose shipped weights are used, where it has another name."""
+"""Model whose shipped rows are used, where it has another name."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,6 @@ class _System:
     name: str
     folder: Path
     searcher: Searcher
-    left_out: int
     ranking: Ranking
     run: Run
     measures: dict[str, float | None]
@@ -67,39 +62,33 @@ def command(
         "python-stdlib.tw"
     ),
     k: Annotated[int, option("-k N", "Number of results.")] = 5,
-    encode: Annotated[
-        bool,
-        typer.Option(
-            "--encode",
-            help="Run the encoders over documents without shipped weights, instead of leaving them out.",
-        ),
-    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Try termwise on the documentation of the running Python.
+    """Try termwise on the included documentation of Python.
 
     Indexes it, searches it, explains the best score of the recommended mixture and evaluates the rankings. Nothing is
     downloaded. The indexes are kept for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
+    from termwise.encode.shipped_rows import shipped_rows
     from termwise.translation import shipped_tables
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
-    questions = PythonQuestions.load({document.doc_id for document in documents})
+    questions = PythonQuestions.load()
     searcher: Searcher = _index_counts("bm25", documents, out)
     built = time.perf_counter() - begin
-    systems = [_evaluated("bm25", out, searcher, 0, question, k, questions)]
+    systems = [_evaluated("bm25", out, searcher, question, k, questions)]
     for name in LABELS:
-        folder, left_out = _folder_for(out, name), 0
-        weights = shipped_weights(WEIGHTS.get(name, name))
-        if weights is not None:
-            searcher, left_out = _index_shipped_weights(name, weights, documents, folder, encode=encode)
+        folder = _folder_for(out, name)
+        rows = shipped_rows(WEIGHTS.get(name, name))
+        if rows is not None:
+            searcher = _index_shipped_rows(name, rows, documents, folder)
         elif name in shipped_tables():
             searcher = _index_counts(name, documents, folder)
         else:
             continue
-        system = _evaluated(name, folder, searcher, left_out, question, k, questions)
+        system = _evaluated(name, folder, searcher, question, k, questions)
         if len(searcher.parts) == 1:
             system = replace(system, mixed=_fused_measures([systems[0].run, system.run], questions))
         systems.append(system)
@@ -107,12 +96,6 @@ def command(
         _print_json(systems, questions, question, len(documents), built)
     else:
         _print(systems, questions, question, len(documents), built)
-
-
-def shipped_weights(name: str) -> Path | None:
-    """Return the file of precomputed weights of the documentation for a model, if it ships."""
-    path = Path(str(resources.files("termwise"))) / "assets" / "python_weights" / f"{name}.npz"
-    return path if path.is_file() else None
 
 
 def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
@@ -131,47 +114,38 @@ def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Sea
         )
 
 
-def _index_shipped_weights(
-    name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
-) -> tuple[Searcher, int]:
-    """Index documents with shipped weights; return the searcher and the number of documents left out."""
-    from termwise.encode import open_precomputed_encoder
+def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
+    """Index documents with shipped weights or vectors."""
+    from termwise.encode.shipped_rows import open_shipped_encoder
     from termwise.indexing import build_index
     from termwise.models import make_model
 
     model: NetworkModel = make_model(WEIGHTS.get(name, name), {})  # type: ignore[assignment]
-    encoder = open_precomputed_encoder(
-        model, weights, missing="encode" if encode else "refuse", threads=available_processors()
-    )
-    left_out: set[int] = set()
-    if not encode:
-        left_out = set(encoder.missing([document.text for document in documents]))
+    texts = [document.text for document in documents]
     with progress_bar() as progress:
-        searcher = build_index(
-            [document for position, document in enumerate(documents) if position not in left_out],
+        return build_index(
+            documents,
             folder,
             model=name if name in WEIGHTS else model,
-            encoder=encoder,
+            encoder=open_shipped_encoder(model, texts, rows, threads=available_processors()),
             store_text=True,
             overwrite=True,
             threads=available_processors(),
             progress=progress,
         )
-    return searcher, len(left_out)
 
 
 def _evaluated(
     name: str,
     folder: Path,
     searcher: Searcher,
-    left_out: int,
     question: str,
     k: int,
     questions: PythonQuestions,
 ) -> _System:
     ranking = searcher.rank(question, k=k)
     run = searcher.rank_many(questions.queries, k=100)
-    return _System(name, folder, searcher, left_out, ranking, run, _means(run, questions))
+    return _System(name, folder, searcher, ranking, run, _means(run, questions))
 
 
 def _fused_measures(runs: Sequence[Run], questions: PythonQuestions) -> dict[str, float | None]:
@@ -200,14 +174,12 @@ def _print_json(
             shown.searcher.explain(question, doc_id, competitors=2).to_dict()
             for doc_id in shown.ranking.doc_ids
         ],
-        "questions": _judged_count(questions),
-        "judgments_dropped": len(questions.dropped),
+        "questions": len(questions.queries),
         "measures": shown.measures,
         "systems": [
             {
                 "model": system.name,
                 "index": str(system.folder),
-                "left_out": system.left_out,
                 "ranking": list(system.ranking.doc_ids),
                 "measures": system.measures,
                 "mixed": system.mixed,
@@ -221,6 +193,7 @@ def _print_json(
 def _print(
     systems: Sequence[_System], questions: PythonQuestions, question: str, documents: int, seconds: float
 ) -> None:
+    from termwise.collection.python_docs import PYTHON_VERSION
     from termwise.explain.explanation_terminal import explanation_renderable
     from termwise.explain.ranking_terminal import ranking_renderable
 
@@ -230,7 +203,7 @@ def _print(
     ]
     console = stdout()
     console.print(
-        f"The documentation of Python {platform.python_version()}: {documents:,} documents, "
+        f"The documentation of Python {PYTHON_VERSION}: {documents:,} documents, "
         f"{first.searcher.index.manifest.terms:,} terms, indexed in {seconds:.1f} s\n",
         soft_wrap=True,
     )
@@ -243,12 +216,7 @@ def _print(
     if len(systems) > 1:
         console.print()
         console.print(_side_by_side(systems, console.width))
-    dropped = (
-        f" ({len(questions.dropped)} judgments are about names that this Python lacks)"
-        if questions.dropped
-        else ""
-    )
-    where = f"measured on the {_judged_count(questions)} judged questions that ship with termwise{dropped}"
+    where = f"measured on the {len(questions.queries)} judged questions that ship with termwise"
     console.print()
     for system in systems:
         mixed = (
@@ -259,12 +227,6 @@ def _print(
         figure = _formatted(system.measures[MEASURE])
         console.print(f"{system.label}, {where}: {MEASURE} {figure}{mixed}", soft_wrap=True)
         where = "on the same questions"
-    for system in systems:
-        if system.left_out:
-            note(
-                f"{system.label}: no weights ship for {system.left_out:,} of the {documents:,} documents, which "
-                "are left out; --encode computes them"
-            )
     note("\n".join(["\nnext:", *(f"  termwise {line}" for line in _next_commands(systems, question))]))
 
 
@@ -300,10 +262,6 @@ def _folder_for(out: Path, name: str) -> Path:
 
 def _formatted(mean: float | None) -> str:
     return "undefined" if mean is None else f"{mean:.4f}"
-
-
-def _judged_count(questions: PythonQuestions) -> int:
-    return len({qrel.query_id for qrel in questions.qrels})
 
 
 def _side_by_side(systems: Sequence[_System], width: int) -> Table:

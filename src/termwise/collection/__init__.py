@@ -3,7 +3,6 @@
 from termwise.collection.file_collections import JsonLinesCollection, TabSeparatedCollection
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.collection.openers import Collection, open_collection
-from termwise.collection.python_docs import PythonDocumentation
 from termwise.collection.python_questions import PythonQuestions
 from termwise.collection.qrels import read_qrels, read_seeds
 from termwise.collection.queries import read_queries
@@ -16,7 +15,6 @@ __all__ = [
     "CollectionStatistics",
     "JsonLinesCollection",
     "OpenStatistics",
-    "PythonDocumentation",
     "PythonQuestions",
     "TabSeparatedCollection",
     "WordTable",

@@ -17,15 +17,13 @@ from termwise.collection.file_collections import (
 from termwise.collection.json_array import begins_with_array
 from termwise.collection.lines import DECOMPRESSORS, decompression
 from termwise.collection.parquet import ParquetCollection
-from termwise.collection.python_docs import PythonDocumentation
+from termwise.collection.python_docs import PYTHON, python_folder
 from termwise.collection.table import TableCollection
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
 from termwise.fixes import Fix
 from termwise.records import Document
 from termwise.storage.safe_read import is_file, is_folder, path_exists
 from termwise.validation import check_path
-
-PYTHON = "python:stdlib"
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 TAB_SUFFIXES = (".tsv", ".tab")
@@ -78,7 +76,7 @@ def open_collection(
           header line that names these columns is skipped. `fields` and `attributes` need that line;
         - a Parquet file (``.parquet``; needs the extra ``parquet``);
         - ``"ir_datasets:ID"`` (needs the extra ``datasets``);
-        - ``"python:stdlib"``, the documentation of the running Python.
+        - ``"python:stdlib"``, the shipped documentation of Python's standard library.
     fields : sequence of str or mapping of str to int, optional
         Fields of the text, in this order. With weights, documents keep the text of each field, see `build_index`. By
         default the title, then the first of ``text``, ``contents``, ``content``, ``body``, ``document_text``,
@@ -120,9 +118,7 @@ def open_collection(
     if isinstance(spec, str) and spec.startswith("python:"):
         if spec != PYTHON:
             raise UnknownNameError.of("collection", spec, [PYTHON])
-        _refuse_fields(chosen, spec)
-        _refuse_attributes(kept, spec)
-        return PythonDocumentation()
+        return JsonLinesCollection(PYTHON, python_folder() / "corpus.jsonl.gz", chosen, kept)
     check_path("the collection", spec)
     path = Path(spec)
     if is_folder(path):
@@ -195,7 +191,7 @@ def _refuse_fields(fields: FieldChoice, spec: str | Path) -> None:
         raise ParameterError(
             "this collection has no named fields to choose from",
             facts=[("collection", spec), ("fields", ", ".join(fields))],
-            fixes=[Fix.omit("fields"), *([_HEADER] if spec != PYTHON else [])],
+            fixes=[Fix.omit("fields"), _HEADER],
         )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 
+from termwise.collection.python_docs import python_folder
 from termwise.collection.qrels import read_qrels
 from termwise.collection.queries import read_queries
 from termwise.records import Qrel, Query
@@ -13,47 +12,30 @@ from termwise.records import Qrel, Query
 
 @dataclass(frozen=True)
 class PythonQuestions:
-    """Questions, and their judgments for a collection.
+    """Shipped questions about the standard library, and judgments of documents of ``python:stdlib``.
 
     Attributes
     ----------
     queries : tuple of Query
-        All shipped questions, including those without remaining judgments.
+        The questions; each has a judgment.
     qrels : tuple of Qrel
-        Judgments of documents of the collection; relevance 1 or 2.
-    dropped : tuple of Qrel
-        Judgments of documents that this version of Python lacks. Results with different dropped judgments are not
-        exactly comparable.
+        The judgments; relevance 1 or 2.
     """
 
     queries: tuple[Query, ...]
     qrels: tuple[Qrel, ...]
-    dropped: tuple[Qrel, ...]
 
     @classmethod
-    def load(cls, doc_ids: Container[str]) -> PythonQuestions:
-        """Read the shipped files and keep the judgments of documents in `doc_ids`.
-
-        Parameters
-        ----------
-        doc_ids : container of str
-            Document identifiers of ``python:stdlib`` in the running Python.
+    def load(cls) -> PythonQuestions:
+        """Read the shipped files.
 
         Examples
         --------
-        >>> questions = PythonQuestions.load({"heapq.merge"})
-        >>> {qrel.doc_id for qrel in questions.qrels}
-        {'heapq.merge'}
-        >>> len(questions.qrels) + len(questions.dropped) > 500
-        True
+        >>> questions = PythonQuestions.load()
+        >>> len(questions.queries), len(questions.qrels)
+        (130, 640)
         """
-        folder = files("termwise") / "assets" / "python_questions"
-        with as_file(folder / "queries.jsonl") as path:
-            queries = tuple(read_queries(path))
-        with as_file(folder / "qrels.tsv") as path:
-            judged = read_qrels(path)
+        folder = python_folder()
         return cls(
-            queries,
-            tuple(qrel for qrel in judged if qrel.doc_id in doc_ids),
-            tuple(qrel for qrel in judged if qrel.doc_id not in doc_ids),
+            tuple(read_queries(folder / "queries.jsonl")), tuple(read_qrels(folder / "qrels" / "test.tsv"))
         )

@@ -8,8 +8,7 @@ from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.encoder_folder import EncoderFolder, shipped_encoders
 from termwise.encode.encoder_manifest import EncoderFile, EncoderManifest, ExpansionRecord, SpecialIds
 from termwise.encode.expansion import Expansion
-from termwise.encode.open_encoder import open_document_encoder, open_precomputed_encoder, open_query_encoder
-from termwise.encode.precomputed_rows import PrecomputedEncoder, PrecomputedRows
+from termwise.encode.open_encoder import open_document_encoder, open_query_encoder
 from termwise.encode.tilde import TildeQueryEncoder
 
 __all__ = [
@@ -19,13 +18,10 @@ __all__ = [
     "EncoderManifest",
     "Expansion",
     "ExpansionRecord",
-    "PrecomputedEncoder",
-    "PrecomputedRows",
     "SpecialIds",
     "TildeQueryEncoder",
     "encoded_blocks",
     "open_document_encoder",
-    "open_precomputed_encoder",
     "open_query_encoder",
     "shipped_encoders",
 ]

@@ -13,7 +13,6 @@ from termwise.encode.encoder_manifest import NAME as MANIFEST
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.encode.onnx_session import OnnxSession
-from termwise.encode.precomputed_rows import MissingRows, PrecomputedEncoder, PrecomputedRows
 from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder, TildeQueryEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
@@ -99,42 +98,6 @@ def _unloaded_encoder(
             ("expected", "Tilde, TildeV2, SpladeDoc or Lookup"),
         ],
     )
-
-
-def open_precomputed_encoder(
-    model: NetworkModel,
-    rows: str | Path,
-    *,
-    missing: MissingRows = "refuse",
-    threads: int = 1,
-    precision: NetworkPrecision | None = None,
-    providers: Sequence[str] | None = None,
-) -> PrecomputedEncoder:
-    """Open the encoder of a model together with a file of rows that it computed before.
-
-    The network is loaded when the first text without a row is encoded.
-
-    Parameters
-    ----------
-    model, threads, precision, providers
-        See `open_document_encoder`. The default precision is that of the rows.
-    rows : str or Path
-        File of rows, see `PrecomputedRows`.
-    missing : {"encode", "refuse"}, optional
-        Whether texts without a row are encoded or raise an error; `PrecomputedEncoder.missing` lists them.
-
-    Raises
-    ------
-    VocabularyMismatchError
-        If another encoder, or one with other settings, computed the rows.
-    TermwiseError
-        As `open_document_encoder` and `PrecomputedRows.open` do.
-    """
-    precomputed = PrecomputedRows.open(rows)
-    if precision is None:
-        precision = precomputed.precision
-    encoder = _unloaded_encoder(model, threads, precision, providers)
-    return PrecomputedEncoder(precomputed, encoder, missing=missing)
 
 
 def open_query_encoder(

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.collection import read_lines
+from termwise.collection.python_docs import PYTHON
 from termwise.errors import MissingFileError, UnknownNameError, UsageError
 from termwise.fixes import Fix
 from termwise.probes.core.judged_texts import JudgedTexts, collection_name, python_judged
-from termwise.probes.core.probe_inputs import PYTHON, ProbeInputs
+from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.language import open_language
 from termwise.probes.registry import check_distinct, families
 from termwise.storage.safe_read import is_folder, path_exists

@@ -58,7 +58,7 @@ def test_from_index_to_explanation(capsys: pytest.CaptureFixture[str], tmp_path:
             ["encode", "docs.jsonl", "--encoding", "n", "--fields", "title^2", "--model", "tilde"],
             "reads one text",
         ),
-        (["index", "python:stdlib", "--out", "n", "--fields", "title^2"], "no named fields"),
+        (["index", "python:stdlib", "--out", "n", "--fields", "title^2"], "title"),
     ],
 )
 def test_errors(capsys: pytest.CaptureFixture[str], command: list[str], named: str) -> None:

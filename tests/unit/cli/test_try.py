@@ -1,4 +1,4 @@
-"""``termwise try`` with networks small enough to compute by hand, and weights made with them."""
+"""``termwise try`` with networks small enough to compute by hand, and rows made with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from termwise import Document
 from termwise.cli import try_
 from termwise.cli.main import run
 from termwise.collection import PythonQuestions
-from termwise.encode import EncoderFolder, ExpansionRecord, PrecomputedRows, open_document_encoder
+from termwise.encode import EncoderFolder, ExpansionRecord, open_document_encoder
+from termwise.encode.shipped_rows import write_rows
 from termwise.indexing import recipes
 from termwise.indexing.recipes import Recipe, RecipePart
 from termwise.models import Tilde, TildeV2
@@ -39,14 +40,14 @@ class Documentation:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Ship two small encoders, and no weights yet."""
+    """Ship two small encoders, and no rows yet."""
     monkeypatch.chdir(tmp_path)
     shipped = tmp_path / "models"
     shipped.mkdir()
     monkeypatch.setattr("termwise.encode.encoder_folder._shipped_root", lambda: shipped)
     monkeypatch.setattr("termwise.translation.table_folder._shipped_root", lambda: tmp_path / "tables")
     monkeypatch.setattr("termwise.collection.open_collection", lambda spec: Documentation())
-    monkeypatch.setattr(try_, "shipped_weights", lambda name: found.get(name))
+    monkeypatch.setattr("termwise.encode.shipped_rows.shipped_rows", lambda name: found.get(name))
     table = tiny.square(
         {
             tiny.DOC: {},
@@ -64,11 +65,11 @@ def place(tmp_path, monkeypatch):
     )
     found = {}
 
-    def ship(name, documents):
+    def ship(name, documents=DOCUMENTS):
         model = {"tilde": Tilde(), "tildev2": TildeV2()}[name]
-        rows = PrecomputedRows.of([document.text for document in documents], open_document_encoder(model))
+        texts, encoder = [document.text for document in documents], open_document_encoder(model)
         found[name] = tmp_path / f"{name}.npz"
-        rows.write(found[name])
+        write_rows(found[name], texts, encoder, encoder.encode_documents(texts))
 
     return ship
 
@@ -77,7 +78,7 @@ def lines(capsys):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_without_weights_only_bm25_is_shown(place, capsys, tmp_path):
+def test_without_rows_only_bm25_is_shown(place, capsys, tmp_path):
     assert run(["try", "sort lists"]) == 0
     shown = capsys.readouterr().out
     assert "BM25, measured on the " in shown
@@ -87,8 +88,8 @@ def test_without_weights_only_bm25_is_shown(place, capsys, tmp_path):
 
 
 def test_three_systems_side_by_side(place, capsys, tmp_path):
-    place("tilde", DOCUMENTS)
-    place("tildev2", DOCUMENTS)
+    place("tilde")
+    place("tildev2")
     assert run(["try", "merge lists"]) == 0
     streams = capsys.readouterr()
     head = next(line for line in streams.out.splitlines() if line.startswith("rank "))
@@ -96,20 +97,20 @@ def test_three_systems_side_by_side(place, capsys, tmp_path):
     said = r"^TILDE, on the same questions: nDCG@10 \S+, mixed with BM25 half and half \S+$"
     assert re.search(said, streams.out, re.MULTILINE)
     assert "\nTILDEv2, on the same questions: nDCG@10 " in streams.out
-    assert "left out" not in streams.err
     assert "termwise search python-stdlib-tildev2.tw" in streams.err
     names = {path.name for path in tmp_path.glob("*.tw*")}
     assert names == {"python-stdlib.tw", "python-stdlib-tilde.tw", "python-stdlib-tildev2.tw"}
+    assert "remembered" in (tmp_path / "python-stdlib-tilde.tw" / "manifest.json").read_text()
     searcher = termwise.open("python-stdlib-tilde.tw")
     assert searcher.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert searcher.index.text(0) == DOCUMENTS[0].text
 
 
-def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, monkeypatch):
+def test_the_recommended_mixture_is_shown_where_its_rows_ship(place, capsys, monkeypatch):
     monkeypatch.setitem(try_.WEIGHTS, "best", "tilde")
     parts = (RecipePart("bm25", 0.5), RecipePart("tilde", 0.5))
     monkeypatch.setitem(recipes.RECIPES, recipes.BEST, Recipe(parts))
-    place("tilde", DOCUMENTS[:2])
+    place("tilde")
     assert run(["try", "merge lists"]) == 0
     streams = capsys.readouterr()
     assert re.search(r"^BM25 \+ lookup, on the same questions: nDCG@10 \S+$", streams.out, re.MULTILINE)
@@ -118,7 +119,6 @@ def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, 
     assert explain in streams.err.replace('"', "'")
     assert "\nBM25 + lookup\n\n1  " in streams.out
     assert "\nparts\n  weight × (score - mean) / deviation of the candidates\n  bm25" in streams.out
-    assert "BM25 + lookup: no weights ship for 1 of the 3 documents" in streams.err
     mixture = termwise.open("python-stdlib-best.tw")
     assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert run(["try", "merge lists", "--json"]) == 0
@@ -134,7 +134,7 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
     words = Vocabulary(["merge", "combine"])
     table = TranslationTable(words, [0, 2, 2], [0, 1], [0.5, 0.25], [1, 1], make_analyzer("standard").spec)
     write_table(table, tmp_path / "tables" / "model1")
-    place("tilde", DOCUMENTS)
+    place("tilde")
     assert run(["try", "combine lists"]) == 0
     streams = capsys.readouterr()
     shown = streams.out
@@ -153,7 +153,7 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
 
 
 def test_the_mixture_is_half_of_each():
-    questions = PythonQuestions((Query("q", "any"),), (Qrel("q", "b", 1),), ())
+    questions = PythonQuestions((Query("q", "any"),), (Qrel("q", "b", 1),))
     one = Run([Ranking(["a", "b", "c"], [3.0, 2.0, 1.0], "q")], "one")
     other = Run([Ranking(["b", "c"], [9.0, 1.0], "q")], "other")
     assert try_._means(one, questions)["nDCG@10"] == pytest.approx(0.6309, abs=1e-4)
@@ -174,36 +174,18 @@ def test_long_names_are_cut_between_their_parts(name, width, shown):
     assert try_.broken_name(name, width).split("\n") == shown
 
 
-def test_documents_without_weights_are_left_out_and_counted(place, capsys):
+def test_everything_is_encoded_if_the_texts_or_the_encoder_differ(place, capsys, monkeypatch, tmp_path):
     place("tilde", DOCUMENTS[:2])
     assert run(["try", "merge", "--json", "--out", "py.tw"]) == 0
     (report,) = lines(capsys)
-    assert [(system["model"], system["left_out"]) for system in report["systems"]] == [
-        ("bm25", 0),
-        ("tilde", 1),
-    ]
     assert report["systems"][1]["index"] == "py-tilde.tw"
     assert report["systems"][1]["ranking"] == ["heapq.merge", "list.sort"]
     assert report["systems"][0]["measures"] == report["measures"]
-    assert len(termwise.open("py-tilde.tw").index) == 2
-    assert run(["try", "merge"]) == 0
-    said = capsys.readouterr().err
-    assert "TILDE: no weights ship for 1 of the 3 documents, which are left out; --encode computes" in said
-
-
-def test_encode_computes_the_rest(place, capsys):
-    place("tilde", DOCUMENTS[:1])
-    assert run(["try", "merge", "--encode", "--json"]) == 0
-    (report,) = lines(capsys)
-    assert report["systems"][1]["left_out"] == 0
-    assert len(termwise.open("python-stdlib-tilde.tw").index) == 3
-
-
-def test_weights_of_another_encoder_are_refused(place, capsys, monkeypatch):
-    place("tilde", DOCUMENTS)
+    assert len(termwise.open("py-tilde.tw").index) == 3
+    assert "remembered" not in (tmp_path / "py-tilde.tw" / "manifest.json").read_text()
+    place("tilde")
     monkeypatch.setattr("termwise.models.tilde.DEFAULT_KEEP", 7)
-    assert run(["try", "merge"]) == 3
-    assert "another encoder or to other settings" in capsys.readouterr().err
+    assert run(["try", "merge"]) == 0
 
 
 def test_the_commands_to_go_on_with_can_be_typed_as_they_stand(place, capsys):

@@ -1,4 +1,4 @@
-"""Lookup encoder: vectors by hand, windows, blocks and precomputed rows."""
+"""Lookup encoder: vectors by hand, windows, blocks and shipped rows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from tests.unit.encode.counting import digest, path_of
 
 from termwise.encode import (
     EncoderFolder,
-    PrecomputedRows,
     encoded_blocks,
     open_document_encoder,
-    open_precomputed_encoder,
 )
 from termwise.encode.block_file import block_files, text_digests
 from termwise.encode.document_encoder import DocumentEncoder
 from termwise.encode.lookup import LookupDocumentEncoder
 from termwise.encode.onnx_session import OnnxSession
+from termwise.encode.shipped_rows import open_shipped_encoder, write_rows
 from termwise.encode.stored_rows import StoredRows
 from termwise.errors import CorruptModelError, ModelFormatError, ParameterError, UnknownNameError
 from termwise.models import Lookup
@@ -203,38 +202,34 @@ def test_only_new_texts_are_encoded(folder: Path, tmp_path: Path) -> None:
     assert len(block_files(tmp_path / "w")) == 2
 
 
-def test_precomputed_vectors(folder: Path, tmp_path: Path) -> None:
+def test_shipped_vectors(folder: Path, tmp_path: Path) -> None:
     model = Lookup(encoder=str(folder))
     made = open_document_encoder(model)
-    PrecomputedRows.of(TEXTS, made).write(tmp_path / "rows.npz")
-    rows = PrecomputedRows.open(tmp_path / "rows.npz")
-    rows.write(tmp_path / "copy.npz")
-    assert (tmp_path / "copy.npz").read_bytes() == (tmp_path / "rows.npz").read_bytes()
-    known = open_precomputed_encoder(model, tmp_path / "rows.npz")
+    write_rows(tmp_path / "rows.npz", TEXTS, made, made.encode_documents(TEXTS))
+    known = open_shipped_encoder(model, TEXTS, tmp_path / "rows.npz")
     assert isinstance(known, DocumentEncoder)
-    assert same(known.encode_documents(TEXTS), made.encode_documents(TEXTS))  # type: ignore[arg-type]
     assert known.term_vectors is not None
-    assert known.description["remembered"] == {"rows": 5}
-    more = open_precomputed_encoder(model, tmp_path / "rows.npz", missing="encode")
-    texts = ["dog", *TEXTS, "merge list"]
-    assert same(more.encode_documents(texts), made.encode_documents(texts))  # type: ignore[arg-type]
+    assert known.description["remembered"] == {"rows": len(TEXTS)}
+    for texts in (TEXTS, ["dog", *TEXTS, "merge list"]):
+        assert same(known.encode_documents(texts), made.encode_documents(texts))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"rows": np.full((4, 2), -128, dtype=np.int8)},
-        {"rows": np.zeros((4, 2), dtype=np.int16)},
         {"rows": np.zeros(8, dtype=np.int8)},
         {"scales": np.zeros(4, dtype=np.float32)},
         {"indptr": np.array([0, 1, 1, 2, 3, 5])},
         {"terms": np.zeros(4, dtype=np.uint16)},
     ],
 )
-def test_damaged_precomputed_vectors(folder: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
-    PrecomputedRows.of(TEXTS, encoder(folder)).write(tmp_path / "rows.npz")
+def test_damaged_shipped_vectors(folder: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
+    model = Lookup(encoder=str(folder))
+    made = open_document_encoder(model)
+    write_rows(tmp_path / "rows.npz", TEXTS, made, made.encode_documents(TEXTS))
     with np.load(tmp_path / "rows.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
     np.savez(tmp_path / "odd.npz", **{**arrays, **changes})
     with pytest.raises(CorruptModelError):
-        PrecomputedRows.open(tmp_path / "odd.npz")
+        open_shipped_encoder(model, TEXTS, tmp_path / "odd.npz")

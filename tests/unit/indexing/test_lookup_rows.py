@@ -7,9 +7,10 @@ import pytest
 from tests.unit.encode import tiny
 
 from termwise import Document, build_index
-from termwise.encode import PrecomputedRows, open_document_encoder, open_precomputed_encoder
+from termwise.encode import open_document_encoder
 from termwise.encode.block_file import block_files
 from termwise.encode.lookup import LookupDocumentEncoder
+from termwise.encode.shipped_rows import open_shipped_encoder, write_rows
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
 from termwise.index.reader import Index
@@ -88,14 +89,15 @@ def test_both_forms_use_finished_blocks(folder, tmp_path, monkeypatch):
     assert first == again
 
 
-def test_precomputed_vectors_are_indexed_without_the_network(folder, tmp_path):
+def test_shipped_vectors_are_indexed_without_the_network(folder, tmp_path):
     model = Lookup(encoder=str(folder))
     texts = [document.text for document in DOCUMENTS]
-    PrecomputedRows.of(texts, open_document_encoder(model)).write(tmp_path / "rows.npz")
+    made = open_document_encoder(model)
+    write_rows(tmp_path / "rows.npz", texts, made, made.encode_documents(texts))
     (folder / "model.onnx").rename(folder / "gone.onnx")
     for form in ("vectors", "terms"):
         built = Lookup(encoder=str(folder), form=form)
-        encoder = open_precomputed_encoder(built, tmp_path / "rows.npz")
+        encoder = open_shipped_encoder(built, texts, tmp_path / "rows.npz")
         searcher = build_index(DOCUMENTS, tmp_path / form, model=built, encoder=encoder)
         assert searcher.rank("sort sort lists", k=2).doc_ids[0] == "a"
 

@@ -21,12 +21,11 @@ from termwise import Document, build_index
 from termwise.encode import (
     EncoderFolder,
     ExpansionRecord,
-    PrecomputedRows,
     open_document_encoder,
-    open_precomputed_encoder,
     open_query_encoder,
 )
 from termwise.encode.block_file import block_files
+from termwise.encode.shipped_rows import open_shipped_encoder, write_rows
 from termwise.errors import (
     DuplicateIdError,
     EmptyCollectionError,
@@ -612,8 +611,9 @@ def test_an_encoder_of_another_model_is_refused(tmp_path):
     assert not (tmp_path / "i").exists()
     assert not (tmp_path / "rows").exists()
     build_index(documents, tmp_path / "i", model=paths["one"], encoder=encoder)
-    PrecomputedRows.of(["merge", "sort"], encoder).write(tmp_path / "rows.npz")
-    remembered = open_precomputed_encoder(one, tmp_path / "rows.npz")
+    texts = ["merge", "sort"]
+    write_rows(tmp_path / "rows.npz", texts, encoder, encoder.encode_documents(texts))
+    remembered = open_shipped_encoder(one, texts, tmp_path / "rows.npz")
     build_index(documents, tmp_path / "j", model=one, encoder=remembered)
     with pytest.raises(ParameterError, match="not the one that the model names"):
         build_index(documents, tmp_path / "k", model=two, encoder=remembered)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from termwise.collection import PythonQuestions, open_collection, read_qrels, read_queries
+from termwise.collection.python_docs import PYTHON
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, DuplicateIdError, UnknownIdError
 
@@ -167,12 +168,12 @@ def collection_name(collection: str | Path) -> str:
 
 
 def python_judged() -> JudgedTexts:
-    """Return the documentation of the running Python with the shipped questions; no document is judged not relevant."""
-    texts = {document.doc_id: document.text for document in open_collection("python:stdlib").documents()}
-    questions = PythonQuestions.load(texts)
+    """Return the shipped documentation of Python with its questions; no document is judged not relevant."""
+    texts = {document.doc_id: document.text for document in open_collection(PYTHON).documents()}
+    questions = PythonQuestions.load()
     grades: dict[str, dict[str, int]] = {}
     for qrel in questions.qrels:
         grades.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
-    queries = {query.query_id: query.text for query in questions.queries if query.query_id in grades}
+    queries = {query.query_id: query.text for query in questions.queries}
     doc_ids = sorted({doc_id for judgments in grades.values() for doc_id in judgments})
     return JudgedTexts("python", queries, {doc_id: texts[doc_id] for doc_id in doc_ids}, grades, 0)

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from termwise.collection.python_docs import PYTHON
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe import Probe
 from termwise.probes.language.base import Language
-
-PYTHON = "python:stdlib"
-"""The default collection, which is always available."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,9 @@
-"""Compute the shipped weights of the documentation of Python's standard library.
+"""Compute the shipped rows of the documentation of Python's standard library.
 
-    python experiments/shipped_models/python_weights.py [MODEL ...]
+    python experiments/shipped_models/python_rows.py [MODEL ...]
 
-Encodes ``python:stdlib`` of the running Python with the shipped encoders, and writes one file of weights or vectors per
-encoder to ``src/termwise/assets/python_weights``. Rows are found by their text, so that other versions of Python use
-the rows of all entries with the same text. ``termwise try`` uses the weights; its option ``--encode`` computes the
-others.
+Encodes ``python:stdlib`` with the shipped encoders, and writes one file of weights or vectors per encoder to
+``src/termwise/assets/python_docs/rows``. ``termwise try`` reads them.
 """
 
 from __future__ import annotations
@@ -16,10 +14,11 @@ from pathlib import Path
 
 from termwise.cli.terminal import progress_bar
 from termwise.collection import open_collection
-from termwise.encode import PrecomputedRows, open_document_encoder, shipped_encoders
+from termwise.encode import open_document_encoder, shipped_encoders
+from termwise.encode.shipped_rows import write_rows
 from termwise.models import NetworkModel, make_model
 
-PLACE = Path(__file__).parents[2] / "src" / "termwise" / "assets" / "python_weights"
+PLACE = Path(__file__).parents[2] / "src" / "termwise" / "assets" / "python_docs" / "rows"
 
 
 def main() -> None:
@@ -30,7 +29,6 @@ def main() -> None:
     arguments.add_argument("--threads", type=int, default=2)
     given = arguments.parse_args()
     texts = [document.text for document in open_collection("python:stdlib").documents()]
-    PLACE.mkdir(parents=True, exist_ok=True)
     for name in given.models:
         begin = time.monotonic()
         model = make_model(name, {})
@@ -42,10 +40,10 @@ def main() -> None:
             def advance(share: float, name: str = name, progress=progress) -> None:  # type: ignore[no-untyped-def]
                 progress(f"encode {name}", round(share * len(texts)), len(texts))
 
-            rows = PrecomputedRows.of(texts, encoder, advance=advance)
-        rows.write(PLACE / f"{name}.npz")
-        size = (PLACE / f"{name}.npz").stat().st_size
-        print(f"{name}: {len(rows):,} rows, {size:,} bytes, {time.monotonic() - begin:.0f} s")
+            rows = encoder.encode_documents(texts, advance=advance)
+        path = PLACE / f"{name}.npz"
+        write_rows(path, texts, encoder, rows)
+        print(f"{name}: {len(rows):,} rows, {path.stat().st_size:,} bytes, {time.monotonic() - begin:.0f} s")
 
 
 if __name__ == "__main__":
