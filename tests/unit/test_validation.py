@@ -16,7 +16,6 @@ from termwise.evaluate import evaluate
 from termwise.fusion import mix_indexes
 from termwise.index import IndexWriter, verify
 from termwise.indexing import build_graph
-from termwise.search.opening import open_searcher
 from termwise.search.timed_run import TimedRun
 from termwise.validation import (
     check,
@@ -115,8 +114,7 @@ def test_finite_numbers():
     "call",
     [
         termwise.open,
-        termwise.Searcher.open,
-        open_searcher,
+        termwise.open,
         lambda path: termwise.build_index([Document("a", "b")], path),
         build_graph,
         lambda path: mix_indexes([path, path], [0.5, 0.5], "mixed"),

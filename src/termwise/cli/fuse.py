@@ -45,7 +45,7 @@ from termwise.storage.safe_read import is_folder
 
 def command(
     runs: Annotated[list[Path], argument("RUN", "Run files, two or more, in the order of the weights.")],
-    output: Annotated[Path, option("--output FILE", "Run file to write.")],
+    output: Annotated[Path, option("--out FILE", "Run file to write.")],
     alpha: Alpha = None,
     weights: Weights = None,
     rrf: Annotated[
@@ -65,11 +65,11 @@ def command(
 
     For example:
 
-    termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --output fused.trec
+    termwise fuse bm25.trec tilde.trec --alpha 0.3 --missing minimum --out fused.trec
 
-    termwise fuse bm25.trec tilde.trec --weights weights.json --output fused.trec
+    termwise fuse bm25.trec tilde.trec --weights weights.json --out fused.trec
 
-    termwise fuse bm25.trec tilde.trec dense.trec --rrf --output fused.trec
+    termwise fuse bm25.trec tilde.trec dense.trec --rrf --out fused.trec
     """
     from termwise.collection import write_run
     from termwise.fusion import Fusion, reciprocal_rank_fusion
@@ -82,7 +82,7 @@ def command(
             facts=[("folder", next(run for run in runs if is_folder(run)))],
             fixes=[
                 f"termwise fuse-indexes {' '.join(quote(str(run)) for run in runs)} --alpha A --out DIR fuses indexes",
-                "termwise search DIR --queries FILE --output RUN makes a run of an index",
+                "termwise search DIR --queries FILE --out RUN makes a run of an index",
             ],
         )
     ways = {"--alpha": alpha is not None, "--weights": weights is not None, "--rrf": rrf}

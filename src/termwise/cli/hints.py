@@ -14,34 +14,34 @@ _COMMANDS = {
     "build_index": "index COLLECTION --out DIR",
     "convert_checkpoint": "train convert FOLDER --out DIR",
     "families": "probe --list --suite all",
-    "fuse": "fuse RUN RUN --output FILE",
+    "fuse": "fuse RUN RUN --out FILE",
     "fuse_indexes": "fuse-indexes DIR DIR --out DIR",
-    "learn": "learn-weights RUN RUN --qrels FILE --output FILE",
+    "learn": "learn-weights RUN RUN --qrels FILE --out FILE",
     "mix_indexes": "fuse-indexes DIRS --weights 0.5,0.5 --normalise z --out DIR",
     "open_table": "table DIR WORD",
     "open_writer": "add DIR COLLECTION",
     "probe_rankers": "probe RANKER --out DIR",
-    "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --output FILE",
+    "read_scorer_folder": "rerank --scorer DIR INDEX --run RUN --queries FILE --out FILE",
     "renew_index": "merge DIR --renew",
     "termwise.open": 'search DIR "your question"',
     "train_bert_model1": "train bert-model1 --data DATA --base ENCODER --out DIR",
     "train_encoder": "train KIND --data DATA --out DIR",
     "train_lookup": "train lookup --texts PATH --out DIR",
     "train_model1": "train model1 --data DATA --out DIR",
-    "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --output FILE",
+    "tune": "tune DIR --table NAME --first RUN --queries FILE --qrels FILE --out FILE",
 }
 """Commands by the public function with the same task; words in capitals are placeholders."""
 
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
-        "alpha analyzer approximate attributes base candidates chunk collapse collapse_size collection confidence "
+        "alpha analyzer approximate attributes base candidates centred chunk collapse collapse_size collection confidence "
         "data delta device documents encode encoding expand_with expansion_terms facets fail_if fields "
         "float floors_from folds fuzzy index judged kind level like_file measure memory method missing model "
-        "normalise out output overwrite port precision prefix qrels queries resamples resume role run scorer "
+        "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
         "separator settings store_text table teacher threads validation weights"
     ).split()
-} | {"expansion": "--expand-with", "scaling": "--normalise"}
+} | {"output": "--out", "expansion": "--expand-with", "scaling": "--normalise"}
 """Arguments with a separate option; all others are given with ``--set``."""
 
 _WITHOUT_OPTION = {"ranges"}
@@ -54,7 +54,6 @@ _VALUES = (
     ("counts", "saturated", "--set counts=saturated"),
     ("like_text", "TEXT", "--like-file FILE"),
     ("expansion", None, "--expand-with none"),
-    ("missing", "encode", "--encode"),
     ("quantiser", "float32", "--float"),
 )
 """Arguments whose value has an option of another form."""

@@ -100,7 +100,7 @@ def command(
         ),
     ] = None,
     output: Annotated[
-        Path | None, option("--output FILE", "Weights file to write, for fuse and fuse-indexes.")
+        Path | None, option("--out FILE", "Weights file to write, for fuse and fuse-indexes.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
@@ -109,9 +109,9 @@ def command(
 
     For example:
 
-    termwise learn-weights bm25.trec tilde.trec --qrels dev.qrels --missing minimum --output weights.json
+    termwise learn-weights bm25.trec tilde.trec --qrels dev.qrels --missing minimum --out weights.json
 
-    termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --output weights.json
+    termwise learn-weights MIXTURE --queries dev.jsonl --qrels dev.qrels --out weights.json
     """
     from termwise.collection import read_qrels
     from termwise.fusion import cross_validated_run, learn

@@ -91,7 +91,7 @@ def command(
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Rank the documents of an index or a mixture for each query of a file.
+    """Rank the documents for each query of a file.
 
     For example:
 

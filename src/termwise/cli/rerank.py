@@ -33,7 +33,7 @@ def command(
     folder: IndexFolder,
     run: Annotated[Path, option("--run FILE", "Run with the candidates.")],
     queries: Annotated[str, option("--queries FILE", "The queries, or ir_datasets:ID.")],
-    output: Annotated[Path, option("--output FILE", "Run file to write.")],
+    output: Annotated[Path, option("--out FILE", "Run file to write.")],
     k: Annotated[int, option("-k N", "Number of results for each query.")] = 1000,
     table: Annotated[
         str | None,
@@ -67,7 +67,7 @@ def command(
 
     For example:
 
-    termwise rerank tilde.tw --run bm25.trec --queries queries.jsonl --output reranked.trec
+    termwise rerank tilde.tw --run bm25.trec --queries queries.jsonl --out reranked.trec
     """
     from termwise.collection import read_run, write_run
 

@@ -139,6 +139,7 @@ def command(
     searcher = open_searcher(folder)
     results = searcher.search(asked)
     ranking = results.ranking
+    counts = results.facets() if asked.facets else {}
     shown = field_names(show) or ()
     attributes = [hit.attributes for hit in results.hits(show=shown, texts=False)] if shown else []
     explanations = results.explain() if explain or not as_json else []
@@ -166,7 +167,7 @@ def command(
             note_line(f"{IN_PIECES}: {listed(pieces)}")
     if results.same_text:
         note_line(f"excluded, because the text is the same: {listed(results.same_text)}")
-    _print_facets(results.facets() if asked.facets else {}, as_json)
+    _print_facets(counts, as_json)
     if query is not None:
         if not syntax:
             _note_syntax(query)
@@ -251,7 +252,7 @@ def _note_file(folder: Path, query: str) -> None:
         if Path(query).is_file():
             note_line(
                 f"searched for the words {query}, which is also a file; to rank the queries in it: "
-                f"termwise search {quote(str(folder))} --queries {quote(query)} --output run.trec"
+                f"termwise rank {quote(str(folder))} --queries {quote(query)} --out run.trec"
             )
 
 

@@ -52,5 +52,5 @@ def command(
         f"{out}: BERT-Model1, {counted(facts['queries'], 'query')}, {counted(facts['steps'], 'step')}{selection}; "
         f"{facts['seconds']:.0f} s"
     )
-    following = f"rerank INDEX --scorer {quote(str(out))} --run RUN --queries QUERIES --output FILE"
+    following = f"rerank INDEX --scorer {quote(str(out))} --run RUN --queries QUERIES --out FILE"
     print_trained(result, facts, next_command=following, as_json=as_json)

@@ -157,7 +157,7 @@ def _check_table(fusion: Fusion, table: str, file: Path) -> None:
                 ],
                 fixes=[
                     f"give the table that the settings were tuned for: {tuned.name}",
-                    f"tune for this table: termwise tune DIR --table {table} ... --output FILE",
+                    f"tune for this table: termwise tune DIR --table {table} ... --out FILE",
                     "omit --settings, and give settings with --set",
                 ],
             )

@@ -59,14 +59,14 @@ def command(
     ] = 1000,
     folds: Annotated[int, option("--folds N", "Number of cross-validation folds; 0 for none.", min=0)] = 5,
     output: Annotated[
-        Path | None, option("--output FILE", "File for settings and weights, for index, rerank and fuse.")
+        Path | None, option("--out FILE", "File for settings and weights, for index, rerank and fuse.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Tune a translation table and its fusion weight.
 
-    Example: termwise tune ml.tw --table model1 --first bm25.trec --queries dev.jsonl --qrels dev.qrels --output t.json
+    Example: termwise tune ml.tw --table model1 --first bm25.trec --queries dev.jsonl --qrels dev.qrels --out t.json
     """
     from termwise.collection import read_qrels
     from termwise.fusion import QueryScales, TunedTable, tune

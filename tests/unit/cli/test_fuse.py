@@ -40,7 +40,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_a_given_share(place, capsys):
-    assert run([*TWO, "--alpha", "0.25", "--missing", "drop", "--output", "out.trec", "--tag", "mixed"]) == 0
+    assert run([*TWO, "--alpha", "0.25", "--missing", "drop", "--out", "out.trec", "--tag", "mixed"]) == 0
     assert read_run("out.trec") == interpolate(BM25, TILDE, alpha=0.25, missing="drop", name="mixed")
     streams = capsys.readouterr()
     assert (streams.out, streams.err) == ("", "out.trec: 2 queries\n")
@@ -48,13 +48,13 @@ def test_a_given_share(place, capsys):
 
 @pytest.mark.parametrize(("alpha", "single"), [("1", BM25), ("0", TILDE)])
 def test_at_the_ends_the_single_runs_come_out(place, alpha, single):
-    assert run([*TWO, "--alpha", alpha, "--missing", "drop", "--output", "out.trec"]) == 0
+    assert run([*TWO, "--alpha", alpha, "--missing", "drop", "--out", "out.trec"]) == 0
     assert [ranking.doc_ids for ranking in read_run("out.trec")] == [ranking.doc_ids for ranking in single]
 
 
 def test_scalings_and_documents(place):
     options = ["--missing", "minimum", "--documents", "union", "--normalise", "raw", "--normalise", "minmax"]
-    assert run(["fuse", "third.trec", "bm25.trec", "--alpha", "0.5", *options, "--output", "out.trec"]) == 0
+    assert run(["fuse", "third.trec", "bm25.trec", "--alpha", "0.5", *options, "--out", "out.trec"]) == 0
     expected = fuse(
         [read_run("third.trec"), BM25],
         [0.5, 0.5],
@@ -69,7 +69,7 @@ def test_scalings_and_documents(place):
 @pytest.mark.parametrize("method", ["grid", "sweep", "ascent"])
 def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
     learning = [*LEARN_TWO, *JUDGED, "--method", method, "-m", "nDCG@2"]
-    assert run([*learning, "--output", "w.json"]) == 0
+    assert run([*learning, "--out", "w.json"]) == 0
     fusion = Fusion.open("w.json")
     assert fusion == learn([BM25, TILDE], QRELS, method=method, measure="nDCG@2", missing="drop")
     streams = capsys.readouterr()
@@ -77,7 +77,7 @@ def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
     assert f"nDCG@2 of the fused run: {fusion.learned.value:.4f}, over 2 judged queries." in streams.out
     assert "evaluate them on other queries" in streams.out
     assert streams.err == "w.json: written\n"
-    assert run([*TWO, "--weights", "w.json", "--output", "out.trec"]) == 0
+    assert run([*TWO, "--weights", "w.json", "--out", "out.trec"]) == 0
     assert "w.json: the weights were learned on these queries" in capsys.readouterr().err
     value = evaluate(read_run("out.trec"), QRELS, ["nDCG@2"]).means["nDCG@2"]
     assert value == pytest.approx(fusion.learned.value)
@@ -85,7 +85,7 @@ def test_learned_weights_are_shown_kept_and_used(place, capsys, method):
     for name in ("bm25", "tilde"):
         lines = (place / f"{name}.trec").read_text().splitlines(keepends=True)
         (place / f"{name}.trec").write_text("".join(line for line in lines if line.startswith("q1")))
-    assert run([*TWO, "--weights", "w.json", "--output", "other.trec"]) == 0
+    assert run([*TWO, "--weights", "w.json", "--out", "other.trec"]) == 0
     assert "these queries" not in capsys.readouterr().err
 
 
@@ -100,19 +100,19 @@ def test_the_method_follows_the_number_of_runs(place, capsys):
 
 def test_runs_with_other_names_than_the_weights_are_noted(place, capsys):
     Fusion(["dev-bm25", "tilde"], [0.2, 0.8], missing="drop").save("w.json")
-    assert run([*TWO, "--weights", "w.json", "--output", "out.trec"]) == 0
+    assert run([*TWO, "--weights", "w.json", "--out", "out.trec"]) == 0
     assert capsys.readouterr().err == "w.json: bm25 takes the weight of dev-bm25\nout.trec: 2 queries\n"
-    assert run(["fuse", "tilde.trec", "third.trec", "--weights", "w.json", "--output", "o"]) == 2
+    assert run(["fuse", "tilde.trec", "third.trec", "--weights", "w.json", "--out", "o"]) == 2
     assert "give them in this order: dev-bm25 tilde" in capsys.readouterr().err
     assert not (place / "o").exists()
 
 
 def test_a_link_to_itself_is_refused_as_output(place, capsys):
     (place / "loop").symlink_to("loop")
-    assert run([*TWO, *ALPHA, "--output", "loop"]) == 3
+    assert run([*TWO, *ALPHA, "--out", "loop"]) == 3
     assert "the link leads back to itself" in capsys.readouterr().err
     assert (place / "loop").is_symlink()
-    assert run([*TWO, "--weights", "loop", "--output", "o"]) == 3
+    assert run([*TWO, "--weights", "loop", "--out", "o"]) == 3
     assert "Too many levels of symbolic links" in capsys.readouterr().err
 
 
@@ -166,7 +166,7 @@ def test_other_intervals_of_equal_value_are_counted_in_words(ties, said):
 
 
 def test_reciprocal_ranks(place):
-    assert run([*TWO, "--rrf", "--output", "out.trec"]) == 0
+    assert run([*TWO, "--rrf", "--out", "out.trec"]) == 0
     assert read_run("out.trec") == rrf([BM25, TILDE], name="termwise")
 
 
@@ -175,21 +175,21 @@ def test_divisors_from_an_index(place, capsys):
     build_index([Document(*pair) for pair in texts], "docs.tw")
     normalise = ["--normalise", "idf", "--normalise", "query-length"]
     texts_of = ["--queries", "queries.tsv", "--index", "docs.tw"]
-    assert run([*LEARN_TWO, *JUDGED, *normalise, *texts_of, "--output", "w.json"]) == 0
+    assert run([*LEARN_TWO, *JUDGED, *normalise, *texts_of, "--out", "w.json"]) == 0
     assert Fusion.open("w.json").scaling == ("idf", "query-length")
-    assert run([*TWO, "--weights", "w.json", *texts_of, "--output", "out.trec"]) == 0
-    assert run([*TWO, "--weights", "w.json", *texts_of, "--index", "docs.tw", "--output", "again.trec"]) == 0
+    assert run([*TWO, "--weights", "w.json", *texts_of, "--out", "out.trec"]) == 0
+    assert run([*TWO, "--weights", "w.json", *texts_of, "--index", "docs.tw", "--out", "again.trec"]) == 0
     assert (place / "again.trec").read_bytes() == (place / "out.trec").read_bytes()
     capsys.readouterr()
-    assert run([*TWO, "--weights", "w.json", "--output", "none.trec"]) == 2
+    assert run([*TWO, "--weights", "w.json", "--out", "none.trec"]) == 2
     assert "--queries FILE --index DIR" in capsys.readouterr().err
     (place / "queries.tsv").write_text("q1\tsorted lists\n")
-    assert run([*TWO, "--weights", "w.json", *texts_of, "--output", "none.trec"]) == 3
+    assert run([*TWO, "--weights", "w.json", *texts_of, "--out", "none.trec"]) == 3
     assert "q2" in capsys.readouterr().err
 
 
 ALPHA = ["--alpha", "0.5", "--missing", "drop"]
-OUT = ["--output", "o"]
+OUT = ["--out", "o"]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ OUT = ["--output", "o"]
         ([*TWO, *OUT, "--missing", "drop"], "say how to weigh the "),
         ([*TWO, *ALPHA, "--rrf", *OUT], "give only one of --alpha, --weights, --rrf"),
         ([*TWO, "--alpha", "0.5", *OUT], "the lowest score of the run"),
-        ([*TWO, *ALPHA], "--output"),
+        ([*TWO, *ALPHA], "--out"),
         ([*TWO, "--alpha", "1.5", "--missing", "drop", *OUT], "0 to 1"),
         ([*TWO, "third.trec", *ALPHA, *OUT], "first of two runs"),
         ([*TWO, "--alpha", "0.5", "--missing", "min", *OUT], "did you mean minimum?"),
@@ -211,7 +211,7 @@ OUT = ["--output", "o"]
         ([*TWO, *ALPHA, "--queries", "queries.tsv", *OUT], "--normalise idf"),
         ([*TWO, "--weights", "w.json", "--missing", "drop", *OUT], "the file states them"),
         ([*TWO, "--rrf", "--normalise", "z", *OUT], "ranks only"),
-        ([*TWO, *ALPHA, "--output", "bm25.trec"], "over an input"),
+        ([*TWO, *ALPHA, "--out", "bm25.trec"], "over an input"),
         ([*TWO, *ALPHA, *OUT, "--separator", "comma"], "--separator space"),
         (["learn-weights", "bm25.trec", *JUDGED], "two runs or more"),
         ([*LEARN_TWO, "--qrels", "qrels.txt"], "--missing is required"),
@@ -224,7 +224,7 @@ OUT = ["--output", "o"]
         ([*LEARN_TWO, *JUDGED, "-m", "Bpref"], "exact sweep"),
         ([*LEARN_TWO, *JUDGED, "-m", "nDGC@10"], "nDCG"),
         ([*LEARN_TWO, *JUDGED, "--method", "swep"], "did you mean sweep?"),
-        ([*LEARN_TWO, *JUDGED, "--output", "qrels.txt"], "over an input"),
+        ([*LEARN_TWO, *JUDGED, "--out", "qrels.txt"], "over an input"),
     ],
 )
 def test_wrong_usage(place, capsys, arguments, said):
@@ -239,18 +239,18 @@ def test_wrong_usage(place, capsys, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fuse", "bm25.trec", "nowhere.trec", *ALPHA, "--output", "o"], "nowhere.trec"),
-        (["fuse", "bm25.trec", "bm25.trec", *ALPHA, "--output", "o"], "given twice"),
-        ([*TWO, "--weights", "nowhere.json", "--output", "o"], "learn-weights"),
-        ([*TWO, "--weights", "queries.tsv", "--output", "o"], "not a file of fusion weights"),
-        (["fuse", "bm25.trec", "inf.trec", *ALPHA, "--output", "o"], "infinite"),
-        (["fuse", "bm25.trec", "nan.trec", *ALPHA, "--output", "o"], "a score: a number"),
+        (["fuse", "bm25.trec", "nowhere.trec", *ALPHA, "--out", "o"], "nowhere.trec"),
+        (["fuse", "bm25.trec", "bm25.trec", *ALPHA, "--out", "o"], "given twice"),
+        ([*TWO, "--weights", "nowhere.json", "--out", "o"], "learn-weights"),
+        ([*TWO, "--weights", "queries.tsv", "--out", "o"], "not a file of fusion weights"),
+        (["fuse", "bm25.trec", "inf.trec", *ALPHA, "--out", "o"], "infinite"),
+        (["fuse", "bm25.trec", "nan.trec", *ALPHA, "--out", "o"], "a score: a number"),
         (
-            ["fuse", "bm25.trec", "short.trec", "--alpha", "0.5", "--missing", "zero", "--output", "o"],
+            ["fuse", "bm25.trec", "short.trec", "--alpha", "0.5", "--missing", "zero", "--out", "o"],
             "lowest",
         ),
         ([*LEARN_TWO, "--method", "grid", "--qrels", "other.txt", "--missing", "drop"], "no query in common"),
-        (["fuse", "bm25.trec", "far.trec", *ALPHA, "--output", "o"], "two runs have no query in common"),
+        (["fuse", "bm25.trec", "far.trec", *ALPHA, "--out", "o"], "two runs have no query in common"),
     ],
 )
 def test_bad_data(place, capsys, arguments, said):
@@ -305,7 +305,7 @@ def test_indexes_become_one(folders, capsys, monkeypatch):
 def test_learned_weights_go_into_an_index(folders, capsys):
     for name in ("bm25", "jm"):
         run(["rank", f"{name}.tw", "--queries", "queries.tsv", "--out", f"{name}.run"])
-    learning = ["--qrels", "qrels.txt", "--missing", "zero", "--output", "w.json", "--overwrite"]
+    learning = ["--qrels", "qrels.txt", "--missing", "zero", "--out", "w.json", "--overwrite"]
     for scaling in ("raw", "global"):
         assert run(["learn-weights", "bm25.run", "jm.run", *learning, "--normalise", scaling]) == 0
         capsys.readouterr()
@@ -340,7 +340,7 @@ def test_learned_weights_go_into_an_index(folders, capsys):
         ([*PAIR, *RAW, "--out", "bm25.tw", "--overwrite"], "overlaps the folder of an old index"),
         (["fuse-indexes", "bm25.tw", "./bm25.tw", *RAW, "--out", "o"], "given twice"),
         (["fuse-indexes", "bm25.tw", "bm25.trec", *RAW, "--out", "o"], "one of these is a file"),
-        (["fuse", "bm25.tw", "bm25.trec", *ALPHA, "--output", "o"], "termwise fuse-indexes"),
+        (["fuse", "bm25.tw", "bm25.trec", *ALPHA, "--out", "o"], "termwise fuse-indexes"),
         ([*PAIR, *RAW, "--out", "o", "--memory", "lots"], "--memory 2GB"),
     ],
 )
@@ -364,7 +364,7 @@ def test_indexes_of_other_documents(folders, capsys):
 
 
 def test_documents_of_later_runs_only_are_left_out_and_noted(place, capsys):
-    mixed = ["--alpha", "0.5", "--missing", "minimum", "--output", "out.trec", "--overwrite"]
+    mixed = ["--alpha", "0.5", "--missing", "minimum", "--out", "out.trec", "--overwrite"]
     assert run(["fuse", "third.trec", "bm25.trec", *mixed]) == 0
     said = "left out: 1 document that third does not rank for their query; --documents union fuses them too"
     assert said in capsys.readouterr().err

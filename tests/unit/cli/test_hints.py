@@ -29,7 +29,7 @@ def test_a_call_becomes_a_command():
     assert spell(Fix.call("convert_checkpoint", expansion=expansion)) == (
         "termwise train convert FOLDER --out DIR --expand-with 'my tilde' --expansion-terms TERMS"
     )
-    assert spell(Fix.call("learn")) == "termwise learn-weights RUN RUN --qrels FILE --output FILE"
+    assert spell(Fix.call("learn")) == "termwise learn-weights RUN RUN --qrels FILE --out FILE"
     assert spell(Fix.call("KeyFile(path).create", role="search")) == (
         "termwise serve-key --keys FILE --role search"
     )
@@ -40,7 +40,7 @@ def test_a_positional_argument_fills_the_first_placeholder():
     assert spell(Fix.call("convert_checkpoint", Path("/models/TILDE"))) == (
         "termwise train convert /models/TILDE --out DIR"
     )
-    assert spell(Fix.call("termwise.open", "my index")) == ("termwise search 'my index' 'your question'")
+    assert spell(Fix.call("termwise.open", "my index")) == "termwise search 'my index' \"your question\""
     assert spell(Fix.call("build_index", Code("COLLECTION"), "k=1.tw")) == (
         "termwise index COLLECTION --out k=1.tw"
     )

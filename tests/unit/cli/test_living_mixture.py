@@ -85,11 +85,11 @@ def printed(capsys):
 def rank(folder):
     """Rank, re-rank and fuse the queries of a file; return the runs."""
     files = ["--queries", "queries.tsv"]
-    assert run(["search", folder, *files, "--output", f"{folder}.run"]) == 0
-    assert run(["search", f"{folder}/bm25", *files, "--output", f"{folder}.bm25"]) == 0
-    candidates = ["--run", f"{folder}.bm25", "--output", f"{folder}.reranked"]
+    assert run(["rank", folder, *files, "--out", f"{folder}.run"]) == 0
+    assert run(["rank", f"{folder}/bm25", *files, "--out", f"{folder}.bm25"]) == 0
+    candidates = ["--run", f"{folder}.bm25", "--out", f"{folder}.reranked"]
     assert run(["rerank", folder, *files, *candidates]) == 0
-    fused = ["--output", f"{folder}.fused", "--alpha", "0.4", "--missing", "minimum"]
+    fused = ["--out", f"{folder}.fused", "--alpha", "0.4", "--missing", "minimum"]
     assert run(["fuse", f"{folder}.run", f"{folder}.bm25", *fused]) == 0
     return [read_run(f"{folder}.{name}", name="run") for name in ("run", "bm25", "reranked", "fused")]
 

@@ -63,7 +63,7 @@ def test_index_search_rerank_and_explain(place, capsys):
     found = lines(capsys)
     assert [hit["doc_id"] for hit in found] == ["a", "d", "e"]
     assert run(["rank", "i.tw", "--queries", "queries.tsv", "--out", "run.trec"]) == 0
-    assert run(["rerank", "i.tw", "--run", "run.trec", "--queries", "queries.tsv", "--output", "o.trec"]) == 0
+    assert run(["rerank", "i.tw", "--run", "run.trec", "--queries", "queries.tsv", "--out", "o.trec"]) == 0
     assert (place / "o.trec").read_text() == (place / "run.trec").read_text()
     capsys.readouterr()
     assert run(["explain", "i.tw", "sort cat", "a"]) == 0
@@ -196,7 +196,7 @@ def test_queries_without_candidates_are_counted(place, capsys):
     assert index() == 0
     (place / "first.trec").write_text("q1 Q0 a 1 1.0 x\nq7 Q0 a 1 1.0 x\nq8 Q0 a 1 1.0 x\n")
     capsys.readouterr()
-    arguments = ["rerank", "i.tw", "--run", "first.trec", "--queries", "queries.tsv", "--output", "o.trec"]
+    arguments = ["rerank", "i.tw", "--run", "first.trec", "--queries", "queries.tsv", "--out", "o.trec"]
     assert run([*arguments, "--json"]) == 0
     streams = capsys.readouterr()
     assert json.loads(streams.out) == {

@@ -85,7 +85,7 @@ def test_every_stage_is_shown(place, monkeypatch):
 
 def test_a_table_is_printed_and_a_file_kept(place, capsys):
     capsys.readouterr()
-    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    assert run([*TUNE, *GRID, "--out", "t.json"]) == 0
     streams = capsys.readouterr()
     tuning = found()
     lines = streams.out.splitlines()
@@ -117,8 +117,7 @@ def test_an_index_may_be_the_first_stage(place, capsys):
 def test_other_settings_of_the_table_are_kept(place):
     settings = ["--set", "least=0.3", "--set", "background=bitext"]
     assert (
-        run([*TUNE, *GRID, *settings, "--normalise", "idf", "--normalise", "query-length", "--output", "t"])
-        == 0
+        run([*TUNE, *GRID, *settings, "--normalise", "idf", "--normalise", "query-length", "--out", "t"]) == 0
     )
     fusion = Fusion.open("t")
     assert fusion.settings[1]["least"] == 0.3
@@ -127,17 +126,17 @@ def test_other_settings_of_the_table_are_kept(place):
 
 
 def test_tuned_settings_are_used_by_index_rerank_and_fuse(place):
-    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    assert run([*TUNE, *GRID, "--out", "t.json"]) == 0
     tuned = Fusion.open("t.json")
     again = ["--queries", "q.tsv", "--run", "bm25.trec"]
     built = ["--model", "./table", "--settings", "t.json", "--set", "keep=0", "--float", "--out", "words.tw"]
     assert run(["index", "docs.jsonl", *built]) == 0
     kept = termwise.open("words.tw").index.manifest.encoder.json["model"]["parameters"]
     assert {name: kept[name] for name in tuned.settings[1]} == tuned.settings[1]
-    assert run(["rerank", "words.tw", *again, "--output", "compiled.trec"]) == 0
+    assert run(["rerank", "words.tw", *again, "--out", "compiled.trec"]) == 0
     exact = ["--table", "table", "--settings", "t.json"]
-    assert run(["rerank", "said.tw", *exact, *again, "--output", "gathered.trec"]) == 0
-    assert run(["fuse", "bm25.trec", "gathered.trec", "--weights", "t.json", "--output", "fused.trec"]) == 0
+    assert run(["rerank", "said.tw", *exact, *again, "--out", "gathered.trec"]) == 0
+    assert run(["fuse", "bm25.trec", "gathered.trec", "--weights", "t.json", "--out", "fused.trec"]) == 0
     gathered, compiled = read_run("gathered.trec"), read_run("compiled.trec")
     for ranking in gathered:
         assert ranking.doc_ids == compiled[ranking.query_id].doc_ids
@@ -149,7 +148,7 @@ def test_tuned_settings_are_used_by_index_rerank_and_fuse(place):
 
 
 def test_reranking_by_a_table_takes_settings(place):
-    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--table", "table", "--output", "out.trec"]
+    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--table", "table", "--out", "out.trec"]
     assert run(["rerank", "said.tw", *again, "--set", "lambda=0.7"]) == 0
     scorer = TranslationScorer(Index.open("said.tw"), open_table("table"), lambda_=0.7)
     timed = scorer.timed_run(read_queries("q.tsv"), candidates=read_run("bm25.trec"), name="termwise")
@@ -158,10 +157,10 @@ def test_reranking_by_a_table_takes_settings(place):
 
 def test_files_are_replaced_with_overwrite_only(place, capsys):
     (place / "t.json").write_text("mine")
-    assert run([*TUNE, *GRID, "--output", "t.json"]) == 2
+    assert run([*TUNE, *GRID, "--out", "t.json"]) == 2
     assert "the output file exists" in capsys.readouterr().err
     assert (place / "t.json").read_text() == "mine"
-    assert run([*TUNE, *GRID, "--output", "t.json", "--overwrite"]) == 0
+    assert run([*TUNE, *GRID, "--out", "t.json", "--overwrite"]) == 0
     assert Fusion.open("t.json").runs == ("bm25", "model1")
 
 
@@ -177,7 +176,7 @@ def test_files_are_replaced_with_overwrite_only(place, capsys):
         (["--set", "keep=3"], 2),
         (["--set", "lambda=0.3"], 2),
         (["--set", "least=2"], 2),
-        (["--output", "bm25.trec", "--overwrite"], 2),
+        (["--out", "bm25.trec", "--overwrite"], 2),
     ],
     ids=str,
 )
@@ -203,11 +202,11 @@ def test_missing_inputs_are_refused(place, capsys):
 
 
 def test_settings_are_not_given_twice_nor_without_use(place, capsys):
-    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    assert run([*TUNE, *GRID, "--out", "t.json"]) == 0
     built = ["index", "docs.jsonl", "--model", "./table", "--settings", "t.json", "--out", "words.tw"]
     assert run([*built, "--set", "lambda=0.3"]) == 2
     assert "set twice" in capsys.readouterr().err
-    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
+    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--out", "out.trec"]
     assert run(["rerank", "bm25.tw", *again, "--settings", "t.json"]) == 2
     assert run(["rerank", "said.tw", *again, "--table", "table", "--set", "keep=3"]) == 2
     assert run(["rerank", "said.tw", *again, "--table", "table", "--threads", "2"]) == 2
@@ -229,7 +228,7 @@ def test_settings_are_not_given_twice_nor_without_use(place, capsys):
 def test_bad_settings_of_a_file_are_refused(place, capsys, name, value, said):
     Fusion(["bm25", "model1"], [0.5, 0.5], missing="drop", settings=[{}, {name: value}]).save("t.json")
     capsys.readouterr()
-    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
+    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--out", "out.trec"]
     for arguments in (
         ["rerank", "said.tw", *again, "--table", "table", "--settings", "t.json"],
         ["index", "docs.jsonl", "--model", "./table", "--settings", "t.json", "--out", "words.tw"],
@@ -243,7 +242,7 @@ def test_bad_settings_of_a_file_are_refused(place, capsys, name, value, said):
 
 def tuned_for_another(place):
     """Tune, and lay another table beside the one it was for."""
-    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    assert run([*TUNE, *GRID, "--out", "t.json"]) == 0
     table = open_table("table")
     write_table(replace(table, probabilities=table.probabilities / 2), place / "other")
     return {name: read_manifest(name).id[:19] for name in ("table", "other")}
@@ -251,7 +250,7 @@ def tuned_for_another(place):
 
 def test_settings_tuned_for_another_table_are_refused(place, capsys):
     digests = tuned_for_another(place)
-    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--output", "out.trec"]
+    again = ["--queries", "q.tsv", "--run", "bm25.trec", "--out", "out.trec"]
     for name, code in (("other", 2), ("table", 0)):
         for arguments in (
             ["index", "docs.jsonl", "--model", f"./{name}", "--settings", "t.json", "--out", "words.tw"],
@@ -283,7 +282,7 @@ def test_settings_without_a_table_apply_to_any_table(place):
 
 def test_an_index_of_another_table_does_not_fit_the_weights(place, capsys):
     tuned_for_another(place)
-    assert run([*TUNE, *GRID, "--normalise", "raw", "--output", "t.json", "--overwrite"]) == 0
+    assert run([*TUNE, *GRID, "--normalise", "raw", "--out", "t.json", "--overwrite"]) == 0
     replace(Fusion.open("t.json"), tables=None).save("old.json")
     for name, settings, code in (("table", "t.json", 0), ("other", "old.json", 2)):
         built = ["--model", f"./{name}", "--settings", settings, "--overwrite", "--out", "model1.tw"]
@@ -299,7 +298,7 @@ def test_an_index_of_another_table_does_not_fit_the_weights(place, capsys):
 
 
 def test_tuned_settings_go_with_a_table(place, capsys):
-    assert run([*TUNE, *GRID, "--output", "t.json"]) == 0
+    assert run([*TUNE, *GRID, "--out", "t.json"]) == 0
     capsys.readouterr()
     assert run(["index", "docs.jsonl", "--model", "bm25", "--settings", "t.json", "--out", "words.tw"]) == 2
     error = capsys.readouterr().err
@@ -311,8 +310,8 @@ def test_without_anything_to_choose_by(place, capsys):
     (place / "none.rel").write_text("".join(f"{query_id} 0 a 0\n" for query_id in QUERIES))
     (place / "strange.tsv").write_text("".join(f"{query_id}\tunheard\n" for query_id in QUERIES))
     capsys.readouterr()
-    assert run([*TUNE[:-1], "none.rel", *GRID, "--output", "t.json"]) == 3
+    assert run([*TUNE[:-1], "none.rel", *GRID, "--out", "t.json"]) == 3
     assert "all weights have the same value" in capsys.readouterr().err
-    assert run([*TUNE[:7], "strange.tsv", *TUNE[8:], *GRID, "--output", "t.json"]) == 3
+    assert run([*TUNE[:7], "strange.tsv", *TUNE[8:], *GRID, "--out", "t.json"]) == 3
     assert "all weights have the same value" in capsys.readouterr().err
     assert not (place / "t.json").exists()

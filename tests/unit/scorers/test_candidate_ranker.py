@@ -77,7 +77,7 @@ def test_the_command_takes_any_scorer(scorer, first, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "queries.tsv").write_text("q1\tmerging\n")
     (tmp_path / "run.trec").write_text("q1 Q0 c 1 2.0 first\nq1 Q0 a 2 1.0 first\n")
-    files = {"--run": "run.trec", "--queries": "queries.tsv", "--output": "out"}
+    files = {"--run": "run.trec", "--queries": "queries.tsv", "--out": "out"}
     options = [part for name, file in files.items() for part in (name, str(tmp_path / file))]
     named = scorer.format(module="lengths_of_texts")
     assert termwise(["rerank", str(tmp_path / "index"), *options, "--scorer", named]) == 0

@@ -73,7 +73,7 @@ def test_a_folder_of_another_kind_is_refused(
     [
         (ENCODER, "termwise index COLLECTION --out DIR --model {}"),
         (TABLE, "termwise index COLLECTION --out DIR --model {}"),
-        (SCORER, "termwise rerank --scorer {} INDEX --run RUN --queries FILE --output FILE"),
+        (SCORER, "termwise rerank --scorer {} INDEX --run RUN --queries FILE --out FILE"),
         (ENCODING, "termwise index COLLECTION --out DIR --model MODEL --encoding {}"),
     ],
 )

@@ -13,7 +13,7 @@ from termwise.fusion import mix_indexes
 from termwise.index import Index, IndexWriter, verify
 from termwise.index.updater import IndexUpdater
 from termwise.indexing import open_writer
-from termwise.search.mixture import MixtureSearcher
+from termwise.search.opening import open_searcher
 from termwise.storage.folder_path import FolderPath
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -98,7 +98,7 @@ def test_a_mixture_keeps_to_its_folder(places: tuple[Path, Path]) -> None:
         documents = [Document("a", "merge lists"), Document(folder.name, "sort lists")]
         build_index(documents, folder / "j", model="jm")
         mix_indexes([folder / "i", folder / "j"], [0.5, 0.5], folder / "m")
-    mixture = MixtureSearcher.open("m")
+    mixture = open_searcher("m")
     before = (places[1] / "m" / "mixture.json").read_bytes()
     with open_writer("m") as writer:
         writer.add([Document("c", "new lists")])

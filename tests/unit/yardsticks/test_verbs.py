@@ -35,7 +35,7 @@ def test_a_scorer_is_trained_and_reranks(tmp_path, base, capsys):
     (tmp_path / "queries.tsv").write_text("q1\twing drag\n")
     (tmp_path / "run.trec").write_text("q1 Q0 b 1 2.0 first\nq1 Q0 a 2 1.0 first\n")
     options = ["--scorer", str(scorer), "--run", str(tmp_path / "run.trec")]
-    options += ["--queries", str(tmp_path / "queries.tsv"), "--output", str(tmp_path / "out.trec")]
+    options += ["--queries", str(tmp_path / "queries.tsv"), "--out", str(tmp_path / "out.trec")]
     assert run(["rerank", str(tmp_path / "index"), *options]) == 0
     found = {
         line.split()[2]: float(line.split()[4]) for line in (tmp_path / "out.trec").read_text().splitlines()

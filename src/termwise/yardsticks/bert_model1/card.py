@@ -41,7 +41,7 @@ def scorer_card(name: str, facts: Mapping[str, Any]) -> str:
         "token given the tokens of the text. It re-ranks, with one forward pass for each pair.",
         f"> {_NOTICE}",
         "## Use",
-        f"```sh\ntermwise rerank INDEX --scorer {name} --run RUN --queries QUERIES --output FILE\n```",
+        f"```sh\ntermwise rerank INDEX --scorer {name} --run RUN --queries QUERIES --out FILE\n```",
         "## Data",
         markdown_table(
             ["source", "pairs", "digest"],

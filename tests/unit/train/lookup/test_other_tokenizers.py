@@ -111,8 +111,8 @@ def test_index_search_rerank_and_explain(made, tmp_path, monkeypatch, capsys):
     total = sum(part["score"] for part in explained["contributions"])
     np.testing.assert_allclose(total, explained["score"], rtol=1e-6)
     given = ["--run", "given.run", "--queries", "queries.tsv"]
-    assert run(["rerank", "made.tw", *given, "--output", "index.run"]) == 0
-    assert run(["rerank", "made.tw", *given, "--output", "scorer.run", "--scorer", model]) == 0
+    assert run(["rerank", "made.tw", *given, "--out", "index.run"]) == 0
+    assert run(["rerank", "made.tw", *given, "--out", "scorer.run", "--scorer", model]) == 0
     for name in ("index.run", "scorer.run"):
         lines = [line.split() for line in (tmp_path / name).read_text().splitlines()]
         assert {line[2]: float(line[4]) for line in lines} == pytest.approx(found, rel=1e-4), name
