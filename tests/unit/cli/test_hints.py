@@ -33,7 +33,6 @@ def test_a_call_becomes_a_command():
     assert spell(Fix.call("KeyFile(path).create", role="search")) == (
         "termwise serve-key --keys FILE --role search"
     )
-    assert spell(Fix.use(missing="encode")) == "use --encode"
 
 
 def test_a_positional_argument_fills_the_first_placeholder():

@@ -9,7 +9,6 @@ from termwise.errors import (
     ParameterError,
     UnknownIdError,
     UnknownNameError,
-    VocabularyMismatchError,
 )
 from termwise.index import Index, IndexWriter
 from termwise.text import Vocabulary
@@ -33,7 +32,7 @@ def commit(folder, encoder):
         ),
         (
             {"analyzer": {"name": "english", "options": {}, "files": [], "fingerprint": "other"}},
-            VocabularyMismatchError,
+            CorruptIndexError,
         ),
         (
             {"analyzer": {"name": "no-such", "options": {}, "files": [], "fingerprint": "x"}},
