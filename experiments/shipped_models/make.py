@@ -59,7 +59,6 @@ from termwise.errors import MissingFileError, ParameterError  # noqa: E402
 from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: E402
 from termwise.train.data.cached_arrays import load_arrays  # noqa: E402
-from termwise.train.data.inputs import Pieces  # noqa: E402
 from termwise.train.data.passage_idf import QUERY_WEIGHTS_CACHE  # noqa: E402
 from termwise.train.export.card_facts import card_facts  # noqa: E402
 from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
@@ -67,6 +66,7 @@ from termwise.train.export.model_card import model_card as card_of  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors  # noqa: E402
 from termwise.train.fit import train_encoder  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
 from termwise.train.loop.initial_weights import initial_network  # noqa: E402
 from termwise.train.loop.run import CURVE  # noqa: E402

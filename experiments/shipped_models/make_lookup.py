@@ -8,7 +8,7 @@ TEACHER is a folder with all-MiniLM-L6-v2, such as the one in the package gt-all
 those of ``recipe.toml``. The texts are written to ``WORK/texts.jsonl`` and the encoder to ``WORK/lookup``. An
 interrupted training resumes. A finished one is fitted again from the vectors of its texts, in a minute or two, so that
 a changed recipe takes effect. ``--vectors FOLDER`` names vectors of the texts that were computed before: files
-``0000.npy`` and so on, as `termwise.train.lookup.teacher_vectors` describes them.
+``0000.npy`` and so on, as `termwise.train.data.teacher_vectors` describes them.
 
 The shipped encoder has only the int8 network, and a card with the facts of ``card.toml``.
 """
@@ -38,11 +38,11 @@ from termwise.errors import ParameterError  # noqa: E402
 from termwise.storage.atomic_file import written_whole  # noqa: E402
 from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
+from termwise.train.data.teacher_vectors import FOLDER as VECTORS  # noqa: E402
 from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
 from termwise.train.export.model_card import model_card  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.lookup.card import lookup_card_facts  # noqa: E402
-from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS  # noqa: E402
 from termwise.train.lookup.texts import texts_of_pairs  # noqa: E402
 from termwise.train.loop.ownership import SETTINGS  # noqa: E402
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def text_fingerprint(text: str) -> str:
     'sha256:e3b0c442'
     """
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def texts_fingerprint(texts: Iterable[str]) -> str:
+    """Return ``sha256:`` and the digest of texts, each with its length, in order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return f"sha256:{digest.hexdigest()}"
 
 
 def json_fingerprint(value: object) -> str:

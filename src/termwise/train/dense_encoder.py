@@ -30,7 +30,6 @@ from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer import MAX_ANALYZER_FILE
 from termwise.text.tokenizer_json import model_type
 from termwise.train.base_encoder import base_analyzer
-from termwise.train.data.inputs import special_ids
 from termwise.train.export.checkpoint_files import check_finite, misfit, read_json
 from termwise.train.export.folder_writer import document_special
 from termwise.train.export.sentence_modules import (
@@ -46,6 +45,7 @@ from termwise.train.export.sentence_modules import (
     read_prompts,
 )
 from termwise.train.hub import TOKENIZER, hub_snapshot
+from termwise.train.inputs import special_ids
 from termwise.train.messages import Say
 from termwise.train.networks import POOLINGS, LookupNetwork, Pooling, positions
 from termwise.train.pretrained import load_encoder

@@ -28,12 +28,12 @@ from termwise.errors import (  # noqa: E402
 )
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
+from termwise.train.data.held_out import HeldOut  # noqa: E402
 from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
 from termwise.train.loop import callbacks  # noqa: E402
 from termwise.train.loop import preparation as preparing  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402
 from termwise.train.loop.step import TrainingStep  # noqa: E402
-from termwise.train.loop.validation import HeldOut  # noqa: E402
 from termwise.train.loop.warm_start import set_prior_bias  # noqa: E402
 from termwise.train.networks import network_on_base, output_layer  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402

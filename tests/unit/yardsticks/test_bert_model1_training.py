@@ -21,9 +21,9 @@ from termwise.errors import (  # noqa: E402
     ParameterError,
     StorageError,
 )
-from termwise.train.data.inputs import Pieces  # noqa: E402
+from termwise.train.data.held_out import HeldOut  # noqa: E402
 from termwise.train.data.sampling import JudgedQueries  # noqa: E402
-from termwise.train.loop.validation import HeldOut  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E402
 from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E402
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402

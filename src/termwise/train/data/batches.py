@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,9 @@ from termwise.collection.training_pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.index.document_order import document_order
 from termwise.text import make_analyzer
+from termwise.train.settings import Mixing
 
 Ids = npt.NDArray[np.int64]
-Mixing = Literal["together", "by-source"]
-"""Batches of pairs of all sources, or of one source each."""
 
 
 @dataclass(frozen=True)

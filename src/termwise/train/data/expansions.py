@@ -12,7 +12,7 @@ from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
-from termwise.train.data.inputs import Pieces
+from termwise.train.inputs import Pieces
 from termwise.train.messages import Say
 
 EXPANSIONS = "expansions.npz"

@@ -15,9 +15,7 @@ from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
 from termwise.train.messages import Say
-
-NEGATIVES_PER_PAIR = 64
-"""Largest number of negatives stored for a pair; a training step draws from them."""
+from termwise.train.settings import NEGATIVES_PER_PAIR
 
 NEGATIVES = "negatives.npz"
 """Cache file of a run."""

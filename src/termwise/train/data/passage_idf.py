@@ -26,7 +26,7 @@ from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import read_input
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
-from termwise.train.data.inputs import Ids, Pieces
+from termwise.train.inputs import Ids, Pieces
 from termwise.train.messages import Say, first_line
 from termwise.train.settings import IDF
 

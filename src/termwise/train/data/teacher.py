@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
 from termwise.progress import Progress, no_progress
-from termwise.storage.file_record import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint, texts_fingerprint
 from termwise.train.data.expansions import Place
-from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR, relevant_passages
+from termwise.train.data.hard_negatives import relevant_passages
+from termwise.train.data.teacher_vectors import VectorsManifest, teacher_vectors
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder
-from termwise.train.lookup.teacher_vectors import VectorsManifest, teacher_vectors
-from termwise.train.lookup.texts import TrainingTexts
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
 from termwise.train.messages import Say, silent
+from termwise.train.settings import NEGATIVES_PER_PAIR
 
 VECTORS = "teacher"
 """Folder of the vectors in the folder of a run."""
@@ -91,7 +91,7 @@ class TeacherVectors:
             folder,
             VectorsManifest(
                 encoder=folder_fingerprint(encoder.folder),
-                texts=TrainingTexts(texts, {}).digest(),
+                texts=texts_fingerprint(texts),
                 count=len(texts),
                 dimensions=encoder.network.config.hidden_size,
                 length=length,

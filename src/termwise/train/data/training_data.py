@@ -14,7 +14,7 @@ from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.storage.safe_read import is_file
 from termwise.train.base_encoder import base_name
-from termwise.train.loop.validation import HeldOut
+from termwise.train.data.held_out import HeldOut
 
 _HELD_OUT_SPLITS = ("dev", "validation")
 _HELD_OUT_SHARE = 0.02

@@ -11,8 +11,7 @@ from termwise.encode.encoder_manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.storage.safe_read import folder_entries, is_file
 from termwise.text.characters import without_surrogates
-from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
-from termwise.train.settings import TrainSettings
+from termwise.train.settings import NEGATIVES_PER_PAIR, TrainSettings
 
 GIVEN: Mapping[str, tuple[type, str]] = {
     "name": (str, "name of the model"),

@@ -41,9 +41,9 @@ from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord
 from termwise.text.cleaned_analyzer import CleanMode
-from termwise.train.data.inputs import special_ids
 from termwise.train.export.onnx_export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
 from termwise.train.export.quantise import quantise
+from termwise.train.inputs import special_ids
 from termwise.train.networks import LookupNetwork, TermNetwork, TildeNetwork, TildeV2Network, positions
 from termwise.vectors import TermVectors
 
@@ -133,7 +133,7 @@ def write_encoder_folder(
     document_prompt : str, optional
         Kind lookup: text that the network reads before a document.
     special : SpecialIds, optional
-        Special pieces of the tokenizer of queries; by default see `termwise.train.data.inputs.special_ids`.
+        Special pieces of the tokenizer of queries; by default see `termwise.train.inputs.special_ids`.
     precisions : sequence of str, optional
         Graphs to write. The float32 graph is always compared with torch.
     weights : {"kept", "left out"}, optional

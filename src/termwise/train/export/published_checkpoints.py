@@ -43,7 +43,6 @@ from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.base_encoder import base_analyzer
-from termwise.train.data.inputs import Pieces
 from termwise.train.export.checkpoint_files import Arrays, check_finite, misfit, read_json, read_tensors
 from termwise.train.export.folder_writer import FOLDER, write_encoder_folder
 from termwise.train.export.onnx_export import load_weights, network_of
@@ -51,6 +50,7 @@ from termwise.train.export.quantise import dequantised_weights
 from termwise.train.export.sentence_modules import MODULES
 from termwise.train.export.sparse_encoder import SparseEncoderFolder
 from termwise.train.export.tilde_floors import sample_collection_passages, tilde_floors
+from termwise.train.inputs import Pieces
 from termwise.train.messages import Say, errors_as, silent
 from termwise.train.networks import (
     NETWORKS,

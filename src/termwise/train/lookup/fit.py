@@ -16,16 +16,19 @@ from termwise.encode.network_inputs import prompt_pieces
 from termwise.errors import ParameterError
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
-from termwise.storage.file_record import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint, texts_fingerprint
 from termwise.storage.safe_read import path_exists
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.base_encoder import base_name
-from termwise.train.data.inputs import special_ids
+from termwise.train.data.teacher_vectors import FOLDER as VECTORS
+from termwise.train.data.teacher_vectors import Shards, VectorsManifest, teacher_vectors
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
 from termwise.train.export.card_facts import check_card_facts
 from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
 from termwise.train.export.model_card import model_card
+from termwise.train.inputs import special_ids
 from termwise.train.lookup.card import lookup_card_facts
 from termwise.train.lookup.query_table import (
     fit_query_table,
@@ -34,10 +37,7 @@ from termwise.train.lookup.query_table import (
     refuse_no_tokens,
 )
 from termwise.train.lookup.settings import LookupSettings
-from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS
-from termwise.train.lookup.teacher_vectors import Shards, VectorsManifest, teacher_vectors
 from termwise.train.lookup.texts import read_texts
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
 from termwise.train.loop.ownership import SETTINGS, check_folder, claim, unclaimed_if_refused
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import LookupNetwork, positions, torch_threads
@@ -125,7 +125,7 @@ def train_lookup(
     vocabulary = encoder.analyzer.vocabulary
     manifest = VectorsManifest(
         encoder=folder_fingerprint(encoder.folder),
-        texts=read.digest(),
+        texts=texts_fingerprint(read.texts),
         count=len(read.texts),
         dimensions=encoder.network.config.hidden_size,
         length=settings.length,

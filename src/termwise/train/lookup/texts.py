@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,14 +42,6 @@ class TrainingTexts:
 
     texts: Sequence[str]
     sources: Mapping[str, int]
-
-    def digest(self) -> str:
-        """Return ``sha256:`` and a digest of the texts in their order."""
-        digest = hashlib.sha256()
-        for text in self.texts:
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
-        return f"sha256:{digest.hexdigest()}"
 
 
 def read_texts(paths: Sequence[str | Path], *, most: int = 0, seed: int = 0) -> TrainingTexts:

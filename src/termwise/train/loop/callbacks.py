@@ -13,9 +13,9 @@ from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import TrainerControl, TrainerState
 
 from termwise.progress import Progress
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS
 from termwise.train.loop.run_log import ElapsedTime, RunLog, format_seconds
-from termwise.train.loop.validation import SELECTION_MEASURE
 from termwise.train.messages import Say
 
 FIRST_POINT = 1000

@@ -22,13 +22,13 @@ from termwise.progress import Progress
 from termwise.train.data.batches import BatchPlan, neighbour_order, pairs_of_an_epoch, plan_batches
 from termwise.train.data.expansions import load_or_make_expansions
 from termwise.train.data.hard_negatives import load_or_mine_negatives
-from termwise.train.data.inputs import Pieces
+from termwise.train.data.held_out import HeldOut
 from termwise.train.data.passage_idf import load_or_make_query_weights, source_term_factors
 from termwise.train.data.teacher import VECTORS, TeacherVectors
 from termwise.train.dense_encoder import DenseEncoder
+from termwise.train.inputs import Pieces
 from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network
 from termwise.train.loop.step import Collator, PlannedBatches
-from termwise.train.loop.validation import HeldOut
 from termwise.train.loop.warm_start import fit_head, set_prior_bias
 from termwise.train.messages import Say
 from termwise.train.networks import (

@@ -19,9 +19,10 @@ from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.base_encoder import base_name, public_settings
-from termwise.train.data.inputs import Pieces
+from termwise.train.data.held_out import SELECTION_MEASURE, HeldOut
 from termwise.train.data.passage_idf import read_query_weights
 from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
+from termwise.train.inputs import Pieces
 from termwise.train.loop.callbacks import CurvePoints
 from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
 from termwise.train.loop.ownership import claim
@@ -37,7 +38,7 @@ from termwise.train.loop.preparation import (
 from termwise.train.loop.run_log import LOG, write_facts
 from termwise.train.loop.step import PlannedBatches, TrainingStep
 from termwise.train.loop.trainer import TermTrainer, training_arguments
-from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
+from termwise.train.loop.validation import validate
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import TermNetwork, TildeNetwork
 from termwise.train.settings import IDF, TrainSettings

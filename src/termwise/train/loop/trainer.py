@@ -20,6 +20,7 @@ from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
 from termwise.progress import Progress, no_progress
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.loop.callbacks import EVAL, EverySteps, LogWriter, ProgressLines
 from termwise.train.loop.checkpoints import (
     OPTIMIZER,
@@ -34,7 +35,6 @@ from termwise.train.loop.checkpoints import (
 )
 from termwise.train.loop.run_log import ElapsedTime, RunLog
 from termwise.train.loop.step import Batches, Step
-from termwise.train.loop.validation import SELECTION_MEASURE
 from termwise.train.messages import Say, silent
 from termwise.train.settings import LoopSettings, TrainingPrecision
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from termwise.collection.training_pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text.cleaned_analyzer import clean_vocabulary
-from termwise.train.data.inputs import Ids, Pieces, distinct_terms
+from termwise.train.inputs import Ids, Pieces, distinct_terms
 from termwise.train.networks import TildeNetwork, language_model_head, output_layer
 from termwise.train.objectives import biqdl, likelihood_loss
 from termwise.train.settings import TrainSettings

@@ -18,10 +18,10 @@ from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.train.base_encoder import base_analyzer, base_name
 from termwise.train.data.hard_negatives import load_or_mine_negatives
+from termwise.train.data.held_out import HeldOut, measure_scores
 from termwise.train.data.training_data import read_training_data
 from termwise.train.loop.initial_weights import initial_network
 from termwise.train.loop.ownership import check_folder, claim, unclaimed_if_refused
-from termwise.train.loop.validation import HeldOut, measure_scores
 from termwise.train.messages import Say, silent
 from termwise.train.networks import TildeV2Network, torch_threads
 from termwise.train.neural_model1.bags import JudgedBags, bags_of

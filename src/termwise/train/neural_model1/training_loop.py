@@ -23,10 +23,10 @@ from torch.nn import functional
 from termwise.errors import DivergedError
 from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import path_exists
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.data.sampling import EpochSample
 from termwise.train.loop.checkpoints import loading
 from termwise.train.loop.run_log import LOG, ElapsedTime, RunLog, format_seconds
-from termwise.train.loop.validation import SELECTION_MEASURE
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.network import TranslationNetwork

@@ -22,14 +22,14 @@ from termwise.search.candidates import rank_candidates
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
 from termwise.train.data.hard_negatives import load_or_mine_negatives, mine_negatives
-from termwise.train.data.inputs import Pieces
+from termwise.train.data.held_out import HeldOut, measure_rankings
 from termwise.train.data.sampling import JudgedQueries
 from termwise.train.data.training_data import read_training_data
+from termwise.train.inputs import Pieces
 from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
 from termwise.train.loop.ownership import check_folder, claim
 from termwise.train.loop.run_log import LOG, write_facts
 from termwise.train.loop.trainer import TermTrainer, Validate, check_precision, training_arguments
-from termwise.train.loop.validation import HeldOut, measure_rankings
 from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import set_dropout, torch_threads
 from termwise.validation import check, check_path, check_threads

@@ -35,9 +35,9 @@ from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import is_folder, path_exists
 from termwise.train.data.cached_arrays import corrupt_cache
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
 from termwise.train.messages import Say, first_line, silent
 
 FOLDER, MANIFEST = "vectors", "vectors.json"
