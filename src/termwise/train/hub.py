@@ -10,7 +10,7 @@ from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url, snapshot_do
 
 from termwise.errors import ModelFormatError
 from termwise.storage.safe_read import is_folder
-from termwise.train.messages import first_line
+from termwise.train.library_errors import first_line
 
 CONFIG = ("config.json",)
 WEIGHTS = (

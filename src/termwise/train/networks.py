@@ -145,13 +145,7 @@ class SpladeDocNetwork(TermNetwork):
 
     @property
     def activation(self) -> str:
-        """``relu`` for ln(1 + relu(z)), or ``log1p_relu`` for ln(1 + ln(1 + relu(z))).
-
-        Raises
-        ------
-        ModelFormatError
-            If the configuration names another activation.
-        """
+        """``relu`` for ln(1 + relu(z)), or ``log1p_relu`` for ln(1 + ln(1 + relu(z)))."""
         activation = getattr(self.config, _ACTIVATION, ACTIVATIONS[0])
         if activation not in ACTIVATIONS:
             raise ModelFormatError(
@@ -255,18 +249,10 @@ def check_network(network: TermNetwork, *, terms: int, length: int) -> None:
 
     Parameters
     ----------
-    network : TermNetwork
     terms : int
         Size of the tokenizer's vocabulary.
     length : int
         Pieces of the longest input, special ones included.
-
-    Raises
-    ------
-    ModelFormatError
-        If the network has another number of terms than the tokenizer.
-    ParameterError
-        If the network has fewer positions than the longest input has pieces.
     """
     if network.config.vocab_size != terms:
         raise ModelFormatError(
@@ -324,13 +310,7 @@ def language_model_head(pretrained: PreTrainedModel) -> Callable[[Tensor], Tenso
 
 
 def head_transform(pretrained: PreTrainedModel) -> Callable[[Tensor], Tensor]:
-    """Return the layers of the head of a masked language model that come before its `output_layer`.
-
-    Raises
-    ------
-    ModelFormatError
-        If the architecture is not known.
-    """
+    """Return the layers of the head of a masked language model that come before its `output_layer`."""
     parts: Any = pretrained
     if hasattr(parts, "cls") and hasattr(parts.cls, "predictions"):  # BERT
         return cast(Callable[[Tensor], Tensor], parts.cls.predictions.transform)

@@ -107,11 +107,6 @@ def pairs_of_an_epoch(
     ndarray of shape (sources,), int64
         0 for a source that is too small.
 
-    Raises
-    ------
-    ParameterError
-        If there are fewer pairs than a batch holds, or all sources are too small.
-
     Examples
     --------
     >>> pairs_of_an_epoch([5, 40], batch=10, mixing="by-source").tolist()
@@ -173,7 +168,6 @@ def neighbour_order(source: PairSource, *, threads: int = 1) -> npt.NDArray[np.i
 
     Parameters
     ----------
-    source : PairSource
     threads : int, optional
         The result does not depend on it.
 

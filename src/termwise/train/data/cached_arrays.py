@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptModelError
+from termwise.progress import Say
 from termwise.storage.safe_read import path_exists
-from termwise.train.messages import Say, first_line
+from termwise.train.library_errors import first_line
 
 _UNREADABLE = (
     OSError,
@@ -43,7 +44,6 @@ def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]
 
     Parameters
     ----------
-    file : Path
     expected : mapping of str to (type, int)
         The dtype and the number of axes of each array.
 

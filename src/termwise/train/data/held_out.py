@@ -54,12 +54,6 @@ class HeldOut:
             Held-out pairs.
         queries : int
             Largest number of queries in total.
-        seed : int
-
-        Raises
-        ------
-        EmptyCollectionError
-            If there is no query.
         """
         random = np.random.default_rng(seed)
         texts: list[str] = []

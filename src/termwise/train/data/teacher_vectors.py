@@ -31,14 +31,14 @@ import torch
 
 from termwise.encode.network_inputs import framed, padded
 from termwise.errors import CorruptModelError, ForeignFolderError, ModelFormatError
-from termwise.progress import Progress, no_progress
+from termwise.progress import Progress, Say, no_progress, silent
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import is_folder, path_exists
 from termwise.train.data.cached_arrays import corrupt_cache
 from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
-from termwise.train.messages import Say, first_line, silent
+from termwise.train.library_errors import first_line
 
 FOLDER, MANIFEST = "vectors", "vectors.json"
 
@@ -133,15 +133,12 @@ def teacher_vectors(
     ----------
     encoder : DenseEncoder
         It is not changed. A GPU that torch finds is used.
-    texts : TokenisedTexts
     folder : Path
         See the module docstring.
-    manifest : VectorsManifest
     batch : int
         Number of texts that are encoded at once.
     bfloat16 : bool, optional
         Whether the encoder computes in bfloat16.
-    progress, say : callable, optional
 
     Returns
     -------

@@ -71,11 +71,6 @@ def read_training_data(
         Number of held-out queries to draw; 0 for no validation.
     seed : int
         Random seed of the held-out pairs.
-
-    Raises
-    ------
-    ParameterError
-        If two sources have the same name.
     """
     sources = [source for spec in data for source in read_sources(spec)]
     names = [source.name for source in sources]

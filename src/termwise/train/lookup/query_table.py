@@ -75,7 +75,6 @@ def fit_query_table(
         See `TokenisedTexts.counts`.
     vectors : sequence of ndarray of shape (m, dimensions), floating point
         Vectors of the texts, in one or several arrays in the order of the texts.
-    settings : LookupSettings
     progress : callable, optional
         Called after each step.
 

@@ -94,7 +94,6 @@ def texts_of_pairs(
 
     Parameters
     ----------
-    source : PairSource
     random : Random
         Its state is changed.
     queries, passages : int, optional

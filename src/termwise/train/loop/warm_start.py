@@ -40,13 +40,10 @@ def fit_head(
     ----------
     network : TildeNetwork
         Changed in place.
-    pieces : Pieces
     pairs : sequence of (str, str)
         Query and passage; two vectors per pair are kept in memory.
     settings : TrainSettings
         The fit takes ``head_steps`` steps of 256 pairs with Adam; the rate falls linearly from 2e-3.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
 
     Returns
     -------

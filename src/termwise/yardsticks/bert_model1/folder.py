@@ -35,7 +35,7 @@ from termwise.storage.manifest_json import (
 from termwise.storage.model_folder import TRAINING, ModelFolders
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
-from termwise.train.messages import errors_as
+from termwise.train.library_errors import errors_as
 from termwise.train.networks import check_finite
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
@@ -130,10 +130,8 @@ def write_scorer(
 
     Parameters
     ----------
-    network : BertModel1
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
-    out : str or Path
     trained : mapping, optional
         JSON-like facts on the training.
     card : str, optional

@@ -133,7 +133,6 @@ class BertModel1(TermNetwork):
         ----------
         base : str or Path
             See `termwise.train.loop.initial_weights.initial_network`.
-        config : BertModel1Config
 
         Returns
         -------
