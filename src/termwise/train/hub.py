@@ -46,11 +46,6 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     -------
     dict
         Options; they forbid running code of a model.
-
-    Raises
-    ------
-    ModelFormatError
-        If there is no such folder, the model is not in the cache, and the hub does not answer or does not have it.
     """
     options = {"trust_remote_code": False}
     if is_folder(Path(base)):
@@ -84,11 +79,6 @@ def hub_snapshot(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool 
     -------
     Path
         Folder with weights, settings and tokenizer in the layout of the hub.
-
-    Raises
-    ------
-    ModelFormatError
-        If the model is not in the cache, and the hub does not answer or does not have it.
     """
     reason = _refusal(name)
     if reason is None:

@@ -220,11 +220,6 @@ def network_on_base(kind: str, base: str | Path) -> TermNetwork:
     -------
     TermNetwork
         In training mode, float32. Parameters that the base lacks are random: set the seed first.
-
-    Raises
-    ------
-    ModelFormatError
-        If transformers cannot load an encoder, or weights of the encoder are missing.
     """
     if kind == TildeV2Network.kind:
         return TildeV2Network(load_encoder(base)).train()
@@ -298,13 +293,7 @@ def positions(network: nn.Module) -> int:
 
 
 def language_model_head(pretrained: PreTrainedModel) -> Callable[[Tensor], Tensor]:
-    """Return the head of a masked language model, which turns outputs of the encoder into logits.
-
-    Raises
-    ------
-    ModelFormatError
-        If the architecture is not known.
-    """
+    """Return the head of a masked language model, which turns outputs of the encoder into logits."""
     transform, last = head_transform(pretrained), output_layer(pretrained)
     return lambda hidden: cast(Tensor, last(transform(hidden)))
 

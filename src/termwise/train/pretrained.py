@@ -28,11 +28,6 @@ def load_encoder(base: str | Path) -> PreTrainedModel:
     ----------
     base : str or Path
         A folder in the layout of transformers, or the name of a model on its hub.
-
-    Raises
-    ------
-    ModelFormatError
-        See `load_pretrained`.
     """
     with _translated(base):
         architecture = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type

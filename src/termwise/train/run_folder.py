@@ -96,15 +96,6 @@ class RunFolder:
             JSON-like description of the run; its settings are under ``settings``.
         may_change : sequence of str, optional
             Settings that may differ from the recorded ones.
-
-        Raises
-        ------
-        ForeignFolderError
-            If the folder holds another run, or a run and `resume` is false.
-        MalformedRecordError
-            If the record is damaged.
-        StorageError
-            If the folder cannot be created or written to.
         """
         if not self.resume:
             self.refuse_taken()

@@ -114,15 +114,7 @@ class Checkpoint:
         return content
 
     def wordpiece(self, config: PretrainedConfig) -> WordPieceAnalyzer:
-        """Return the WordPiece tokenizer beside the weights; without one, the tokenizer of bert-base-uncased.
-
-        Raises
-        ------
-        ModelFormatError
-            If it does not belong to the network.
-        DataError
-            If it cannot be read.
-        """
+        """Return the WordPiece tokenizer beside the weights; without one, the tokenizer of bert-base-uncased."""
         files = [self.folder / name for name in TOKENIZER if is_file(self.folder / name)]
         analyzer = WordPieceAnalyzer.from_file(files[0]) if files else WordPieceAnalyzer.shipped()
         check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size, spare=_SPARE)
@@ -144,12 +136,6 @@ class Checkpoint:
         -------
         Module
             The network, in float32 and evaluation mode.
-
-        Raises
-        ------
-        ModelFormatError
-            If a tensor is missing, has another shape or a value that is not finite, or the checkpoint has more layers
-            than the configuration.
         """
         with torch.random.fork_rng(devices=[]):
             network = make_network()
@@ -219,13 +205,6 @@ def read_checkpoint(
         File names of weights; the first existing file of a folder is read.
     fixes : tuple of str
         Fixes of the error for a place without weights.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file or folder.
-    ModelFormatError
-        If the hub has no such model, there are no weights, or they cannot be read without running code.
     """
     name = default_name(place)
     place = file = locate_model(f"checkpoint of {kind}", place, fixes)

@@ -73,11 +73,6 @@ def plan_batches(
         `block` neighbours, so that in-batch negatives are hard and no further negatives need to be encoded.
     block : int, optional
         Length of these runs; it divides `batch`.
-
-    Raises
-    ------
-    ParameterError
-        See `pairs_of_an_epoch`.
     """
     unit = batch if mixing == "by-source" else block
     counts = pairs_of_an_epoch(sizes, batch=batch, mixing=mixing, flattening=flattening, block=block)

@@ -46,11 +46,6 @@ def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]
     ----------
     expected : mapping of str to (type, int)
         The dtype and the number of axes of each array.
-
-    Raises
-    ------
-    CorruptModelError
-        If the file is damaged or contains other arrays; pickled objects are not read.
     """
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:

@@ -99,11 +99,6 @@ class Expansions:
             Passages that the file must contain.
         terms : int
             Size of the vocabulary.
-
-        Raises
-        ------
-        CorruptModelError
-            If the file is damaged, lacks a passage, or has a term outside the vocabulary.
         """
         arrays = load_arrays(file, {"places": (np.int64, 2), "indptr": (np.int64, 1), "terms": (np.int32, 1)})
         rows, indptr, numbers = arrays["places"], arrays["indptr"], arrays["terms"]

@@ -120,13 +120,7 @@ def save_negatives(file: Path, mined: Sequence[npt.NDArray[np.int32]]) -> None:
 
 
 def load_negatives(file: Path, sources: Sequence[PairSource]) -> list[npt.NDArray[np.int32]]:
-    """Read a file that `save_negatives` wrote.
-
-    Raises
-    ------
-    CorruptModelError
-        If the file is damaged or contains negatives of other sources.
-    """
+    """Read a file that `save_negatives` wrote."""
     arrays = load_arrays(file, {f"source_{number}": (np.int32, 2) for number in range(len(sources))})
     mined = [arrays[f"source_{number}"] for number in range(len(sources))]
     for source, negatives in zip(sources, mined, strict=True):

@@ -120,11 +120,6 @@ def load_or_make_query_weights(
     -------
     ndarray of shape (V,), float32
         0 or more.
-
-    Raises
-    ------
-    ModelFormatError, MissingFileError
-        See `read_query_weights`.
     """
     file, progress = run.path / QUERY_WEIGHTS_CACHE, run.execution.progress
     terms = len(pieces.analyzer.vocabulary)
@@ -157,13 +152,6 @@ def read_query_weights(file: str | Path, *, terms: int) -> npt.NDArray[np.float3
     ----------
     terms : int
         Size V of the vocabulary.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    ModelFormatError
-        If it does not hold one finite number of at least 0 for each term.
     """
     data = read_input(
         Path(file),

@@ -85,15 +85,7 @@ class VectorsManifest:
     format: str = _FORMAT
 
     def claim(self, folder: Path) -> None:
-        """Write the manifest, or compare it with the one that is there.
-
-        Raises
-        ------
-        ForeignFolderError
-            If the folder belongs to another encoder or other texts.
-        CorruptModelError
-            If the manifest that is there is damaged.
-        """
+        """Write the manifest, or compare it with the one that is there."""
         file = folder / MANIFEST
         if path_exists(folder) and not is_folder(folder):
             raise ForeignFolderError(
@@ -144,15 +136,6 @@ def teacher_vectors(
     -------
     list of ndarray, float16
         Memory-mapped.
-
-    Raises
-    ------
-    CorruptModelError
-        If a file holds vectors of other texts or of another encoder.
-    ModelFormatError
-        If the encoder gives a vector without a direction.
-    TermwiseError
-        See `VectorsManifest.claim`.
     """
     manifest.claim(folder)
     encode = _encoding(encoder, batch=batch, bfloat16=bfloat16)

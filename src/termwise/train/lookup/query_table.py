@@ -82,11 +82,6 @@ def fit_query_table(
     -------
     QueryTable
         The same for the same input, to the bit, and with any number of threads.
-
-    Raises
-    ------
-    EmptyCollectionError
-        If no text has a counted token.
     """
     held = np.zeros(counts.shape[0], dtype=np.bool_)
     random = np.random.default_rng(settings.seed)

@@ -60,17 +60,6 @@ def read_texts(paths: Sequence[str | Path], *, most: int = 0, seed: int = 0) -> 
         Largest number of texts; more are drawn from, and keep their order. 0 for no limit.
     seed : int, optional
         For drawing texts and sentences.
-
-    Raises
-    ------
-    MissingFileError
-        If a file does not exist, is not regular, or a folder has no training pairs.
-    ParameterError
-        If the name of a file has another ending.
-    MalformedRecordError
-        If a line is not valid; the error names file and line.
-    EmptyCollectionError
-        If a file or folder has no texts.
     """
     sources: dict[str, str] = {}
     for path in map(Path, paths):

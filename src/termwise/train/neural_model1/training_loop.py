@@ -67,13 +67,6 @@ def train(
     -------
     dict
         JSON-like: ``steps``, ``seconds`` of training, and ``best``, a step and its measures, empty without validation.
-
-    Raises
-    ------
-    DivergedError
-        If a loss is not a finite number.
-    CorruptModelError
-        If checkpoint or best weights are damaged.
     """
     folder, how = run.path, run.execution
     epoch_steps = -(-len(judged_bags.judged) // settings.batch)

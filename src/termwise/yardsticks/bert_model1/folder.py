@@ -136,15 +136,6 @@ def write_scorer(
         JSON-like facts on the training.
     card : str, optional
         Model card in Markdown.
-
-    Raises
-    ------
-    ForeignFolderError
-        If `out` contains something that is not a scorer.
-    ModelFormatError
-        If a weight is not a finite number.
-    StorageError
-        If the folder cannot be written.
     """
     out = Path(out)
     check_finite(network)

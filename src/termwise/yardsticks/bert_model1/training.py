@@ -73,17 +73,6 @@ def train_bert_model1(
     -------
     dict
         JSON-like facts, the value of ``trained`` in ``scorer.json``.
-
-    Raises
-    ------
-    ParameterError
-        If the longest window exceeds the encoder, or several processes were started.
-    EmptyCollectionError
-        If there is nothing to train on.
-    ForeignFolderError
-        If the folder contains something else, a run although `resume` is false, or a scorer without a run.
-    TermwiseError
-        If data, base, settings or folder have another problem.
     """
     check_sources("data", data)
     check("base", base, isinstance(base, str | Path), "a name or a folder")
