@@ -77,23 +77,28 @@ ExpansionProvider = Annotated[
 ]
 
 
-@app.command("tilde", cls=VerbCommand)
-def tilde(
-    data: Data,
-    base: Base,
-    out: EncoderOut,
-    validation: Validation = None,
-    resume: Resume = False,
-    settings: Settings = None,
-    card: Card = None,
-    threads: Threads = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Train TILDE, which predicts the query terms of a document.
+def _command(kind: EncoderKind, description: str) -> None:
+    """Add the command of a kind without an expansion."""
 
-    Example: termwise train tilde --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-tilde
-    """
-    _train("tilde", data, base, out, validation, resume, settings, card, threads, as_json)
+    def command(
+        data: Data,
+        base: Base,
+        out: EncoderOut,
+        validation: Validation = None,
+        resume: Resume = False,
+        settings: Settings = None,
+        card: Card = None,
+        threads: Threads = None,
+        as_json: JsonFlag = False,
+    ) -> None:
+        _train(kind, data, base, out, validation, resume, settings, card, threads, as_json)
+
+    example = f"termwise train {kind} --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-{kind}"
+    command.__doc__ = f"{description}\n\nExample: {example}"
+    app.command(kind, cls=VerbCommand)(command)
+
+
+_command("tilde", "Train TILDE, which predicts the query terms of a document.")
 
 
 @app.command("tildev2", cls=VerbCommand)
@@ -145,23 +150,7 @@ def tildev2(
     )  # fmt: skip
 
 
-@app.command("splade-doc", cls=VerbCommand)
-def splade_doc(
-    data: Data,
-    base: Base,
-    out: EncoderOut,
-    validation: Validation = None,
-    resume: Resume = False,
-    settings: Settings = None,
-    card: Card = None,
-    threads: Threads = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Train SPLADE-doc, a max-pooled encoder for comparison.
-
-    Example: termwise train splade-doc --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-splade-doc
-    """
-    _train("splade-doc", data, base, out, validation, resume, settings, card, threads, as_json)
+_command("splade-doc", "Train SPLADE-doc, a max-pooled encoder for comparison.")
 
 
 def _train(

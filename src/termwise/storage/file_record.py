@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from termwise.storage.manifest_json import expect_digest, expect_object, expect_whole
+from termwise.storage.manifest_json import expect_digest, expect_file_name, expect_object, expect_whole
 from termwise.storage.safe_read import MAX_BYTES
 
 _NETWORK_SUFFIXES = (
@@ -45,6 +45,13 @@ class FileRecord:
             expect_digest(body["sha256"], f"{where}.sha256"),
             expect_whole(body["bytes"], f"{where}.bytes", 0, MAX_BYTES),
         )
+
+    @classmethod
+    def parse_all(cls, values: Mapping[str, object], where: str = "files") -> dict[str, FileRecord]:
+        """Read the records of a manifest by file name, or raise `Misfit`."""
+        return {
+            expect_file_name(name): cls.parse(value, f"{where}[{name!r}]") for name, value in values.items()
+        }
 
 
 def record_of(data: bytes) -> FileRecord:

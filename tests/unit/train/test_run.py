@@ -372,9 +372,7 @@ def test_settings_for_another_kind_of_network(train, tmp_path):
 def test_omitted_sources_are_reported_and_recorded(train, tmp_path):
     said = []
     small = [made_source("air", 24, seed=1), made_source("law", 3, seed=3)]
-    facts = train(
-        "run", data=small, chosen=settings(mixing="by-source"), execution=Execution(say=said.append)
-    ).facts
+    facts = train("run", data=small, chosen=settings(mixing="by-source"), said=said).facts
     assert said[0].startswith("training tilde from bare")
     assert "on 24 pairs (air 24): 6 steps" in said[0]
     assert said[1] == (

@@ -245,9 +245,9 @@ def test_a_finished_run_that_was_moved_and_resumed_has_the_best_weights(base, pi
     ).train()
     shutil.move(tmp_path / "run", tmp_path / "moved")
     again = Run("tilde", base, pieces, tmp_path / "moved", max_steps=4, validate=lambda: {"nDCG@10": 0.0})
-    log = (tmp_path / "run" / "log.jsonl").read_text()
+    log = (tmp_path / "moved" / "log.jsonl").read_text()
     again.train(last_checkpoint(tmp_path / "moved"))
-    assert (tmp_path / "run" / "log.jsonl").read_text() == log
+    assert (tmp_path / "moved" / "log.jsonl").read_text() == log
     assert again.trainer.state.global_step == 4
     assert again.trainer.state.best_model_checkpoint == str(tmp_path / "moved" / "checkpoint-2")
     assert equal(again.weights, run.weights)
@@ -273,7 +273,7 @@ def test_a_moved_run_resumes_and_keeps_its_best_checkpoint(base, pieces, tmp_pat
 def test_the_log_has_every_step_once_after_a_kill(base, pieces, tmp_path):
     with pytest.raises(Killed):
         Run("tilde", base, pieces, tmp_path / "run", max_steps=9, callbacks=[KillAt(8)]).train()
-    log = tmp_path / "run.jsonl"
+    log = tmp_path / "run" / "log.jsonl"
     before = [json.loads(line) for line in log.read_text().splitlines()]
     log.write_text(log.read_text() + '{"step": 8, "los')  # the line that was being written
     Run("tilde", base, pieces, tmp_path / "run", max_steps=9).train(last_checkpoint(tmp_path / "run"))

@@ -153,7 +153,7 @@ def test_samples_are_reproducible() -> None:
 
 def test_large_arrays_are_mapped_from_files(tmp_path: Path) -> None:
     pairs = [("a b", "1 2 3 4 5 6 7"), ("c", "1 2")]
-    mapped = bitext_of(pairs, folder=tmp_path, memory=0)
+    mapped = make_bitext([source_of(pairs)], make_analyzer("whitespace"), folder=tmp_path, memory=0)
     assert isinstance(mapped.chunks.tokens.base, np.memmap)
     assert shown(mapped) == shown(bitext_of(pairs))
     assert mapped.chunk_postings.counts.tolist() == bitext_of(pairs).chunk_postings.counts.tolist()

@@ -26,7 +26,6 @@ from termwise.errors import ModelFormatError, UsageError
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
-    expect_file_name,
     expect_object,
     expect_objects,
     expect_text,
@@ -106,10 +105,7 @@ class ScorerManifest:
             kind=expect_text(body["kind"], "kind"),
             tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
             reading=body["reading"],
-            files={
-                expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
-                for name, value in body["files"].items()
-            },
+            files=FileRecord.parse_all(body["files"]),
             trained=body["trained"],
             version=expect_whole(body["version"], "version", 1, VERSION),
         )
