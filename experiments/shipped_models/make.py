@@ -62,11 +62,7 @@ from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: 
 from termwise.train.data.cached_arrays import load_arrays  # noqa: E402
 from termwise.train.data.passage_idf import QUERY_WEIGHTS_CACHE  # noqa: E402
 from termwise.train.export.card_facts import card_facts  # noqa: E402
-from termwise.train.export.folder_writer import (  # noqa: E402
-    CARD,
-    EncoderContents,  # noqa: E402
-    write_encoder_folder,
-)
+from termwise.train.export.folder_writer import CARD, EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.model_card import model_card as card_of  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors  # noqa: E402

@@ -26,10 +26,7 @@ from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train.data.teacher_vectors import VectorsManifest, teacher_vectors  # noqa: E402
 from termwise.train.data.tokenised_texts import TokenisedTexts  # noqa: E402
 from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
-from termwise.train.export.folder_writer import (
-    EncoderContents,  # noqa: E402
-    write_encoder_folder,  # noqa: E402
-)
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.onnx_export import TOLERANCE  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 from termwise.vectors import TermVectors  # noqa: E402

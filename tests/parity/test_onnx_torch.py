@@ -14,10 +14,7 @@ pytest.importorskip("onnx")
 
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer  # noqa: E402
-from termwise.train.export.folder_writer import (
-    EncoderContents,  # noqa: E402
-    write_encoder_folder,  # noqa: E402
-)
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.onnx_export import TOLERANCE  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.networks import TildeV2Network, untrained  # noqa: E402

@@ -24,10 +24,7 @@ from termwise.errors import (  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train.export import folder_writer as write_folder  # noqa: E402
 from termwise.train.export import onnx_export as export  # noqa: E402
-from termwise.train.export.folder_writer import (
-    EncoderContents,  # noqa: E402
-    write_encoder_folder,  # noqa: E402
-)
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.networks import TildeNetwork, TildeV2Network, untrained  # noqa: E402
 from termwise.vectors import TermVectors  # noqa: E402
 

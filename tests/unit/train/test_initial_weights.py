@@ -12,10 +12,7 @@ from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
 from termwise.progress import Execution  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, base_name  # noqa: E402
-from termwise.train.export.folder_writer import (
-    EncoderContents,  # noqa: E402
-    write_encoder_folder,  # noqa: E402
-)
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402

@@ -31,7 +31,7 @@ from termwise.progress import no_progress  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.train.export import tilde_floors as floors  # noqa: E402
 from termwise.train.export.folder_writer import (  # noqa: E402
-    EncoderContents,  # noqa: E402
+    EncoderContents,
     save_weights,
     write_encoder_folder,
 )
@@ -583,7 +583,15 @@ def test_a_shipped_encoder_can_be_trained_further(headed, analyzer, tmp_path):
     from termwise.encode.onnx_session import OnnxSession
 
     network = network_on_base("tilde", headed)
-    folder = write_encoder_folder(network, analyzer, tmp_path / "encoder", EncoderContents(cleaning="repo", length=16), trained={}, precisions=("int8",), weights="left out")  # fmt: skip
+    folder = write_encoder_folder(
+        network,
+        analyzer,
+        tmp_path / "encoder",
+        EncoderContents(cleaning="repo", length=16),
+        trained={},
+        precisions=("int8",),
+        weights="left out",
+    )
     rebuilt = dequantised_network(folder.folder)
     assert isinstance(rebuilt, TildeNetwork)
     session = OnnxSession(EncoderFolder.open(folder.folder), precision="int8")

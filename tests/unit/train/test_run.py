@@ -30,10 +30,7 @@ from termwise.progress import Execution, silent  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.train.data.held_out import HeldOut  # noqa: E402
-from termwise.train.export.folder_writer import (
-    EncoderContents,  # noqa: E402
-    write_encoder_folder,  # noqa: E402
-)
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.loop import callbacks  # noqa: E402
 from termwise.train.loop import preparation as preparing  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402

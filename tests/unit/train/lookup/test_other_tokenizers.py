@@ -14,10 +14,7 @@ pytest.importorskip("onnx")
 from termwise.cli.main import run  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import ForeignFolderError  # noqa: E402
-from termwise.progress import (
-    Execution,  # noqa: E402
-    silent,  # noqa: E402
-)
+from termwise.progress import Execution, silent  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
 from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
