@@ -53,6 +53,7 @@ from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.errors import CheckFailedError, ParameterError  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.text import Analyzer  # noqa: E402
+from termwise.train.export.folder_writer import EncoderContents  # noqa: E402
 
 Ids = npt.NDArray[np.int32]
 Batches = list[npt.NDArray[np.int64]]
@@ -243,10 +244,8 @@ def networks(arguments: argparse.Namespace) -> tuple[Network, EncoderFolder]:
             network,
             analyzer,
             out,
-            cleaning="repo",
-            length=min(length, positions(network)),
+            EncoderContents(cleaning="repo", length=min(length, positions(network)), floors=floors),
             trained={"base": "none"},
-            floors=floors,
         )
     return torch_runner(network), EncoderFolder.open(out)
 

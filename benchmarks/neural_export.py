@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,7 @@ def main(given: Sequence[str] | None = None) -> None:
         sources=pieces,
         targets=pieces,
         occurrences=np.ones(len(analyzer.vocabulary), dtype=np.int64),
-        p_self=settings.self_translation,
-        least=settings.least,
-        keep=KEPT,
+        settings=replace(settings, keep=KEPT),
         threads=arguments.threads,
     )
     seconds = time.perf_counter() - begin

@@ -88,6 +88,7 @@ from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.errors import CheckFailedError, TermwiseError  # noqa: E402
 from termwise.index import Index  # noqa: E402
 from termwise.models import Model1, make_model  # noqa: E402
+from termwise.progress import Execution  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.search import Searcher  # noqa: E402
 from termwise.search.translation_scorer import TranslationScorer  # noqa: E402
@@ -320,7 +321,7 @@ class Prepared:
         trained = arguments.table or arguments.work / f"table-{pairs.stem}"
         if not trained.is_dir():
             say(f"training on {sum(map(len, sources)):,} pairs")
-            facts = train_model1(pairs, trained, threads=2)
+            facts = train_model1(pairs, trained, execution=Execution(threads=2))
             say(f"{facts['entries']:,} probabilities in {facts['seconds']['total']} s")
         table = open_table(trained)
         analyzer = analyzer_from_spec(table.analyzer)

@@ -36,9 +36,9 @@ from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search import Searcher
 from termwise.text import CleanedAnalyzer
 from termwise.train import LookupSettings
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.lookup.fit import query_vocabulary
 from termwise.train.lookup.query_table import fit_query_table
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
 from termwise.vectors import TermVectors
 
 HERE = Path(__file__).resolve().parent

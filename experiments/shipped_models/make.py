@@ -56,17 +56,18 @@ from termwise.encode import EncoderFolder, EncoderManifest, Expansion  # noqa: E
 from termwise.encode.encoder_manifest import NAME as MANIFEST  # noqa: E402
 from termwise.encode.encoder_manifest import EncoderKind  # noqa: E402
 from termwise.errors import MissingFileError, ParameterError  # noqa: E402
+from termwise.progress import Execution  # noqa: E402
 from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, public_settings  # noqa: E402
 from termwise.train.data.cached_arrays import load_arrays  # noqa: E402
-from termwise.train.data.inputs import Pieces  # noqa: E402
 from termwise.train.data.passage_idf import QUERY_WEIGHTS_CACHE  # noqa: E402
 from termwise.train.export.card_facts import card_facts  # noqa: E402
-from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
+from termwise.train.export.folder_writer import CARD, EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.model_card import model_card as card_of  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors  # noqa: E402
 from termwise.train.fit import train_encoder  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS, step_of  # noqa: E402
 from termwise.train.loop.initial_weights import initial_network  # noqa: E402
 from termwise.train.loop.run import CURVE  # noqa: E402
@@ -195,8 +196,7 @@ def _train(name: str, given: argparse.Namespace, out: Path) -> None:
             expansion=expansion,
             resume=(out / TRAINING).exists(),
             card=card(name, given.size),
-            threads=given.threads,
-            progress=progress,
+            execution=Execution(threads=given.threads, progress=progress),
         )
     print(name, json.dumps({fact: facts[fact] for fact in ("steps", "pairs_seen", "seconds", "best")}))
 
@@ -238,13 +238,15 @@ def ship(name: str, work: Path, size: str, choices: Path) -> None:
         network,
         made.analyzer,
         place,
-        cleaning=manifest.cleaning,
-        length=manifest.length,
+        EncoderContents(
+            cleaning=manifest.cleaning,
+            length=manifest.length,
+            floors=made.floors.astype("float32") if kind == "tilde" else None,
+            expansion=expansion,
+            idf_power=manifest.idf_power,
+            query_weights=made.query_weights,
+        ),
         trained=manifest.trained,
-        floors=made.floors.astype("float32") if kind == "tilde" else None,
-        expansion=expansion,
-        idf_power=manifest.idf_power,
-        query_weights=made.query_weights,
         precisions=("int8",),
         weights="left out",
     )
@@ -395,13 +397,15 @@ def curve(name: str, given: argparse.Namespace) -> None:
             network,
             pieces.analyzer,
             out,
-            cleaning=settings.cleaning,
-            length=settings.document_length,
+            EncoderContents(
+                cleaning=settings.cleaning,
+                length=settings.document_length,
+                floors=floors,
+                expansion=expansion,
+                idf_power=settings.idf_power,
+                query_weights=query_weights,
+            ),
             trained={**trained, "steps": step, "steps_of_the_run": state["max_steps"]},
-            floors=floors,
-            expansion=expansion,
-            idf_power=settings.idf_power,
-            query_weights=query_weights,
             precisions=("int8",),
             weights="left out",
         )

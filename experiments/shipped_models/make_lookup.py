@@ -8,7 +8,7 @@ TEACHER is a folder with all-MiniLM-L6-v2, such as the one in the package gt-all
 those of ``recipe.toml``. The texts are written to ``WORK/texts.jsonl`` and the encoder to ``WORK/lookup``. An
 interrupted training resumes. A finished one is fitted again from the vectors of its texts, in a minute or two, so that
 a changed recipe takes effect. ``--vectors FOLDER`` names vectors of the texts that were computed before: files
-``0000.npy`` and so on, as `termwise.train.lookup.teacher_vectors` describes them.
+``0000.npy`` and so on, as `termwise.train.data.teacher_vectors` describes them.
 
 The shipped encoder has only the int8 network, and a card with the facts of ``card.toml``.
 """
@@ -35,16 +35,17 @@ from termwise.cli.terminal import note_line, progress_bar  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
+from termwise.progress import Execution  # noqa: E402
 from termwise.storage.atomic_file import written_whole  # noqa: E402
 from termwise.storage.model_folder import TRAINING  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
-from termwise.train.export.folder_writer import CARD, write_encoder_folder  # noqa: E402
+from termwise.train.data.teacher_vectors import FOLDER as VECTORS  # noqa: E402
+from termwise.train.export.folder_writer import CARD, EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.model_card import model_card  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.lookup.card import lookup_card_facts  # noqa: E402
-from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS  # noqa: E402
 from termwise.train.lookup.texts import texts_of_pairs  # noqa: E402
-from termwise.train.loop.ownership import SETTINGS  # noqa: E402
+from termwise.train.run_folder import SETTINGS  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ASSETS = make.ASSETS
@@ -73,9 +74,7 @@ def main(argv: list[str] | None = None) -> None:
             settings=settings,
             resume=(run / SETTINGS).exists(),
             card=make.card(LOOKUP),
-            threads=given.threads,
-            progress=progress,
-            say=note_line,
+            execution=Execution(threads=given.threads, progress=progress, say=note_line),
         )
     print(
         LOOKUP,
@@ -125,13 +124,15 @@ def ship(made: Path, place: Path, removed: Mapping[str, Any] | None, *, largest:
     trained = {name: value for name, value in encoder.manifest.trained.items() if name != "export"}
     trained |= {"teacher": make.BASE, **({"left_out": removed} if removed else {})}
     write_encoder_folder(
-        dequantised_network(made),  # the folder contains the float32 graph
+        dequantised_network(made),
         encoder.analyzer,
         place,
-        cleaning=encoder.manifest.cleaning,
-        length=encoder.manifest.length,
+        EncoderContents(
+            cleaning=encoder.manifest.cleaning,
+            length=encoder.manifest.length,
+            term_vectors=encoder.term_vectors,
+        ),
         trained=trained,
-        term_vectors=encoder.term_vectors,
         precisions=("int8",),
         weights="left out",
     )

@@ -31,6 +31,7 @@ from prepare import left_out  # noqa: E402
 from termwise.cli.terminal import progress_bar  # noqa: E402
 from termwise.collection.training_pairs import read_sources  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
+from termwise.progress import Execution  # noqa: E402
 from termwise.translation import (  # noqa: E402
     Model1Settings,
     TranslationTable,
@@ -70,8 +71,7 @@ def train(pairs: Path, out: Path, settings: Model1Settings, threads: int) -> Non
             out,
             settings=settings,
             resume=(out / TRAINING).exists(),
-            threads=threads,
-            progress=progress,
+            execution=Execution(threads=threads, progress=progress),
         )
     print(TABLE, json.dumps({name: facts[name] for name in ("perplexities", "entries", "bytes", "seconds")}))
 

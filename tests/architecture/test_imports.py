@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,17 +86,41 @@ def test_files_import_downwards(layer):
                 assert ROW[layer_of(other)] > ROW[layer], f"{module} imports {other}"
 
 
+def circles(graph: dict[str, set[str]]) -> dict[str, list[str]]:
+    """Return the nodes that are in a circle or lead to one, each with those that it imports."""
+    left = dict(graph)
+    while leaves := {node for node, others in left.items() if not others & left.keys()}:
+        for node in leaves:
+            del left[node]
+    return {node: sorted(others & left.keys()) for node, others in left.items()}
+
+
 def test_files_do_not_import_in_circles():
     graph = {
         module: {other for other in imported(path, types=False) if other in MODULES} - {module}
         for module, path in MODULES.items()
         if module != "termwise"
     }
-    while leaves := {module for module, others in graph.items() if not others & graph.keys()}:
-        for module in leaves:
-            del graph[module]
-    circles = {module: sorted(others & graph.keys()) for module, others in graph.items()}
-    assert not circles
+    assert not circles(graph)
+
+
+def test_folders_do_not_import_in_circles():
+    graphs: dict[Path, dict[str, set[str]]] = {}
+    for module, path in MODULES.items():
+        for other in {name for name in imported(path, types=False) if name in MODULES} - {"termwise"}:
+            folder = Path(os.path.commonpath([path.parent, MODULES[other].parent]))
+            part, other_part = (each.relative_to(folder).parts[0] for each in (path, MODULES[other]))
+            if part != other_part and module != "termwise":
+                graphs.setdefault(folder, {}).setdefault(part, set()).add(other_part)
+    found = {folder.name: circles(graph) for folder, graph in graphs.items()}
+    assert not any(found.values()), found
+
+
+def test_circles_are_found():
+    assert circles({"data": {"loop"}, "loop": {"data", "export"}, "export": set()}) == {
+        "data": ["loop"],
+        "loop": ["data"],
+    }
 
 
 def test_the_query_side_of_models_is_all_that_searching_sees():

@@ -21,13 +21,13 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from termwise.encode.batches import run_windows  # noqa: E402
 from termwise.encode.document_tokenizer import DocumentTokenizer  # noqa: E402
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
+from termwise.progress import silent  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
+from termwise.train.data.teacher_vectors import VectorsManifest, teacher_vectors  # noqa: E402
+from termwise.train.data.tokenised_texts import TokenisedTexts  # noqa: E402
 from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
-from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.onnx_export import TOLERANCE  # noqa: E402
-from termwise.train.lookup.teacher_vectors import VectorsManifest, teacher_vectors  # noqa: E402
-from termwise.train.lookup.tokenised_texts import TokenisedTexts  # noqa: E402
-from termwise.train.messages import silent  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
 from termwise.vectors import TermVectors  # noqa: E402
 
@@ -173,12 +173,14 @@ def written(saved, tmp_path_factory):
         encoder.network,
         encoder.analyzer,
         tmp_path_factory.mktemp("written") / "encoder",
-        cleaning="none",
-        length=encoder.length,
+        EncoderContents(
+            cleaning="none",
+            length=encoder.length,
+            term_vectors=TermVectors.of(rows, vocabulary.id),
+            document_tokenizer=own,
+            document_prompt=encoder.document_prompt,
+        ),
         trained={},
-        term_vectors=TermVectors.of(rows, vocabulary.id),
-        document_tokenizer=own,
-        document_prompt=encoder.document_prompt,
         weights="left out",
     )
 

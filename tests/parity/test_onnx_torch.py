@@ -14,7 +14,7 @@ pytest.importorskip("onnx")
 
 from termwise.encode.onnx_session import OnnxSession  # noqa: E402
 from termwise.text import AnalyzerSpec, WordPieceAnalyzer  # noqa: E402
-from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.onnx_export import TOLERANCE  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.networks import TildeV2Network, untrained  # noqa: E402
@@ -45,7 +45,7 @@ def pair(request, tmp_path_factory):
     out = tmp_path_factory.mktemp("encoders") / request.param
     yield (
         network.eval(),
-        write_encoder_folder(network, analyzer, out, cleaning="repo", length=32, trained={}),
+        write_encoder_folder(network, analyzer, out, EncoderContents(cleaning="repo", length=32), trained={}),
     )
     torch.set_num_threads(before)
 

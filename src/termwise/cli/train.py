@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from termwise.cli.options import JsonFlag, Threads, choice, model_settings, option
+from termwise.cli.options import JsonFlag, Threads, choice, model_settings, option, refuse_options
 from termwise.cli.terminal import counted
 from termwise.cli.train_options import (
     Base,
@@ -77,23 +77,28 @@ ExpansionProvider = Annotated[
 ]
 
 
-@app.command("tilde", cls=VerbCommand)
-def tilde(
-    data: Data,
-    base: Base,
-    out: EncoderOut,
-    validation: Validation = None,
-    resume: Resume = False,
-    settings: Settings = None,
-    card: Card = None,
-    threads: Threads = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Train TILDE, which predicts the query terms of a document.
+def _command(kind: EncoderKind, description: str) -> None:
+    """Add the command of a kind without an expansion."""
 
-    Example: termwise train tilde --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-tilde
-    """
-    _train("tilde", data, base, out, validation, resume, settings, card, threads, as_json)
+    def command(
+        data: Data,
+        base: Base,
+        out: EncoderOut,
+        validation: Validation = None,
+        resume: Resume = False,
+        settings: Settings = None,
+        card: Card = None,
+        threads: Threads = None,
+        as_json: JsonFlag = False,
+    ) -> None:
+        _train(kind, data, base, out, validation, resume, settings, card, threads, as_json)
+
+    example = f"termwise train {kind} --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-{kind}"
+    command.__doc__ = f"{description}\n\nExample: {example}"
+    app.command(kind, cls=VerbCommand)(command)
+
+
+_command("tilde", "Train TILDE, which predicts the query terms of a document.")
 
 
 @app.command("tildev2", cls=VerbCommand)
@@ -123,34 +128,29 @@ def tildev2(
     from termwise.encode import Expansion
 
     expansion = None
-    if expand_with != "none":
+    if expand_with == "none":
+        own = {
+            "--expansion-precision": expansion_precision,
+            "--expansion-provider": expansion_provider,
+        }
+        refuse_options(own, "without --expand-with")
+    else:
         way = choice("--counting", counting, ("new", "raw"))
-        expansion = Expansion(expand_with, expansion_terms, way, expansion_lift)
+        expansion = Expansion(
+            expand_with,
+            expansion_terms,
+            way,
+            expansion_lift,
+            precision=cast("NetworkPrecision | None", expansion_precision),  # checked by OnnxSession
+            providers=None if expansion_provider is None else (expansion_provider,),
+        )
     _train(
         "tildev2", data, base, out, validation, resume, settings, card, threads, as_json,
         expansion=expansion,
-        expansion_precision=cast("NetworkPrecision | None", expansion_precision),  # checked by OnnxSession
-        expansion_providers=None if expansion_provider is None else (expansion_provider,),
     )  # fmt: skip
 
 
-@app.command("splade-doc", cls=VerbCommand)
-def splade_doc(
-    data: Data,
-    base: Base,
-    out: EncoderOut,
-    validation: Validation = None,
-    resume: Resume = False,
-    settings: Settings = None,
-    card: Card = None,
-    threads: Threads = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Train SPLADE-doc, a max-pooled encoder for comparison.
-
-    Example: termwise train splade-doc --data nfcorpus --base ./all-MiniLM-L6-v2 --out my-splade-doc
-    """
-    _train("splade-doc", data, base, out, validation, resume, settings, card, threads, as_json)
+_command("splade-doc", "Train SPLADE-doc, a max-pooled encoder for comparison.")
 
 
 def _train(
@@ -166,8 +166,6 @@ def _train(
     as_json: bool,
     *,
     expansion: Expansion | None = None,
-    expansion_precision: NetworkPrecision | None = None,
-    expansion_providers: tuple[str, ...] | None = None,
 ) -> None:
     """Train an encoder; the first of several processes prints the result."""
     from termwise.train.requirements import is_first_process, require_training
@@ -181,8 +179,6 @@ def _train(
         settings=TrainSettings.for_kind(kind, model_settings(settings or ())),
         validation=validation,
         expansion=expansion,
-        expansion_precision=expansion_precision,
-        expansion_providers=expansion_providers,
         card=read_card(card),
     )  # fmt: skip
     facts = run_training(train, resume=resume, threads=threads)

@@ -12,6 +12,7 @@ import typer
 from termwise.cli.options import available_processors, option
 from termwise.cli.terminal import note, note_line, print_json, print_text, progress_bar
 from termwise.errors import MalformedRecordError, MissingFileError
+from termwise.progress import Execution
 
 Data = Annotated[
     list[str],
@@ -56,9 +57,8 @@ def run_training(
 ) -> dict[str, Any]:
     """Call a training function with progress bars, and its messages on stderr."""
     with progress_bar() as progress:
-        return train(
-            resume=resume, threads=threads or available_processors(), progress=progress, say=note_line
-        )
+        threads = threads or available_processors()
+        return train(resume=resume, execution=Execution(threads=threads, progress=progress, say=note_line))
 
 
 def print_trained(result: str, facts: dict[str, Any], *, next_command: str, as_json: bool) -> None:

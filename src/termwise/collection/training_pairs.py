@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from termwise.collection.qrels import qrels_file, read_qrels
 from termwise.collection.queries import read_queries
 from termwise.errors import EmptyCollectionError, MalformedRecordError, MissingFileError, UnknownIdError
 from termwise.records import Document, Qrel, Query
+from termwise.storage.file_record import texts_fingerprint
 from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
 
 _PAIRS = (".jsonl", ".jsonl.gz")
@@ -50,12 +50,11 @@ class PairSource:
 
     def digest(self) -> str:
         """Return ``sha256:`` and a digest of the texts of all pairs."""
-        digest = hashlib.sha256()
-        for query, passage in self.pairs.tolist():
-            for text in (self.queries[query], self.passages[passage]):
-                data = text.encode("utf-8", "surrogatepass")
-                digest.update(len(data).to_bytes(8, "big") + data)
-        return f"sha256:{digest.hexdigest()}"
+        return texts_fingerprint(
+            text
+            for query, passage in self.pairs.tolist()
+            for text in (self.queries[query], self.passages[passage])
+        )
 
 
 def read_sources(spec: str | Path, *, split: str = "train") -> list[PairSource]:

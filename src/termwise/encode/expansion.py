@@ -15,6 +15,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.kernels.likelihood import log_sigmoid
 from termwise.models.checks import UNIT, check_parameter
 from termwise.models.tildev2 import Counting
@@ -37,6 +38,11 @@ class Expansion:
         What `terms` counts, see `expand`.
     lift : float, optional
         See `TildeV2.expansion_lift`.
+    precision : {"float32", "int8"}, optional
+        Precision of its network; by default that of a resumed run, or see
+        `termwise.encode.onnx_session.choose_precision`.
+    providers : sequence of str, optional
+        Execution providers of its network, see `OnnxSession`; the CPU by default.
 
     Raises
     ------
@@ -48,6 +54,8 @@ class Expansion:
     terms: int
     counting: Counting = "new"
     lift: float = 0.0
+    precision: NetworkPrecision | None = None
+    providers: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         check("encoder", self.encoder, isinstance(self.encoder, str | Path), "a name or a folder")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from termwise.storage.manifest_json import expect_digest, expect_object, expect_whole
+from termwise.storage.manifest_json import expect_digest, expect_file_name, expect_object, expect_whole
 from termwise.storage.safe_read import MAX_BYTES
 
 _NETWORK_SUFFIXES = (
@@ -45,6 +46,13 @@ class FileRecord:
             expect_whole(body["bytes"], f"{where}.bytes", 0, MAX_BYTES),
         )
 
+    @classmethod
+    def parse_all(cls, values: Mapping[str, object], where: str = "files") -> dict[str, FileRecord]:
+        """Read the records of a manifest by file name, or raise `Misfit`."""
+        return {
+            expect_file_name(name): cls.parse(value, f"{where}[{name!r}]") for name, value in values.items()
+        }
+
 
 def record_of(data: bytes) -> FileRecord:
     """Record a file with this content."""
@@ -66,6 +74,15 @@ def text_fingerprint(text: str) -> str:
     'sha256:e3b0c442'
     """
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def texts_fingerprint(texts: Iterable[str]) -> str:
+    """Return ``sha256:`` and the digest of texts, each with its length, in order."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return f"sha256:{digest.hexdigest()}"
 
 
 def json_fingerprint(value: object) -> str:

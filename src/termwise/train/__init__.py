@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from termwise.progress import Execution
     from termwise.train.export.published_checkpoints import convert_checkpoint
     from termwise.train.fit import train_encoder
     from termwise.train.lookup.fit import train_lookup
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from termwise.train.settings import TrainSettings
 
 __all__ = [
+    "Execution",
     "LookupSettings",
     "NeuralModel1Settings",
     "TrainSettings",
@@ -28,20 +30,21 @@ __all__ = [
 ]
 
 _MODULES = {
-    "LookupSettings": "lookup.settings",
-    "NeuralModel1Settings": "neural_model1.settings",
-    "TrainSettings": "settings",
-    "convert_checkpoint": "export.published_checkpoints",
-    "train_encoder": "fit",
-    "train_lookup": "lookup.fit",
-    "train_neural_model1": "neural_model1.fit",
+    "Execution": "termwise.progress",
+    "LookupSettings": "termwise.train.lookup.settings",
+    "NeuralModel1Settings": "termwise.train.neural_model1.settings",
+    "TrainSettings": "termwise.train.settings",
+    "convert_checkpoint": "termwise.train.export.published_checkpoints",
+    "train_encoder": "termwise.train.fit",
+    "train_lookup": "termwise.train.lookup.fit",
+    "train_neural_model1": "termwise.train.neural_model1.fit",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from termwise.errors import DataError, ModelFormatError
 from termwise.storage.safe_read import is_file, is_folder, path_exists
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import TOKENIZER, hub_options
-from termwise.train.messages import errors_as
+from termwise.train.library_errors import errors_as
 from termwise.train.settings import TrainSettings
 
 _SAMPLE = "Ünïcode Tokenizing isn't HARD: 東京, naïve\tcafé\u0301 … U.S.A. 3.14!"
@@ -32,11 +32,6 @@ def base_analyzer(base: str | Path) -> WordPieceAnalyzer:
     -------
     WordPieceAnalyzer
         The shipped analyzer if the vocabulary is the same, because an index does not store a shipped analyzer.
-
-    Raises
-    ------
-    ModelFormatError
-        If there is no tokenizer, or it is not a WordPiece tokenizer.
     """
     encoder = open_base(base)
     if encoder is not None:

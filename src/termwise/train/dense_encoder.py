@@ -24,13 +24,13 @@ from pathlib import Path
 from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.encoder_manifest import SpecialIds
 from termwise.errors import ModelFormatError
+from termwise.progress import Say
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import is_file, is_folder, read_input
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer import MAX_ANALYZER_FILE
 from termwise.text.tokenizer_json import model_type
 from termwise.train.base_encoder import base_analyzer
-from termwise.train.data.inputs import special_ids
 from termwise.train.export.checkpoint_files import check_finite, misfit, read_json
 from termwise.train.export.folder_writer import document_special
 from termwise.train.export.sentence_modules import (
@@ -46,7 +46,7 @@ from termwise.train.export.sentence_modules import (
     read_prompts,
 )
 from termwise.train.hub import TOKENIZER, hub_snapshot
-from termwise.train.messages import Say
+from termwise.train.inputs import special_ids
 from termwise.train.networks import POOLINGS, LookupNetwork, Pooling, positions
 from termwise.train.pretrained import load_encoder
 
@@ -169,12 +169,6 @@ def load_dense_encoder(encoder: str | Path, *, say: Say) -> DenseEncoder:
         A folder of sentence-transformers or transformers, or the name of a model on the hub.
     say : callable
         Called with a note if the folder does not state the pooling.
-
-    Raises
-    ------
-    ModelFormatError
-        If there is no such encoder, it cannot be used, or a weight is not finite; see also `DenseEncoderFolder.read`,
-        `load_encoder`, `base_analyzer` and `DocumentTokenizer`.
     """
     folder = Path(encoder)
     if not is_folder(folder):

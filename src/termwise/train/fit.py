@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
 
 from termwise.encode.encoder_folder import EncoderFolder
-from termwise.encode.encoder_manifest import EncoderKind, NetworkPrecision
+from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.expansion import Expansion
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fixes import Fix
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution
 from termwise.storage.atomic_file import written_whole
 from termwise.text import Vocabulary
 from termwise.train.base_encoder import base_analyzer, public_settings
 from termwise.train.data.training_data import read_training_data
 from termwise.train.export.card_facts import card_facts, check_card_facts
-from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
+from termwise.train.export.folder_writer import CARD, FOLDER, EncoderContents, write_encoder_folder
 from termwise.train.export.model_card import model_card
 from termwise.train.export.tilde_floors import sample_source_passages, tilde_floors
 from termwise.train.loop.initial_weights import encoder_of_same_kind
-from termwise.train.loop.ownership import check_folder, expansion_precision_of
 from termwise.train.loop.run import train_network
-from termwise.train.messages import Say, silent
 from termwise.train.networks import TildeNetwork, TildeV2Network
 from termwise.train.requirements import is_first_process
+from termwise.train.run_folder import RunFolder, check_sources
 from termwise.train.settings import TrainSettings
-from termwise.validation import check, check_path, check_threads
+from termwise.validation import check
 
 
 def train_encoder(
@@ -43,13 +43,9 @@ def train_encoder(
     settings: TrainSettings,
     validation: str | Path | None = None,
     expansion: Expansion | None = None,
-    expansion_precision: NetworkPrecision | None = None,
-    expansion_providers: Sequence[str] | None = None,
     resume: bool = False,
     card: Mapping[str, Any] | None = None,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Say = silent,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
     """Train an encoder and write its folder.
 
@@ -68,22 +64,13 @@ def train_encoder(
         Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     expansion : Expansion, optional
         For ``tildev2``: the TILDE encoder that expands passages, and its parameters.
-    expansion_precision : {"float32", "int8"}, optional
-        Precision of the expanding network; by default that of the resumed run, or see
-        `termwise.encode.onnx_session.choose_precision`.
-    expansion_providers : sequence of str, optional
-        Execution providers of the expanding network, see `OnnxSession`; the CPU by default.
     resume : bool, optional
         Continue from the last complete checkpoint, or start if there is none; damaged ones are reported and skipped. On
         one CPU the result equals the result of an uninterrupted run, bit for bit.
     card : mapping, optional
         Facts for the model card, in addition to those of training; see `card_facts`.
-    threads : int, optional
-        For ordering and expanding passages; torch has its own setting.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
-    say : callable, optional
-        Called with lines on data, validations, the selected weights, and with warnings.
+    execution : Execution, optional
+        Its threads order and expand passages; torch has its own setting.
 
     Returns
     -------
@@ -98,23 +85,13 @@ def train_encoder(
     TermwiseError
         If data, base, expanding encoder or folder cannot be used.
     """
-    several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
-    paths = several and all(isinstance(spec, str | Path) for spec in data)
     check("kind", kind, isinstance(kind, str), "a name")
-    check("data", data, paths, "a list of names and paths")
+    check_sources("data", data)
     check("base", base, isinstance(base, str | Path), "a name or a folder")
-    check_path("out", out)
     check("settings", settings, isinstance(settings, TrainSettings), "TrainSettings")
     check("validation", validation, isinstance(validation, str | Path | None), "a path, none, or None")
     check("expansion", expansion, isinstance(expansion, Expansion | None), "an Expansion, or None")
-    if expansion is None:
-        for name, value in (
-            ("expansion_precision", expansion_precision),
-            ("expansion_providers", expansion_providers),
-        ):
-            check(name, value, value is None, "None without an expansion")
     check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
-    check_threads(threads)
     settings.check_kind(kind)
     if expansion is not None and kind != TildeV2Network.kind:
         raise ParameterError(
@@ -123,19 +100,14 @@ def train_encoder(
             fixes=["omit the expansion"],
         )
     check_card_facts(card or {})
-    out = Path(out)
-    work = check_folder(FOLDER, out, resume=resume or not is_first_process(), base=base)
+    run = RunFolder.of(FOLDER, out, resume=resume or not is_first_process(), execution=execution, base=base)
+    out, progress, say = Path(out), execution.progress, execution.say
     analyzer = base_analyzer(base)
     expander = None
     if expansion is not None:
-        resumed = expansion_precision_of(work) if resume else None
-        session = OnnxSession(
-            EncoderFolder.open(expansion.encoder),
-            precision=expansion_precision or resumed,
-            threads=threads,
-            providers=expansion_providers,
-        )
-        expander = _load_expander(expansion, session, analyzer.vocabulary, base, settings)
+        if expansion.precision is None and resume and (recorded := (run.recorded() or {}).get("expansion")):
+            expansion = replace(expansion, precision=recorded["precision"])
+        expander = _load_expander(expansion, analyzer.vocabulary, base, settings, execution.threads)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
@@ -143,15 +115,13 @@ def train_encoder(
         kind,
         read.sources,
         base,
-        work,
+        run.path,
         analyzer=analyzer,
         settings=settings,
         held_out=read.held_out,
         expander=expander,
         resume=resume,
-        threads=threads,
-        progress=progress,
-        say=say,
+        execution=execution,
     )
     network = trained.network
     facts = trained.facts | {"validation": read.origin}
@@ -180,18 +150,15 @@ def train_encoder(
             lift=expander.lift,
         )
     continued = encoder_of_same_kind(kind, base)
-    write_encoder_folder(
-        network,
-        analyzer,
-        out,
+    contents = EncoderContents(
         cleaning=settings.cleaning,
         length=settings.document_length,
-        trained=facts,
         floors=floors,
         expansion=record,
         idf_power=settings.idf_power or (0.0 if continued is None else continued.manifest.idf_power),
         query_weights=trained.query_weights,
     )
+    write_encoder_folder(network, analyzer, out, contents, trained=facts)
     described = card_facts(out, kind, facts, public_settings(settings), card or {})
     with written_whole(out / CARD) as write:
         write(model_card(described))
@@ -199,13 +166,15 @@ def train_encoder(
 
 
 def _load_expander(
-    expansion: Expansion,
-    session: OnnxSession,
-    vocabulary: Vocabulary,
-    base: str | Path,
-    settings: TrainSettings,
+    expansion: Expansion, vocabulary: Vocabulary, base: str | Path, settings: TrainSettings, threads: int
 ) -> Expander:
     """Load the expanding network; check that it has the vocabulary of the base and reads long enough inputs."""
+    session = OnnxSession(
+        EncoderFolder.open(expansion.encoder),
+        precision=expansion.precision,
+        threads=threads,
+        providers=expansion.providers,
+    )
     session.load()
     expander = Expander(session, terms=expansion.terms, counting=expansion.counting, lift=expansion.lift)
     other = session.folder.vocabulary

@@ -11,7 +11,7 @@ from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url, snapshot_do
 from termwise.errors import ModelFormatError
 from termwise.fixes import Code, Fix
 from termwise.storage.safe_read import is_folder
-from termwise.train.messages import first_line
+from termwise.train.library_errors import first_line
 
 CONFIG = ("config.json",)
 WEIGHTS = (
@@ -47,11 +47,6 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     -------
     dict
         Options; they forbid running code of a model.
-
-    Raises
-    ------
-    ModelFormatError
-        If there is no such folder, the model is not in the cache, and the hub does not answer or does not have it.
     """
     options = {"trust_remote_code": False}
     if is_folder(Path(base)):
@@ -87,11 +82,6 @@ def hub_snapshot(name: str, *, noun: str, fixes: tuple[str, ...], weights: bool 
     -------
     Path
         Folder with weights, settings and tokenizer in the layout of the hub.
-
-    Raises
-    ------
-    ModelFormatError
-        If the model is not in the cache, and the hub does not answer or does not have it.
     """
     reason = _refusal(name)
     if reason is None:

@@ -146,13 +146,7 @@ class SpladeDocNetwork(TermNetwork):
 
     @property
     def activation(self) -> str:
-        """``relu`` for ln(1 + relu(z)), or ``log1p_relu`` for ln(1 + ln(1 + relu(z))).
-
-        Raises
-        ------
-        ModelFormatError
-            If the configuration names another activation.
-        """
+        """``relu`` for ln(1 + relu(z)), or ``log1p_relu`` for ln(1 + ln(1 + relu(z)))."""
         activation = getattr(self.config, _ACTIVATION, ACTIVATIONS[0])
         if activation not in ACTIVATIONS:
             raise ModelFormatError(
@@ -227,11 +221,6 @@ def network_on_base(kind: str, base: str | Path) -> TermNetwork:
     -------
     TermNetwork
         In training mode, float32. Parameters that the base lacks are random: set the seed first.
-
-    Raises
-    ------
-    ModelFormatError
-        If transformers cannot load an encoder, or weights of the encoder are missing.
     """
     if kind == TildeV2Network.kind:
         return TildeV2Network(load_encoder(base)).train()
@@ -256,18 +245,10 @@ def check_network(network: TermNetwork, *, terms: int, length: int) -> None:
 
     Parameters
     ----------
-    network : TermNetwork
     terms : int
         Size of the tokenizer's vocabulary.
     length : int
         Pieces of the longest input, special ones included.
-
-    Raises
-    ------
-    ModelFormatError
-        If the network has another number of terms than the tokenizer.
-    ParameterError
-        If the network has fewer positions than the longest input has pieces.
     """
     if network.config.vocab_size != terms:
         raise ModelFormatError(
@@ -315,25 +296,13 @@ def positions(network: nn.Module) -> int:
 
 
 def language_model_head(pretrained: PreTrainedModel) -> Callable[[Tensor], Tensor]:
-    """Return the head of a masked language model, which turns outputs of the encoder into logits.
-
-    Raises
-    ------
-    ModelFormatError
-        If the architecture is not known.
-    """
+    """Return the head of a masked language model, which turns outputs of the encoder into logits."""
     transform, last = head_transform(pretrained), output_layer(pretrained)
     return lambda hidden: cast(Tensor, last(transform(hidden)))
 
 
 def head_transform(pretrained: PreTrainedModel) -> Callable[[Tensor], Tensor]:
-    """Return the layers of the head of a masked language model that come before its `output_layer`.
-
-    Raises
-    ------
-    ModelFormatError
-        If the architecture is not known.
-    """
+    """Return the layers of the head of a masked language model that come before its `output_layer`."""
     parts: Any = pretrained
     if hasattr(parts, "cls") and hasattr(parts.cls, "predictions"):  # BERT
         return cast(Callable[[Tensor], Tensor], parts.cls.predictions.transform)

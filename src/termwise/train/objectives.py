@@ -89,7 +89,6 @@ def match_scores(weights: Tensor, terms: Tensor, query_terms: QueryTerms, n_term
         w, 0 or more; 0 at positions that match no term (padding, special pieces).
     terms : int64 tensor of shape (D, l)
         The term at each position.
-    query_terms : QueryTerms
     n_terms : int
         V.
 
@@ -139,7 +138,6 @@ def contrastive_loss(scores: Tensor, targets: Tensor) -> Tensor:
 
     Parameters
     ----------
-    scores : float tensor of shape (Q, D)
     targets : int64 tensor of shape (Q,)
         Column of the relevant passage of each query: i x group for the i-th query.
     """

@@ -15,7 +15,7 @@ from transformers.utils import logging
 from termwise.errors import ModelFormatError
 from termwise.storage.safe_read import is_folder
 from termwise.train.hub import CONFIG, WEIGHTS, hub_options
-from termwise.train.messages import errors_as
+from termwise.train.library_errors import errors_as
 
 _POOLED = frozenset({"bert", "mpnet", "roberta", "xlm-roberta"})
 """Architectures whose encoders have a pooling layer by default."""
@@ -28,11 +28,6 @@ def load_encoder(base: str | Path) -> PreTrainedModel:
     ----------
     base : str or Path
         A folder in the layout of transformers, or the name of a model on its hub.
-
-    Raises
-    ------
-    ModelFormatError
-        See `load_pretrained`.
     """
     with _translated(base):
         architecture = AutoConfig.from_pretrained(base, **hub_options(base, CONFIG)).model_type
@@ -54,11 +49,6 @@ def load_pretrained(factory: Any, base: str | Path, *, options: Mapping[str, boo
         A folder in the layout of transformers, or the name of a model on its hub.
     options : mapping, optional
         Passed to ``from_pretrained``.
-
-    Raises
-    ------
-    ModelFormatError
-        If transformers cannot load a model, or weights of the encoder are missing.
     """
     with _translated(base), quiet(bars=not is_folder(Path(base))):
         model, report = factory.from_pretrained(

@@ -14,12 +14,12 @@ from termwise.fixes import Code, Fix
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.settings import MOST_EPOCHS, TypedSettings
 from termwise.text.cleaned_analyzer import CleanMode
-from termwise.train.data.batches import Mixing
 
 Objective = Literal["biqdl", "query-likelihood", "document-likelihood", "contrastive"]
 Schedule = Literal["constant", "linear"]
 TrainingPrecision = Literal["float32", "bfloat16", "float16"]
 Take = Literal["best", "last"]
+Mixing = Literal["together", "by-source"]
 Activation = Literal["relu", "log1p_relu"]
 Miner = Literal["bm25", "teacher"]
 Candidates = Literal["batch", "own"]
@@ -29,6 +29,9 @@ ACTIVATIONS: tuple[Activation, ...] = get_args(Activation)
 
 MOST_WORKERS = 1024
 """Largest number of processes that make batches."""
+
+NEGATIVES_PER_PAIR = 64
+"""Largest number of negatives stored for a pair; a training step draws from them."""
 
 NO_TEACHER = "none"
 """Value of `TrainSettings.teacher` without a teacher."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,8 +18,9 @@ from termwise.errors import EmptyCollectionError, StorageError
 from termwise.fixes import Code, Fix
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution, Progress, Say
 from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
+from termwise.translation.settings import Model1Settings
 
 MEMORY = 1 << 30
 """Size in bytes above which an array is mapped from a file."""
@@ -120,17 +121,11 @@ class Bitext:
 def make_bitext(
     sources: Iterable[PairSource],
     analyzer: Analyzer,
+    settings: Model1Settings = Model1Settings(),  # noqa: B008
     *,
-    ratio: float = 1.5,
-    longest_ratio: float = 9.0,
-    symmetrise: bool = True,
-    sample: float = 1.0,
-    seed: int = 0,
     folder: str | Path | None = None,
     memory: int = MEMORY,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Callable[[str], None] = lambda _: None,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> Bitext:
     """Split passages into chunks about as long as their queries, and pair each query with its chunks [1]_.
 
@@ -140,27 +135,16 @@ def make_bitext(
         Judged pairs; each source is released after it is read.
     analyzer : Analyzer
         Analyzer of the texts. With an open vocabulary, terms are numbered in order of occurrence.
-    ratio : float, optional
-        Length of a chunk, as a multiple of the query length; the last chunk of a passage may be shorter. 0 for whole
-        passages.
-    longest_ratio : float, optional
-        Upper bound for the ratio of the longer to the shorter side; other pairs are skipped.
-    symmetrise : bool, optional
-        Use each pair a second time with its sides swapped.
-    sample : float, optional
-        Fraction of pairs to keep, drawn at random.
-    seed : int, optional
-        Seed of the sample.
+    settings : Model1Settings, optional
+        Lengths of chunks, symmetry and sample; the analyzer named there is not used.
     folder : str or Path, optional
         Folder for arrays of more than `memory` bytes, in unnamed files that disappear with the process; by default all
         arrays are in memory.
     memory : int, optional
         Limit in bytes; see `folder`.
-    threads : int, optional
-        Processes for the analysis of many texts. The bitext does not depend on it.
-    progress : callable, optional
-    say : callable, optional
-        Called with a message if some pairs are so long that a single pair slows training.
+    execution : Execution, optional
+        Its threads are processes for the analysis of many texts. A message names pairs so long that a single one slows
+        training.
 
     Raises
     ------
@@ -180,13 +164,12 @@ def make_bitext(
     >>> bitext.chunks.first.tolist(), bitext.chunks.length.tolist()
     ([0, 3, 6], [3, 3, 1])
     """
-    random = np.random.default_rng(seed)
-    with Workers(partial(number_texts, analyzer), threads=threads) as workers:
+    random = np.random.default_rng(settings.seed)
+    symmetrise = settings.symmetrise
+    with Workers(partial(number_texts, analyzer), threads=execution.threads) as workers:
         terms = _Terms(analyzer, workers)
         parts = [
-            _part(source, terms, ratio, longest_ratio, symmetrise, sample, random, progress)
-            for source in sources
-            if len(source)
+            _part(source, terms, settings, random, execution.progress) for source in sources if len(source)
         ]
     facts = BitextFacts(
         **{
@@ -206,7 +189,7 @@ def make_bitext(
             ],
             fixes=["choose another analyzer, set a larger longest_ratio or sample, or add data"],
         )
-    _report_large([pair for part in parts for pair in part.large], say)
+    _report_large([pair for part in parts for pair in part.large], execution.say)
     vocabulary = terms.vocabulary()
     scratch = _Scratch(None if folder is None else Path(folder), memory)
     frequencies = np.zeros(len(vocabulary), dtype=np.int64)
@@ -256,7 +239,7 @@ def _cells(query: npt.NDArray[np.int32], passage: npt.NDArray[np.int32], *, symm
     return 2 * cells - len(np.intersect1d(query_terms, passage_terms)) ** 2 if symmetrise else cells
 
 
-def _report_large(large: Sequence[_Large], say: Callable[[str], None]) -> None:
+def _report_large(large: Sequence[_Large], say: Say) -> None:
     if not large:
         return
     largest = max(large, key=lambda pair: pair.cells)
@@ -311,10 +294,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 def _part(
     source: PairSource,
     terms: _Terms,
-    ratio: float,
-    longest_ratio: float,
-    symmetrise: bool,
-    sample: float,
+    settings: Model1Settings,
     random: np.random.Generator,
     progress: Progress,
 ) -> _Part:
@@ -333,13 +313,14 @@ def _part(
     number, row, passage, query_length, length = (
         values[nonempty] for values in (order, row, passage, query_length, length)
     )
-    size = chunk_lengths(query_length, length, ratio)
+    size = chunk_lengths(query_length, length, settings.ratio)
     pieces = -(-length // size)
     pair = np.repeat(np.arange(len(row)), pieces)
     within = (np.arange(len(pair)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) * size[pair]
     chunk = np.minimum(size[pair], length[pair] - within)
     shorter, longer = np.minimum(chunk, query_length[pair]), np.maximum(chunk, query_length[pair])
-    even = longer <= longest_ratio * shorter
+    even = longer <= settings.longest_ratio * shorter
+    sample = settings.sample
     drawn = even & (random.random(len(pair)) < sample) if sample < 1 else even
     first = (passage_starts[:-1][passage][pair] + within)[drawn]
     chunk_counts = np.bincount(row[pair][drawn], minlength=len(used))
@@ -351,7 +332,7 @@ def _part(
         answer = passage_tokens[
             passage_starts[passage[pair_number]] : passage_starts[passage[pair_number] + 1]
         ]
-        cells = _cells(query, answer, symmetrise=symmetrise)
+        cells = _cells(query, answer, symmetrise=settings.symmetrise)
         if cells > _LARGE:
             large.append(_Large(source.name, int(number[pair_number]) + 1, len(query), len(answer), cells))
     kept = chunk_counts > 0

@@ -11,7 +11,6 @@ from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
     checksum_of,
     expect_choice,
-    expect_file_name,
     expect_object,
     expect_objects,
     expect_text,
@@ -121,10 +120,7 @@ def _manifest(body: Mapping[str, Any]) -> TableManifest:
         vocabulary=expect_text(body["vocabulary"], "vocabulary"),
         entries=expect_whole(body["entries"], "entries", 0, MAX_BYTES),
         precision=cast(TablePrecision, expect_choice(body["precision"], "precision", TABLE_PRECISIONS)),
-        files={
-            expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
-            for name, value in body["files"].items()
-        },
+        files=FileRecord.parse_all(body["files"]),
         scoring=body["scoring"],
         description=body["description"],
         version=expect_whole(body["version"], "version", 1, VERSION),

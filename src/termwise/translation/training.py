@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from termwise._version import __version__
 from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution
 from termwise.storage.model_folder import TRAINING
 from termwise.storage.safe_read import path_exists
 from termwise.text import make_analyzer
@@ -24,7 +24,7 @@ from termwise.translation.settings import Model1Settings
 from termwise.translation.table import TranslationTable
 from termwise.translation.table_folder import FOLDER, write_table
 from termwise.translation.transforms import cut_vocabulary, refuse_empty
-from termwise.validation import check_threads
+from termwise.validation import check, check_threads
 
 _TABLE_SETTINGS = ("vocabulary", "least", "precision")
 """Settings that apply after estimation, and may change when a run resumes."""
@@ -37,9 +37,7 @@ def train_model1(
     settings: Model1Settings = Model1Settings(),  # noqa: B008
     split: str = "train",
     resume: bool = False,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Callable[[str], None] = lambda _: None,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
     """Train IBM Model 1 on judged pairs and write the folder of its table.
 
@@ -54,13 +52,8 @@ def train_model1(
         Split of the judgments in BEIR folders.
     resume : bool, optional
         Resume an interrupted run, or start one if there is none; the table is the same, byte for byte.
-    threads : int, optional
-        Threads, and processes for reading large bitexts. The table does not depend on it. With more than one, a script
-        needs ``if __name__ == "__main__":``.
-    progress : callable, optional
-        Called with a stage, the number of items done, and the total.
-    say : callable, optional
-        Called with a message if there is nothing to resume, or a single pair is very large.
+    execution : Execution, optional
+        With more than one thread, processes read large bitexts, and a script needs ``if __name__ == "__main__":``.
 
     Returns
     -------
@@ -85,7 +78,8 @@ def train_model1(
     TermwiseError
         If there is another error in data, settings or folder.
     """
-    check_threads(threads)
+    check("execution", execution, isinstance(execution, Execution), "an Execution")
+    check_threads(execution.threads)
     out = Path(out)
     FOLDER.check_output(out)
     work = out / TRAINING
@@ -95,7 +89,7 @@ def train_model1(
     if not path_exists(work / STATE):
         FOLDER.refuse_finished(out)
         if resume:
-            say(f"nothing to resume in {work}: starting from the beginning")
+            execution.say(f"nothing to resume in {work}: starting from the beginning")
     clock = _Clock()
     read: list[dict[str, Any]] = []
     with FOLDER.working_in(work):
@@ -103,15 +97,9 @@ def train_model1(
         bitext = make_bitext(
             _sources(data, split, read),
             analyzer,
-            ratio=settings.ratio,
-            longest_ratio=settings.longest_ratio,
-            symmetrise=settings.symmetrise,
-            sample=settings.sample,
-            seed=settings.seed,
+            settings,
             folder=work,
-            threads=threads,
-            progress=progress,
-            say=say,
+            execution=execution,
         )
         clock.lap("read")
         described = {"package": __version__, "data": read, "settings": asdict(settings)}
@@ -124,8 +112,8 @@ def train_model1(
             folder=work,
             identity=_identity(described, analyzer.spec.fingerprint),
             resume=resume,
-            threads=threads,
-            progress=progress,
+            threads=execution.threads,
+            progress=execution.progress,
         )
     clock.lap("train")
     indptr, targets, probabilities = model.rows(least=settings.least)

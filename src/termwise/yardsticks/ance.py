@@ -21,14 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-import numpy.typing as npt
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase, RobertaConfig, RobertaModel
 
 from termwise.yardsticks.checkpoint import open_tokenizer, read_checkpoint, readable_words
 from termwise.yardsticks.compatibility import check_length, max_length, torch_device
-from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
+from termwise.yardsticks.network_scorer import DualEncoderScorer, padded_tensors
 
 QUERY_LENGTH = 64
 """Largest number of tokens of a query, special tokens included."""
@@ -117,9 +115,8 @@ class AnceScorer(DualEncoderScorer[Tensor, Tensor]):
             fingerprint=checkpoint.fingerprint(length, lower_case),
         )
 
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        return longer_than(texts, lambda text: len(self._token_ids(text, self.length)), self.length)
+    def _excess(self, query: str, text: str) -> int:
+        return len(self._token_ids(text, self.length)) - self.length
 
     def _encode_queries(self, queries: Sequence[str]) -> list[Tensor]:
         return self._encode(queries, min(QUERY_LENGTH, self.length))

@@ -23,7 +23,7 @@ from termwise.yardsticks.compatibility import (
     torch_device,
 )
 from termwise.yardsticks.locate import default_name, locate_model
-from termwise.yardsticks.network_scorer import NetworkScorer, longer_than
+from termwise.yardsticks.network_scorer import NetworkScorer
 
 CAPACITY = 20_000
 """Largest number of cached vectors."""
@@ -124,17 +124,12 @@ class BiEncoderScorer(NetworkScorer):
             fingerprint=folder_fingerprint(folder, loaded.max_seq_length),
         )
 
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        longest = self.model.max_seq_length
+    def _excess(self, query: str, text: str) -> int:
+        longest: int | None = self.model.max_seq_length
         if longest is None:
-            return np.zeros(len(texts), dtype=np.bool_)
-
-        def count(text: str) -> int:
-            encoding = self.model.tokenizer(self.text_prompt + text, truncation=False, verbose=False)
-            return len(encoding["input_ids"])
-
-        return longer_than(texts, count, longest)
+            return 0
+        encoding = self.model.tokenizer(self.text_prompt + text, truncation=False, verbose=False)
+        return len(encoding["input_ids"]) - longest
 
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         queries = [self.query_prompt + query for query in queries]

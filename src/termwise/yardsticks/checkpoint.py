@@ -18,7 +18,7 @@ from termwise.storage.file_record import digest_of, folder_fingerprint, text_fin
 from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer
 from termwise.train.hub import CONFIG, TOKENIZER
-from termwise.train.messages import errors_as, first_line
+from termwise.train.library_errors import errors_as, first_line
 from termwise.yardsticks.compatibility import check_complete, check_vocabulary, load_errors
 from termwise.yardsticks.locate import default_name, locate_model
 
@@ -80,11 +80,6 @@ class Checkpoint:
         kind : class of transformers
             Its defaults are used if there is no ``config.json`` with a model type; the defaults of BERT are
             bert-base-uncased.
-
-        Raises
-        ------
-        ModelFormatError
-            If the configuration is of another kind of network.
         """
         settings = self.json(CONFIG[0])
         model_type = settings.get("model_type")
@@ -100,13 +95,7 @@ class Checkpoint:
             return kind.from_dict(settings)
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return the JSON object in a file beside the weights; empty if there is no such file.
-
-        Raises
-        ------
-        ModelFormatError
-            If it is not a JSON object.
-        """
+        """Return the JSON object in a file beside the weights; empty if there is no such file."""
         path = self.folder / name
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
@@ -125,15 +114,7 @@ class Checkpoint:
         return content
 
     def wordpiece(self, config: PretrainedConfig) -> WordPieceAnalyzer:
-        """Return the WordPiece tokenizer beside the weights; without one, the tokenizer of bert-base-uncased.
-
-        Raises
-        ------
-        ModelFormatError
-            If it does not belong to the network.
-        DataError
-            If it cannot be read.
-        """
+        """Return the WordPiece tokenizer beside the weights; without one, the tokenizer of bert-base-uncased."""
         files = [self.folder / name for name in TOKENIZER if is_file(self.folder / name)]
         analyzer = WordPieceAnalyzer.from_file(files[0]) if files else WordPieceAnalyzer.shipped()
         check_vocabulary(self.kind, self.place, len(analyzer.vocabulary), config.vocab_size, spare=_SPARE)
@@ -150,18 +131,11 @@ class Checkpoint:
             Returns the network; its random weights do not change the random state of torch.
         prefixes : mapping of str to str
             Published prefix of tensor names, by prefix in the network.
-        device : torch device
 
         Returns
         -------
         Module
             The network, in float32 and evaluation mode.
-
-        Raises
-        ------
-        ModelFormatError
-            If a tensor is missing, has another shape or a value that is not finite, or the checkpoint has more layers
-            than the configuration.
         """
         with torch.random.fork_rng(devices=[]):
             network = make_network()
@@ -231,13 +205,6 @@ def read_checkpoint(
         File names of weights; the first existing file of a folder is read.
     fixes : tuple of str
         Fixes of the error for a place without weights.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file or folder.
-    ModelFormatError
-        If the hub has no such model, there are no weights, or they cannot be read without running code.
     """
     name = default_name(place)
     place = file = locate_model(f"checkpoint of {kind}", place, fixes)
@@ -295,16 +262,10 @@ def open_tokenizer(
     ----------
     kind : str
         Name of the kind of network in errors.
-    folder : Path
     vocabulary : int
         Number of rows of the embeddings.
     fixes : tuple of str
         Fixes of the errors.
-
-    Raises
-    ------
-    ModelFormatError
-        If there is no tokenizer, or it does not belong to the network.
     """
     # transformers builds an empty tokenizer if there is no file
     if not any(is_file(folder / name) for name in _TOKENIZERS):

@@ -31,7 +31,7 @@ from transformers import BertConfig, BertModel
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token
 from termwise.yardsticks.compatibility import check_length, torch_device
-from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
+from termwise.yardsticks.network_scorer import DualEncoderScorer, padded_tensors
 
 METADATA = "artifact.metadata"
 
@@ -192,10 +192,9 @@ class ColbertScorer(DualEncoderScorer[Tensor, Tensor]):
             fingerprint=checkpoint.fingerprint(settings),
         )
 
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
+    def _excess(self, query: str, text: str) -> int:
         longest = self.settings.doc_maxlen
-        return longer_than(texts, lambda text: len(self._token_ids(text, longest)), longest - _FRAME)
+        return len(self._token_ids(text, longest)) - (longest - _FRAME)
 
     def _encode_queries(self, queries: Sequence[str]) -> list[Tensor]:
         length = self.settings.query_maxlen

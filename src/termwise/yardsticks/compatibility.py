@@ -10,7 +10,7 @@ import torch
 from transformers import PretrainedConfig
 
 from termwise.errors import ModelFormatError, ParameterError
-from termwise.train.messages import errors_as, first_line
+from termwise.train.library_errors import errors_as, first_line
 from termwise.train.pretrained import quiet
 
 SPARE = 1024

@@ -21,6 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from termwise.errors import MissingExtraError, ModelFormatError
 from termwise.storage.file_record import folder_fingerprint
+from termwise.yardsticks.checkpoint import readable_words
 from termwise.yardsticks.compatibility import (
     check_complete,
     check_length,
@@ -122,15 +123,9 @@ class CrossEncoderScorer(NetworkScorer):
             fingerprint=folder_fingerprint(folder, length),
         )
 
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which pairs are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        rows = self.model.tokenizer(
-            list(map(self._readable, queries)),
-            list(map(self._readable, texts)),
-            truncation=False,
-            verbose=False,
-        )["input_ids"]
-        return np.array([len(row) > self._window for row in rows], dtype=np.bool_)
+    def _excess(self, query: str, text: str) -> int:
+        pair = map(self._readable, (query, text))
+        return len(self.model.tokenizer(*pair, truncation=False, verbose=False)["input_ids"]) - self._window
 
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         scores = self.model.predict(
@@ -151,9 +146,7 @@ class CrossEncoderScorer(NetworkScorer):
         return min(getattr(self.model, attribute) or _LENGTH, _MAX_WORDS)
 
     def _readable(self, text: str) -> str:
-        """Drop the words that no window can contain, to save tokenisation of long texts."""
-        words = text.split(maxsplit=self._window)
-        return text if len(words) <= self._window else " ".join(words[: self._window])
+        return readable_words(text, self._window)
 
 
 def _check(folder: Path) -> None:

@@ -176,15 +176,7 @@ class Doc2Query:
         )
 
     def expand(self, texts: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the queries of each text, in the order of sampling; none for a blank text.
-
-        Raises
-        ------
-        ParameterError
-            If a text is not a string.
-        ModelFormatError
-            If an output of the network is not finite.
-        """
+        """Return the queries of each text, in the order of sampling; none for a blank text."""
         check_texts(texts)
         rows = [self._token_ids(text) if text.strip() else [] for text in texts]
         queries: list[tuple[str, ...]] = [()] * len(texts)

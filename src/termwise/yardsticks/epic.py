@@ -38,7 +38,7 @@ from termwise.errors import ModelFormatError
 from termwise.text import WordPieceAnalyzer
 from termwise.yardsticks.checkpoint import Checkpoint, read_checkpoint, readable_words, special_token
 from termwise.yardsticks.compatibility import check_length, torch_device
-from termwise.yardsticks.network_scorer import DualEncoderScorer, longer_than, padded_tensors
+from termwise.yardsticks.network_scorer import DualEncoderScorer, padded_tensors
 
 _WEIGHTS = ("weights.p", "model.safetensors", "pytorch_model.bin")
 _FIXES = ("name weights.p, or the folder of the unpacked OpenNIR archive: tar -xzf epic.tar.gz -C FOLDER",)
@@ -152,9 +152,8 @@ class EpicScorer(DualEncoderScorer[_EncodedQuery, _EncodedText]):
             fingerprint=checkpoint.fingerprint(length),
         )
 
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        return longer_than(texts, lambda text: len(self._all_token_ids(text)), self.length - _FRAME)
+    def _excess(self, query: str, text: str) -> int:
+        return len(self._all_token_ids(text)) - (self.length - _FRAME)
 
     def _encode_queries(self, queries: Sequence[str]) -> list[_EncodedQuery]:
         rows = [self._token_ids(query) for query in queries]

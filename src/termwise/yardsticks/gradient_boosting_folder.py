@@ -24,7 +24,6 @@ from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
     Misfit,
-    expect_file_name,
     expect_object,
     expect_objects,
     expect_text,
@@ -221,10 +220,7 @@ def _manifest(body: Mapping[str, Any]) -> BoostingManifest:
             for position, one in enumerate(body["analyzers"])
         ),
         statistics=tuple(expect_text(one, "a digest of statistics") for one in body["statistics"]),
-        files={
-            expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
-            for name, value in body["files"].items()
-        },
+        files=FileRecord.parse_all(body["files"]),
         trained=body["trained"],
         version=expect_whole(body["version"], "version", 1, VERSION),
     )

@@ -37,13 +37,6 @@ def locate_model(noun: str, place: str | Path, fixes: tuple[str, ...], *, weight
         Fixes of the errors.
     weights : bool, optional
         Whether to download the weights too, or only the other files.
-
-    Raises
-    ------
-    MissingFileError
-        If the path does not exist.
-    ModelFormatError
-        If the hub has no such model or does not respond, and there is no local copy.
     """
     check_path(f"the {noun}", place)
     if is_hub_name(place):

@@ -106,13 +106,12 @@ class MonoT5Scorer(NetworkScorer):
             fingerprint=folder_fingerprint(folder, _KIND, length, *tokenizer_digest),
         )
 
-    def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
-        return np.array([len(row) > self.length for row in self._inputs(queries, texts)], dtype=np.bool_)
+    def _excess(self, query: str, text: str) -> int:
+        return len(self._input(query, text)) - self.length
 
     @torch.inference_mode()
     def _compute(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        rows = [self._truncated(row) for row in self._inputs(queries, texts)]
+        rows = [self._truncated(self._input(*pair)) for pair in zip(queries, texts, strict=True)]
         order = np.argsort([len(row) for row in rows], kind="stable")
         scores = np.zeros(len(rows), dtype=np.float64)
         for begin in range(0, len(rows), self.batch):
@@ -131,15 +130,10 @@ class MonoT5Scorer(NetworkScorer):
         scores: npt.NDArray[np.float64] = logits.double().log_softmax(1)[:, 0].cpu().numpy()
         return scores
 
-    def _inputs(self, queries: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of the input of each pair, before truncation."""
-        return [
-            self._token_ids(
-                f"Query: {readable_words(query, self.length)} "
-                f"Document: {readable_words(text, self.length)} {_QUESTION}"
-            )
-            for query, text in zip(queries, texts, strict=True)
-        ]
+    def _input(self, query: str, text: str) -> list[int]:
+        """Return the token ids of the input of a pair, before truncation."""
+        query, text = (readable_words(part, self.length) for part in (query, text))
+        return self._token_ids(f"Query: {query} Document: {text} {_QUESTION}")
 
     def _truncated(self, row: list[int]) -> list[int]:
         kept = self.length - len(self._question)

@@ -18,8 +18,9 @@ It raises `MissingFileError` or `ModelFormatError` if the checkpoint is missing,
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -63,8 +64,13 @@ class NetworkScorer(BasePairScorer):
         """Return the score of each pair; there is at least one."""
 
     @abstractmethod
+    def _excess(self, query: str, text: str) -> int:
+        """Return the number of tokens of a text that are not read; 0 or less if it fits into the window."""
+
     def cut(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which texts are truncated; see `termwise.scorers.protocol.WindowedScorer`."""
+        excess = cache(self._excess)
+        return np.array([excess(*pair) > 0 for pair in zip(queries, texts, strict=True)], dtype=np.bool_)
 
     def _score_pairs(self, queries: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.float64]:
         if not texts:
@@ -138,9 +144,3 @@ def padded_tensors(rows: Sequence[npt.ArrayLike], pad: int, device: torch.device
     """Stack rows of token ids on a device; see `termwise.encode.network_inputs.padded`."""
     ids, mask = padded([np.asarray(row) for row in rows], pad)
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
-
-
-def longer_than(texts: Sequence[str], count: Callable[[str], int], longest: int) -> npt.NDArray[np.bool_]:
-    """Return which texts have more tokens than `longest`; each distinct text is counted once."""
-    longer = {text: count(text) > longest for text in dict.fromkeys(texts)}
-    return np.array([longer[text] for text in texts], dtype=np.bool_)

@@ -90,14 +90,14 @@ def test_training_and_checkpoints_name_the_path_and_the_reason(closed: Path) -> 
     pytest.importorskip("torch")
     from termwise.train.base_encoder import base_analyzer, base_name, open_base
     from termwise.train.dense_encoder import load_dense_encoder
-    from termwise.train.loop.ownership import refuse_taken
+    from termwise.train.run_folder import RunFolder
     from termwise.yardsticks.checkpoint import read_checkpoint
 
     for read in (
         open_base,
         base_name,
         base_analyzer,
-        refuse_taken,
+        lambda path: RunFolder(path).refuse_taken(),
         lambda path: load_dense_encoder(path, say=print),
         lambda path: read_checkpoint("epic", path, weights=("model.bin",), fixes=()),
     ):

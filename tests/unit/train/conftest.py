@@ -15,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 
 from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
-from termwise.train.data.inputs import Pieces  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
 
 SPECIAL = ("[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 STOP = ("the", "of", "a", "is", ".", ",", "?")

@@ -29,7 +29,7 @@ FILES = (
 def made(base, tmp_path_factory):
     """The folder of a run with checkpoints at steps 2 and 4."""
     from termwise.text.wordpiece import WordPieceAnalyzer
-    from termwise.train.data.inputs import Pieces
+    from termwise.train.inputs import Pieces
 
     pieces = Pieces(WordPieceAnalyzer.from_file(base / "vocab.txt"), "tilde")
     folder = tmp_path_factory.mktemp("runs") / "run"

@@ -16,11 +16,11 @@ from tokenizers import Tokenizer  # noqa: E402
 
 from termwise.encode import SpecialIds  # noqa: E402
 from termwise.errors import MissingFileError, ModelFormatError  # noqa: E402
+from termwise.progress import silent  # noqa: E402
 from termwise.text import Vocabulary, WordPieceAnalyzer  # noqa: E402
-from termwise.train.data.inputs import special_ids  # noqa: E402
 from termwise.train.dense_encoder import DenseEncoderFolder, load_dense_encoder  # noqa: E402
 from termwise.train.export.published_checkpoints import load_checkpoint  # noqa: E402
-from termwise.train.messages import silent  # noqa: E402
+from termwise.train.inputs import special_ids  # noqa: E402
 
 from .conftest import POSITIONS, VOCABULARY, save  # noqa: E402
 

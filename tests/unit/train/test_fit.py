@@ -6,13 +6,15 @@ import json
 
 import pytest
 
+from termwise.progress import Execution
+
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from termwise.encode.expansion import Expansion
 from termwise.errors import ForeignFolderError, ParameterError
 from termwise.train.export.card_facts import card_facts
-from termwise.train.export.folder_writer import write_encoder_folder
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder
 from termwise.train.fit import train_encoder
 from termwise.train.networks import network_on_base
 from termwise.train.settings import TrainSettings
@@ -33,11 +35,8 @@ from .conftest import WORDS, write_jsonl
         ("validation", 50),
         ("expansion", "tilde"),
         ("expansion", ("tilde", 64, "new")),
-        ("expansion_precision", "int8"),
-        ("expansion_providers", ["cpu"]),
         ("card", "card.json"),
-        ("threads", 0),
-        ("threads", 1025),
+        ("execution", 2),
     ],
 )
 def test_arguments_of_another_type(name, value, tmp_path):
@@ -53,6 +52,14 @@ def test_arguments_of_another_type(name, value, tmp_path):
     facts = dict(caught.value.facts)
     assert facts["given"] == repr(value)
     assert facts["expected"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("threads", [0, 1025])
+def test_threads_out_of_range(threads, tmp_path):
+    given = {"settings": TrainSettings(), "execution": Execution(threads=threads)}
+    with pytest.raises(ParameterError, match="threads"):
+        train_encoder("tilde", ["pairs.jsonl"], "base", tmp_path / "out", **given)
     assert not (tmp_path / "out").exists()
 
 
@@ -103,12 +110,12 @@ def test_an_encoder_without_its_run_is_not_replaced(resume, tmp_path):
 
 @pytest.fixture
 def written(monkeypatch):
-    """Options of `write_encoder_folder`, which is replaced because it is slow."""
+    """Contents given to `write_encoder_folder`, which is replaced because it is slow."""
     given = {}
 
-    def write(network, analyzer, out, **options):
+    def write(network, analyzer, out, contents, **_):
         out.mkdir(parents=True, exist_ok=True)
-        given.update(options)
+        given.update(vars(contents))
 
     monkeypatch.setattr("termwise.train.fit.write_encoder_folder", write)
     monkeypatch.setattr("termwise.train.fit.card_facts", lambda *_: {})
@@ -142,7 +149,7 @@ def expanding(base, analyzer, tmp_path_factory):
     """A TILDE in both precisions."""
     out = tmp_path_factory.mktemp("expanding") / "tilde"
     write_encoder_folder(
-        network_on_base("tilde", base), analyzer, out, cleaning="repo", length=32, trained={}
+        network_on_base("tilde", base), analyzer, out, EncoderContents(cleaning="repo", length=32), trained={}
     )
     return out
 
@@ -150,25 +157,25 @@ def expanding(base, analyzer, tmp_path_factory):
 def test_a_resumed_run_keeps_the_precision_of_its_expansion(
     expanding, written, pairs, base, tmp_path, monkeypatch
 ):
-    def train(out="out", **options):
-        expansion = Expansion(expanding, 2)
+    def train(out="out", resume=False, **options):
+        expansion = Expansion(expanding, 2, **options)
         chosen = short("tildev2")
         return train_encoder(
-            "tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, **options
+            "tildev2", [pairs], base, tmp_path / out, settings=chosen, expansion=expansion, resume=resume
         )
 
     monkeypatch.setattr("termwise.encode.onnx_session.has_fast_int8", lambda _: True)
-    assert train(expansion_providers=["cpu"])["expansion_precision"] == "int8"
+    assert train(providers=["cpu"])["expansion_precision"] == "int8"
     begun = json.loads((tmp_path / "out" / "training" / "settings.json").read_text())
     assert begun["expansion"]["precision"] == "int8"
     monkeypatch.setattr("termwise.encode.onnx_session.has_fast_int8", lambda _: False)
     assert train(resume=True)["expansion_precision"] == "int8"
     with pytest.raises(ForeignFolderError) as error:
-        train(resume=True, expansion_precision="float32")
+        train(resume=True, precision="float32")
     assert dict(error.value.facts)["differs in"] == "expansion"
     assert train("other")["expansion_precision"] == "float32"
     with pytest.raises(ParameterError, match="no such execution provider"):
-        train("third", expansion_providers=["nowhere"])
+        train("third", providers=["nowhere"])
 
 
 def test_passages_that_exceed_the_expanding_encoder(expanding, pairs, base, tmp_path):
@@ -202,10 +209,8 @@ def test_the_power_of_the_idf_is_that_of_training_or_of_the_base(
         network_on_base("tildev2", base),
         analyzer,
         begun,
-        cleaning="repo",
-        length=32,
+        EncoderContents(cleaning="repo", length=32, idf_power=0.25),
         trained={},
-        idf_power=0.25,
         precisions=("int8",),
     )
     train_encoder(kind, [pairs], begun, tmp_path / "out", settings=short(kind, **changes))

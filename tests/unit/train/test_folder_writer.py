@@ -24,7 +24,7 @@ from termwise.errors import (  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train.export import folder_writer as write_folder  # noqa: E402
 from termwise.train.export import onnx_export as export  # noqa: E402
-from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.networks import TildeNetwork, TildeV2Network, untrained  # noqa: E402
 from termwise.vectors import TermVectors  # noqa: E402
 
@@ -52,9 +52,9 @@ def write(network, graph, analyzer, tmp_path, monkeypatch):
 
     def call(out="encoder", **changes) -> EncoderFolder:
         settings = {"cleaning": "repo", "length": 32, "trained": {"base": "toy"}} | changes
-        return write_encoder_folder(
-            settings.pop("network", network), settings.pop("analyzer", analyzer), tmp_path / out, **settings
-        )
+        own = {name: settings.pop(name) for name in ("trained", "precisions", "weights") if name in settings}
+        other = settings.pop("network", network), settings.pop("analyzer", analyzer)
+        return write_encoder_folder(*other, tmp_path / out, EncoderContents(**settings), **own)
 
     return call
 
@@ -201,9 +201,9 @@ def test_a_lookup_encoder_has_a_query_table(analyzer, tmp_path):
     )
 
     def write(term_vectors, **changes):
-        settings = {"cleaning": "none", "length": 32, "trained": {}, "precisions": ("float32",)}
+        contents = EncoderContents(cleaning="none", length=32, term_vectors=term_vectors, **changes)
         return write_encoder_folder(
-            network, analyzer, tmp_path / "made", **settings | changes, term_vectors=term_vectors
+            network, analyzer, tmp_path / "made", contents, trained={}, precisions=("float32",)
         )
 
     for other in (None, TermVectors(table.rows, table.shifts, table.scale, "another")):

@@ -10,8 +10,9 @@ pytest.importorskip("onnx")
 
 from termwise.encode import shipped_encoders  # noqa: E402
 from termwise.errors import ParameterError  # noqa: E402
+from termwise.progress import Execution  # noqa: E402
 from termwise.train.base_encoder import base_analyzer, base_name  # noqa: E402
-from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.export.published_checkpoints import dequantised_network  # noqa: E402
 from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402
@@ -34,8 +35,7 @@ def written(headed, tmp_path_factory):
             network,
             WordPieceAnalyzer.from_file(headed / "vocab.txt"),
             out,
-            cleaning="repo",
-            length=16,
+            EncoderContents(cleaning="repo", length=16),
             trained={},
             precisions=("int8",),
             weights=weights,
@@ -80,7 +80,7 @@ def test_the_head_of_a_tildev2_is_trained_further(written, tmp_path):
             tmp_path / out,
             analyzer=base_analyzer(folder),
             settings=settings("tildev2", max_steps=1, learning_rate=1e-9, **chosen),
-            say=said.append,
+            execution=Execution(say=said.append),
         ).network
 
     gone_on = train("run").token_projection

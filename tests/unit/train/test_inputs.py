@@ -12,7 +12,7 @@ from termwise.errors import ModelFormatError  # noqa: E402
 from termwise.text import Vocabulary  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
 from termwise.text.wordpiece import WordPieceAnalyzer  # noqa: E402
-from termwise.train.data.inputs import Pieces, distinct_terms, occurrences, special_ids  # noqa: E402
+from termwise.train.inputs import Pieces, distinct_terms, occurrences, special_ids  # noqa: E402
 
 
 def test_special_pieces_are_looked_up_in_the_vocabulary(pieces, number):

@@ -7,6 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from termwise.progress import Execution, silent
+from termwise.train.run_folder import RunFolder
+
 pytest.importorskip("torch")
 
 from termwise.collection.training_pairs import PairSource
@@ -81,12 +84,10 @@ def query_weights(folder, pieces, given="idf", sources=SOURCES, said=None):
         given,
         sources,
         pieces,
-        folder,
+        RunFolder(folder, execution=Execution(say=silent if said is None else said.append)),
         cleaning="repo",
         length=7,
         seed=1,
-        progress=lambda *_: None,
-        say=[].append if said is None else said.append,
     )
 
 

@@ -30,7 +30,11 @@ from termwise.models import TildeV2  # noqa: E402
 from termwise.progress import no_progress  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.train.export import tilde_floors as floors  # noqa: E402
-from termwise.train.export.folder_writer import save_weights, write_encoder_folder  # noqa: E402
+from termwise.train.export.folder_writer import (  # noqa: E402
+    EncoderContents,
+    save_weights,
+    write_encoder_folder,
+)
 from termwise.train.export.onnx_export import agreement  # noqa: E402
 from termwise.train.export.published_checkpoints import (  # noqa: E402
     convert_checkpoint,
@@ -580,9 +584,14 @@ def test_a_shipped_encoder_can_be_trained_further(headed, analyzer, tmp_path):
 
     network = network_on_base("tilde", headed)
     folder = write_encoder_folder(
-        network, analyzer, tmp_path / "encoder", cleaning="repo", length=16, trained={},
-        precisions=("int8",), weights="left out",
-    )  # fmt: skip
+        network,
+        analyzer,
+        tmp_path / "encoder",
+        EncoderContents(cleaning="repo", length=16),
+        trained={},
+        precisions=("int8",),
+        weights="left out",
+    )
     rebuilt = dequantised_network(folder.folder)
     assert isinstance(rebuilt, TildeNetwork)
     session = OnnxSession(EncoderFolder.open(folder.folder), precision="int8")

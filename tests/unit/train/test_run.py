@@ -26,14 +26,15 @@ from termwise.errors import (  # noqa: E402
     StorageError,
     UnknownNameError,
 )
+from termwise.progress import Execution, silent  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
-from termwise.train.export.folder_writer import write_encoder_folder  # noqa: E402
+from termwise.train.data.held_out import HeldOut  # noqa: E402
+from termwise.train.export.folder_writer import EncoderContents, write_encoder_folder  # noqa: E402
 from termwise.train.loop import callbacks  # noqa: E402
 from termwise.train.loop import preparation as preparing  # noqa: E402
 from termwise.train.loop.run import train_network  # noqa: E402
 from termwise.train.loop.step import TrainingStep  # noqa: E402
-from termwise.train.loop.validation import HeldOut  # noqa: E402
 from termwise.train.loop.warm_start import set_prior_bias  # noqa: E402
 from termwise.train.networks import network_on_base, output_layer  # noqa: E402
 from termwise.train.pretrained import quiet  # noqa: E402
@@ -65,7 +66,7 @@ def settings(kind="tilde", **changes):
 def train(base, analyzer, sources, tmp_path):
     """Train with the data of the tests; `killed` is the step during which the run is killed."""
 
-    def run(folder, kind="tilde", *, killed=None, chosen=None, data=sources, **options):
+    def run(folder, kind="tilde", *, killed=None, chosen=None, data=sources, said=None, **options):
         def progress(stage, done, total):
             if killed is not None and stage.startswith("train") and done == killed:
                 raise Killed
@@ -76,7 +77,8 @@ def train(base, analyzer, sources, tmp_path):
             base,
             tmp_path / folder,
             settings=chosen or settings(kind),
-            **({"analyzer": analyzer, "progress": progress} | options),
+            execution=Execution(progress=progress, say=silent if said is None else said.append),
+            **({"analyzer": analyzer} | options),
         )
 
     return run
@@ -200,7 +202,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(train, tmp_path):
     with pytest.raises(Killed):
         train("cut", killed=1)
     said = []
-    resumed = weights(train("cut", resume=True, say=said.append))
+    resumed = weights(train("cut", resume=True, said=said))
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert f"nothing to resume in {tmp_path / 'cut'}: starting from the beginning" in said
 
@@ -354,7 +356,7 @@ def test_mined_negatives_stay_when_the_expansion_fails(train, tmp_path, monkeypa
         train("run", "tildev2", chosen=chosen, expander=Full())
     assert (tmp_path / "run" / "negatives.npz").is_file()
     said = []
-    train("run", "tildev2", chosen=chosen, expander=Stub(), resume=True, say=said.append)
+    train("run", "tildev2", chosen=chosen, expander=Stub(), resume=True, said=said)
     assert not [line for line in said if "BM25" in line]
 
 
@@ -367,7 +369,7 @@ def test_settings_for_another_kind_of_network(train, tmp_path):
 def test_omitted_sources_are_reported_and_recorded(train, tmp_path):
     said = []
     small = [made_source("air", 24, seed=1), made_source("law", 3, seed=3)]
-    facts = train("run", data=small, chosen=settings(mixing="by-source"), say=said.append).facts
+    facts = train("run", data=small, chosen=settings(mixing="by-source"), said=said).facts
     assert said[0].startswith("training tilde from bare")
     assert "on 24 pairs (air 24): 6 steps" in said[0]
     assert said[1] == (
@@ -441,7 +443,7 @@ def test_other_held_out_queries_are_another_run(train, held_out):
 
 def test_messages_of_a_run(train, held_out, base):
     said = []
-    facts = train("run", held_out=held_out, say=said.append).facts
+    facts = train("run", held_out=held_out, said=said).facts
     assert said[0] == f"training tilde from {base.name} on 64 pairs (air 24, code 40): 6 steps of 4 pairs"
     assert said[1] == "validating every 2 steps; held-out queries: 12, passages to rank: 12"
     assert said[2].startswith("warning: few held-out queries (12)")
@@ -460,7 +462,7 @@ def test_messages_of_a_run(train, held_out, base):
 
 def test_messages_of_a_run_without_validation(train):
     said = []
-    train("run", say=said.append)
+    train("run", said=said)
     assert next(line for line in said if line.startswith("step 4 of 6: loss ")).endswith("; checkpoint saved")
     assert said[-1] == "selected: the last weights, of step 6; nothing was held out"
 
@@ -468,7 +470,7 @@ def test_messages_of_a_run_without_validation(train):
 def test_no_warning_with_enough_held_out_queries(train):
     many = HeldOut.sample([made_source("held", 50, seed=9)], queries=50, seed=1)
     said = []
-    train("run", held_out=many, say=said.append)
+    train("run", held_out=many, said=said)
     assert not [line for line in said if line.startswith("warning")]
 
 
@@ -479,7 +481,7 @@ def test_a_resumed_run_skips_a_damaged_checkpoint_with_the_same_result(train, tm
     file = tmp_path / "cut" / "checkpoints" / "checkpoint-4" / "optimizer.pt"
     file.write_bytes(file.read_bytes()[:1000])
     said = []
-    resumed = train("cut", resume=True, say=said.append)
+    resumed = train("cut", resume=True, said=said)
     assert any("checkpoint-4 is damaged" in line for line in said)
     assert "resuming at step 2 of 6" in said
     assert all(torch.equal(value, whole[name]) for name, value in weights(resumed).items())
@@ -541,7 +543,9 @@ def test_damaged_caches_are_computed_again(how, base, analyzer, tmp_path):
     for name in names:
         spoil(folder / name, how)
     said = []
-    train_network("tildev2", [source], base, folder, resume=True, say=said.append, **options)
+    train_network(
+        "tildev2", [source], base, folder, resume=True, execution=Execution(say=said.append), **options
+    )
     for name, arrays in zip(names, before, strict=True):
         assert any(
             line.startswith(f"warning: {folder / name} is damaged and is computed again: ") for line in said
@@ -603,7 +607,7 @@ def test_the_initial_weight_of_splade_doc_is_added_to_every_bias(headed, analyze
 def test_the_teacher_ranks_for_hard_negatives(train, base, tmp_path):
     said = []
     chosen = settings("tildev2", max_steps=2, negatives=2, negatives_from="teacher", teacher=str(base))
-    train("run", "tildev2", chosen=chosen, say=said.append)
+    train("run", "tildev2", chosen=chosen, said=said)
     assert "ranking the passages with the teacher for hard negatives" in said
     with np.load(tmp_path / "run" / "negatives.npz") as stored:
         mined = [stored["source_0"], stored["source_1"]]
@@ -615,7 +619,12 @@ def test_the_activation_of_a_trained_base_stays(headed, analyzer, tmp_path):
     network = network_on_base("splade-doc", headed)
     network.activation = "log1p_relu"
     write_encoder_folder(
-        network, analyzer, tmp_path / "begun", cleaning="repo", length=16, trained={}, precisions=("int8",)
+        network,
+        analyzer,
+        tmp_path / "begun",
+        EncoderContents(cleaning="repo", length=16),
+        trained={},
+        precisions=("int8",),
     )
     options = {"analyzer": analyzer, "settings": settings("splade-doc", max_steps=1)}
     with pytest.raises(ParameterError, match="the base has another activation") as error:

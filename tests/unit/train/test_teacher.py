@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from termwise.progress import Execution
+from termwise.train.data.teacher import VECTORS
+from termwise.train.run_folder import RunFolder
+
 torch = pytest.importorskip("torch")
 
 from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.errors import ForeignFolderError  # noqa: E402
+from termwise.progress import silent  # noqa: E402
 from termwise.train.data.teacher import TeacherVectors  # noqa: E402
 from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
-from termwise.train.messages import silent  # noqa: E402
 
 from .conftest import made_source  # noqa: E402
 
@@ -68,7 +72,7 @@ def test_vectors_are_computed_once_and_belong_to_their_texts(base, tmp_path):
     encoder = load_dense_encoder(base, say=silent)
     sources = [made_source("air", 5), made_source("code", 5, seed=1)]
     queries, passages = {(1, 2), (0, 4)}, {(0, 1), (1, 2), (1, 3)}
-    made = TeacherVectors.make(encoder, sources, queries, passages, tmp_path, length=12)
+    made = TeacherVectors.make(encoder, sources, queries, passages, RunFolder(tmp_path), length=12)
     with torch.no_grad():
         rows = []
         for text in (sources[0].queries[4], sources[1].passages[3]):
@@ -77,15 +81,22 @@ def test_vectors_are_computed_once_and_belong_to_their_texts(base, tmp_path):
             rows.append(encoder.network(ids, torch.ones_like(ids))[0])
     assert made.cosines([(0, 4)], [(1, 3)]).item() == pytest.approx((rows[0] @ rows[1]).item(), abs=2e-3)
     said = []
-    again = TeacherVectors.make(encoder, sources, queries, passages, tmp_path, length=12, say=said.append)
-    assert said[-1] == f"5 vectors were in {tmp_path}"
+    again = TeacherVectors.make(
+        encoder,
+        sources,
+        queries,
+        passages,
+        RunFolder(tmp_path, execution=Execution(say=said.append)),
+        length=12,
+    )
+    assert said[-1] == f"5 vectors were in {tmp_path / VECTORS}"
     assert again.cosines([(1, 2)], [(0, 1)]) == made.cosines([(1, 2)], [(0, 1)])
     with pytest.raises(ForeignFolderError):
-        TeacherVectors.make(encoder, sources, queries, {(0, 0)}, tmp_path, length=12)
+        TeacherVectors.make(encoder, sources, queries, {(0, 0)}, RunFolder(tmp_path), length=12)
 
 
 def test_the_teacher_reads_at_most_as_much_as_it_can(base, tmp_path):
     encoder = load_dense_encoder(base, say=silent)  # 64 positions
     long = PairSource("long", ["wing"], ["lift " * 99], np.zeros((1, 2), dtype=np.int32))
-    teacher = TeacherVectors.make(encoder, [long], {(0, 0)}, {(0, 0)}, tmp_path, length=200)
+    teacher = TeacherVectors.make(encoder, [long], {(0, 0)}, {(0, 0)}, RunFolder(tmp_path), length=200)
     assert np.isfinite(teacher.cosines([(0, 0)], [(0, 0)])).all()

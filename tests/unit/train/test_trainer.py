@@ -8,6 +8,9 @@ import shutil
 
 import pytest
 
+from termwise.progress import Execution, no_progress, silent
+from termwise.train.run_folder import RunFolder
+
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
@@ -82,10 +85,10 @@ class Run:
             Collator(kind, self.settings, pieces, [source], self.batches),
             settings=self.settings,
             validate=validate,
-            log=folder.parent / f"{folder.name}.jsonl",
+            folder=RunFolder(
+                folder, execution=Execution(progress=progress or no_progress, say=say or silent)
+            ),
             callbacks=callbacks,
-            progress=progress or (lambda *_: None),
-            say=say or (lambda _: None),
         )
 
     def train(self, checkpoint=None):
@@ -150,7 +153,7 @@ def test_every_loss_is_read_when_losses_are_logged(base, pieces, tmp_path):
     shown = [stage for stage, _, _ in seen]
     assert shown[:9] == [shown[0]] * 9
     assert shown[9] != shown[0]
-    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     first, others = (line["loss"] for line in lines if "loss" in line)
     assert said[-1].startswith(f"step 10 of 10: loss {(first + 9 * others) / 10:.4g}, ")
 
@@ -209,7 +212,7 @@ def test_the_best_checkpoint_is_kept_and_loaded(base, pieces, tmp_path):
     assert (tmp_path / "run" / "checkpoint-4").is_dir()
     # The last step is validated too, though 9 is no multiple of 2.
     assert next(measures, None) is None
-    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "eval_nDCG@10" in line] == [2, 4, 6, 8, 9]
 
 
@@ -242,9 +245,9 @@ def test_a_finished_run_that_was_moved_and_resumed_has_the_best_weights(base, pi
     ).train()
     shutil.move(tmp_path / "run", tmp_path / "moved")
     again = Run("tilde", base, pieces, tmp_path / "moved", max_steps=4, validate=lambda: {"nDCG@10": 0.0})
-    log = (tmp_path / "run.jsonl").read_text()
+    log = (tmp_path / "moved" / "log.jsonl").read_text()
     again.train(last_checkpoint(tmp_path / "moved"))
-    assert (tmp_path / "run.jsonl").read_text() == log
+    assert (tmp_path / "moved" / "log.jsonl").read_text() == log
     assert again.trainer.state.global_step == 4
     assert again.trainer.state.best_model_checkpoint == str(tmp_path / "moved" / "checkpoint-2")
     assert equal(again.weights, run.weights)
@@ -270,7 +273,7 @@ def test_a_moved_run_resumes_and_keeps_its_best_checkpoint(base, pieces, tmp_pat
 def test_the_log_has_every_step_once_after_a_kill(base, pieces, tmp_path):
     with pytest.raises(Killed):
         Run("tilde", base, pieces, tmp_path / "run", max_steps=9, callbacks=[KillAt(8)]).train()
-    log = tmp_path / "run.jsonl"
+    log = tmp_path / "run" / "log.jsonl"
     before = [json.loads(line) for line in log.read_text().splitlines()]
     log.write_text(log.read_text() + '{"step": 8, "los')  # the line that was being written
     Run("tilde", base, pieces, tmp_path / "run", max_steps=9).train(last_checkpoint(tmp_path / "run"))
@@ -287,7 +290,7 @@ def test_the_log_has_every_step_once_after_a_kill(base, pieces, tmp_path):
 def test_a_run_that_starts_again_has_a_new_log(base, pieces, tmp_path):
     for _ in range(2):
         Run("tilde", base, pieces, tmp_path / "run", max_steps=2).train()
-    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert sum(line["step"] == 1 for line in lines) == 1
 
 

@@ -14,8 +14,9 @@ from termwise.collection.training_pairs import PairSource  # noqa: E402
 from termwise.errors import EmptyCollectionError  # noqa: E402
 from termwise.records import Qrel  # noqa: E402
 from termwise.text.cleaned_analyzer import clean_vocabulary  # noqa: E402
+from termwise.train.data.held_out import HeldOut  # noqa: E402
 from termwise.train.loop import validation  # noqa: E402
-from termwise.train.loop.validation import HeldOut, validate  # noqa: E402
+from termwise.train.loop.validation import validate  # noqa: E402
 from termwise.train.networks import network_on_base  # noqa: E402
 from termwise.train.settings import TrainSettings  # noqa: E402
 

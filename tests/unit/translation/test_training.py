@@ -19,6 +19,7 @@ from termwise.errors import (
     StorageError,
     UnknownNameError,
 )
+from termwise.progress import Execution
 from termwise.translation import Model1Settings, open_table, train_model1
 
 SPOKEN = "merge sort list tree graph node edge path stack queue heap hash table key value byte file disk page"
@@ -100,7 +101,7 @@ def test_a_resumed_training_gives_identical_files(data: Path, tmp_path: Path, st
 
     out = tmp_path / "table"
     with pytest.raises(Stopped):
-        train_model1(data, out, settings=settings, progress=stop)
+        train_model1(data, out, settings=settings, execution=Execution(progress=stop))
     if stage == "iterate: 4 ":
         with pytest.raises(ForeignFolderError, match="unfinished"):
             train_model1(data, out, settings=settings)
@@ -115,7 +116,7 @@ def test_a_resumed_training_gives_identical_files(data: Path, tmp_path: Path, st
             ("folder", out / "training"),
             ("analyzer", "standard, began with english"),
         )
-    train_model1(data, out, settings=settings, resume=True, threads=2)
+    train_model1(data, out, settings=settings, resume=True, execution=Execution(threads=2))
     assert content(out) == content(tmp_path / "whole")
 
 
@@ -153,7 +154,7 @@ def test_a_finished_table_is_not_replaced(data: Path, tmp_path: Path, resume: bo
 
 def test_too_many_threads_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="from 1 to 1024"):
-        train_model1(data, tmp_path / "out", settings=Model1Settings(), threads=1025)
+        train_model1(data, tmp_path / "out", settings=Model1Settings(), execution=Execution(threads=1025))
     assert not (tmp_path / "out").exists()
 
 
@@ -169,7 +170,7 @@ def test_a_training_of_another_kind_is_not_changed(data: Path, tmp_path: Path) -
 
 def test_resuming_without_a_run_is_reported(data: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    train_model1(data, tmp_path / "table", resume=True, say=said.append)
+    train_model1(data, tmp_path / "table", resume=True, execution=Execution(say=said.append))
     assert said == [f"nothing to resume in {tmp_path / 'table' / 'training'}: starting from the beginning"]
 
 
@@ -178,7 +179,9 @@ def test_an_unwritable_folder_is_refused_before_reading(data: Path, tmp_path: Pa
     (tmp_path / "table").mkdir()
     (tmp_path / "table" / "training").write_text("mine")
     with pytest.raises(StorageError, match="translation table cannot be written") as caught:
-        train_model1(data, tmp_path / "table", progress=lambda stage, *_: stages.append(stage))
+        train_model1(
+            data, tmp_path / "table", execution=Execution(progress=lambda stage, *_: stages.append(stage))
+        )
     assert dict(caught.value.facts)["path"] == str(tmp_path / "table" / "training")
     assert stages == []
     assert (tmp_path / "table" / "training").read_text() == "mine"
@@ -197,7 +200,7 @@ def test_settings_that_remove_every_entry(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_model1(data, tmp_path / "table", settings=Model1Settings(least=1.0))
     assert "`resume=True, least=NUMBER`" in caught.value.fixes_worded()[0]
-    facts = train_model1(data, tmp_path / "table", resume=True, say=said.append)
+    facts = train_model1(data, tmp_path / "table", resume=True, execution=Execution(say=said.append))
     train_model1(data, tmp_path / "whole")
     assert facts["entries"] > 0
     assert said == []
@@ -279,6 +282,9 @@ def test_the_table_does_not_depend_on_processes(
     monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     for threads in (1, 2):
         train_model1(
-            data, tmp_path / str(threads), settings=Model1Settings(analyzer="english"), threads=threads
+            data,
+            tmp_path / str(threads),
+            settings=Model1Settings(analyzer="english"),
+            execution=Execution(threads=threads),
         )
     assert content(tmp_path / "1") == content(tmp_path / "2")

@@ -15,7 +15,7 @@ from tests.unit.train.conftest import WORDS  # noqa: E402
 
 from termwise.errors import ModelFormatError, ParameterError  # noqa: E402
 from termwise.scorers.protocol import TextScorer  # noqa: E402
-from termwise.train.data.inputs import Pieces  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.yardsticks.bert_model1.network import BertModel1, BertModel1Config  # noqa: E402
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer, vectors_of  # noqa: E402
 from termwise.yardsticks.bert_model1.windows import windows_of  # noqa: E402

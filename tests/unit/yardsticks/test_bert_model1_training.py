@@ -21,9 +21,10 @@ from termwise.errors import (  # noqa: E402
     ParameterError,
     StorageError,
 )
-from termwise.train.data.inputs import Pieces  # noqa: E402
+from termwise.progress import Execution  # noqa: E402
+from termwise.train.data.held_out import HeldOut  # noqa: E402
 from termwise.train.data.sampling import JudgedQueries  # noqa: E402
-from termwise.train.loop.validation import HeldOut  # noqa: E402
+from termwise.train.inputs import Pieces  # noqa: E402
 from termwise.yardsticks.bert_model1.folder import read_scorer_folder  # noqa: E402
 from termwise.yardsticks.bert_model1.network import BertModel1Config  # noqa: E402
 from termwise.yardsticks.bert_model1.scorer import BertModel1Scorer  # noqa: E402
@@ -167,7 +168,9 @@ class Killed(Exception):
 
 def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
     messages = []
-    whole = train_bert_model1([data], base, tmp_path / "whole", settings=SETTINGS, say=messages.append)
+    whole = train_bert_model1(
+        [data], base, tmp_path / "whole", settings=SETTINGS, execution=Execution(say=messages.append)
+    )
     assert whole["steps"] == 8
     assert whole["best"]["step"] in (2, 4, 6, 8)
     assert 0 < whole["best"]["nDCG@10"] <= 1
@@ -178,11 +181,18 @@ def test_a_resumed_run_gives_identical_weights(data, base, tmp_path):
             raise Killed
 
     with pytest.raises(Killed):
-        train_bert_model1([data], base, tmp_path / "killed", settings=SETTINGS, progress=kill)
+        train_bert_model1(
+            [data], base, tmp_path / "killed", settings=SETTINGS, execution=Execution(progress=kill)
+        )
     with pytest.raises(ForeignFolderError):
         train_bert_model1([data], base, tmp_path / "killed", settings=SETTINGS)
     resumed = train_bert_model1(
-        [data], base, tmp_path / "killed", settings=SETTINGS, resume=True, say=messages.append
+        [data],
+        base,
+        tmp_path / "killed",
+        settings=SETTINGS,
+        resume=True,
+        execution=Execution(say=messages.append),
     )
     assert any(line.startswith("resuming at step 4 of 8") for line in messages)
     assert resumed["best"] == whole["best"]
@@ -227,7 +237,7 @@ def small_run(data, base, tmp_path):
     def train(**options):
         messages = []
         given = {"settings": dataclasses.replace(SETTINGS, max_steps=1), **options}
-        train_bert_model1([data], base, tmp_path / "out", say=messages.append, **given)
+        train_bert_model1([data], base, tmp_path / "out", execution=Execution(say=messages.append), **given)
         return messages
 
     return train

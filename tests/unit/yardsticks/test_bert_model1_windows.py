@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.train.data.inputs import Pieces
+from termwise.train.inputs import Pieces
 from termwise.yardsticks.bert_model1.windows import Inputs, Window, even_chunks, windows_of
 
 from .conftest import number

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +14,9 @@ from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index.document_order import document_order
 from termwise.text import make_analyzer
+from termwise.train.settings import Mixing
 
 Ids = npt.NDArray[np.int64]
-Mixing = Literal["together", "by-source"]
-"""Batches of pairs of all sources, or of one source each."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +74,6 @@ def plan_batches(
         `block` neighbours, so that in-batch negatives are hard and no further negatives need to be encoded.
     block : int, optional
         Length of these runs; it divides `batch`.
-
-    Raises
-    ------
-    ParameterError
-        See `pairs_of_an_epoch`.
     """
     unit = batch if mixing == "by-source" else block
     counts = pairs_of_an_epoch(sizes, batch=batch, mixing=mixing, flattening=flattening, block=block)
@@ -109,11 +102,6 @@ def pairs_of_an_epoch(
     -------
     ndarray of shape (sources,), int64
         0 for a source that is too small.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer pairs than a batch holds, or all sources are too small.
 
     Examples
     --------
@@ -176,7 +164,6 @@ def neighbour_order(source: PairSource, *, threads: int = 1) -> npt.NDArray[np.i
 
     Parameters
     ----------
-    source : PairSource
     threads : int, optional
         The result does not depend on it.
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from termwise.errors import CorruptModelError
 from termwise.fixes import Fix
+from termwise.progress import Say
 from termwise.storage.safe_read import path_exists
-from termwise.train.messages import Say, first_line
+from termwise.train.library_errors import first_line
 
 _UNREADABLE = (
     OSError,
@@ -44,14 +45,8 @@ def load_arrays(file: Path, expected: Mapping[str, tuple[type[np.generic], int]]
 
     Parameters
     ----------
-    file : Path
     expected : mapping of str to (type, int)
         The dtype and the number of axes of each array.
-
-    Raises
-    ------
-    CorruptModelError
-        If the file is damaged or contains other arrays; pickled objects are not read.
     """
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as archive:

@@ -12,8 +12,8 @@ from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.progress import Progress, no_progress
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
-from termwise.train.data.inputs import Pieces
-from termwise.train.messages import Say
+from termwise.train.inputs import Pieces
+from termwise.train.run_folder import RunFolder
 
 EXPANSIONS = "expansions.npz"
 """Cache file of a run."""
@@ -95,16 +95,10 @@ class Expansions:
 
         Parameters
         ----------
-        file : Path
         places : collection of (int, int)
             Passages that the file must contain.
         terms : int
             Size of the vocabulary.
-
-        Raises
-        ------
-        CorruptModelError
-            If the file is damaged, lacks a passage, or has a term outside the vocabulary.
         """
         arrays = load_arrays(file, {"places": (np.int64, 2), "indptr": (np.int64, 1), "terms": (np.int32, 1)})
         rows, indptr, numbers = arrays["places"], arrays["indptr"], arrays["terms"]
@@ -125,20 +119,18 @@ def load_or_make_expansions(
     sources: Sequence[PairSource],
     places: Collection[Place],
     pieces: Pieces,
-    folder: Path,
+    run: RunFolder,
     *,
     length: int,
-    progress: Progress,
-    say: Say,
 ) -> Expansions:
     """Load the expansions of a run from its folder, or compute and save them; see `Expansions.make`."""
-    file = folder / EXPANSIONS
+    file, how = run.path / EXPANSIONS, run.execution
 
     def compute() -> Expansions:
-        say(f"expanding {len(places):,} passages")
-        expansions = Expansions.make(expander, sources, places, pieces, length=length, progress=progress)
+        how.say(f"expanding {len(places):,} passages")
+        expansions = Expansions.make(expander, sources, places, pieces, length=length, progress=how.progress)
         expansions.save(file)
         return expansions
 
     terms = len(pieces.analyzer.vocabulary)
-    return load_or_compute(file, lambda: Expansions.load(file, places, terms=terms), compute, say)
+    return load_or_compute(file, lambda: Expansions.load(file, places, terms=terms), compute, how.say)

@@ -14,10 +14,8 @@ from termwise.indexing import build_index
 from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
-from termwise.train.messages import Say
-
-NEGATIVES_PER_PAIR = 64
-"""Largest number of negatives stored for a pair; a training step draws from them."""
+from termwise.train.run_folder import RunFolder
+from termwise.train.settings import NEGATIVES_PER_PAIR
 
 NEGATIVES = "negatives.npz"
 """Cache file of a run."""
@@ -86,13 +84,10 @@ def relevant_passages(source: PairSource) -> dict[int, set[int]]:
 
 def load_or_mine_negatives(
     sources: Sequence[PairSource],
-    folder: Path,
+    run: RunFolder,
     *,
     depth: int,
     seed: int,
-    threads: int,
-    progress: Progress,
-    say: Say,
     by_teacher: Callable[[int, PairSource], npt.NDArray[np.int32]] | None = None,
 ) -> list[npt.NDArray[np.int32]]:
     """Load the negatives of a run from its folder, or mine and save them.
@@ -101,9 +96,13 @@ def load_or_mine_negatives(
     """
 
     def mine() -> list[npt.NDArray[np.int32]]:
-        say(f"ranking the passages with {'BM25' if by_teacher is None else 'the teacher'} for hard negatives")
+        how.say(
+            f"ranking the passages with {'BM25' if by_teacher is None else 'the teacher'} for hard negatives"
+        )
         mined = [
-            mine_negatives(source, depth=depth, seed=seed, threads=threads, folder=folder, progress=progress)
+            mine_negatives(
+                source, depth=depth, seed=seed, threads=how.threads, folder=run.path, progress=how.progress
+            )
             if by_teacher is None
             else by_teacher(number, source)
             for number, source in enumerate(sources)
@@ -111,8 +110,8 @@ def load_or_mine_negatives(
         save_negatives(file, mined)
         return mined
 
-    file = folder / NEGATIVES
-    return load_or_compute(file, lambda: load_negatives(file, sources), mine, say)
+    how, file = run.execution, run.path / NEGATIVES
+    return load_or_compute(file, lambda: load_negatives(file, sources), mine, how.say)
 
 
 def save_negatives(file: Path, mined: Sequence[npt.NDArray[np.int32]]) -> None:
@@ -121,13 +120,7 @@ def save_negatives(file: Path, mined: Sequence[npt.NDArray[np.int32]]) -> None:
 
 
 def load_negatives(file: Path, sources: Sequence[PairSource]) -> list[npt.NDArray[np.int32]]:
-    """Read a file that `save_negatives` wrote.
-
-    Raises
-    ------
-    CorruptModelError
-        If the file is damaged or contains negatives of other sources.
-    """
+    """Read a file that `save_negatives` wrote."""
     arrays = load_arrays(file, {f"source_{number}": (np.int32, 2) for number in range(len(sources))})
     mined = [arrays[f"source_{number}"] for number in range(len(sources))]
     for source, negatives in zip(sources, mined, strict=True):

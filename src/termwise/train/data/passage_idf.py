@@ -27,8 +27,9 @@ from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import read_input
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
-from termwise.train.data.inputs import Ids, Pieces
-from termwise.train.messages import Say, first_line
+from termwise.train.inputs import Ids, Pieces
+from termwise.train.library_errors import first_line
+from termwise.train.run_folder import RunFolder
 from termwise.train.settings import IDF
 
 MOST_PASSAGES = 100_000
@@ -82,7 +83,6 @@ def source_term_factors(
 
     Parameters
     ----------
-    sources : sequence of PairSource
     pieces : Pieces
         The tokenizer.
     power : float
@@ -91,8 +91,6 @@ def source_term_factors(
         Pieces of a passage that are read, the two special ones included. Expansion terms are not counted.
     seed : int
         Random seed of the sample of a source with more than `MOST_PASSAGES` passages.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
     """
     rows = _sampled_rows(sources, pieces, length=length, seed=seed, progress=progress)
     return [term_factors(part, power=power, terms=len(pieces.analyzer.vocabulary)) for part in rows]
@@ -102,13 +100,11 @@ def load_or_make_query_weights(
     given: str,
     sources: Sequence[PairSource],
     pieces: Pieces,
-    folder: Path,
+    run: RunFolder,
     *,
     cleaning: CleanMode,
     length: int,
     seed: int,
-    progress: Progress,
-    say: Say,
 ) -> npt.NDArray[np.float32]:
     """Load the fixed query weights of a run from its folder, or make and save them.
 
@@ -116,25 +112,17 @@ def load_or_make_query_weights(
     ----------
     given : str
         ``idf``, or a file, see `read_query_weights`.
-    sources, pieces, length, seed, progress
+    sources, pieces, length, seed
         See `source_term_factors`; the passages of all sources are counted together.
-    folder : Path
-        Folder of the run.
     cleaning : {"paper", "repo", "none"}
         Terms outside the cleaned vocabulary have the weight 0, and so have special pieces.
-    say : callable
 
     Returns
     -------
     ndarray of shape (V,), float32
         0 or more.
-
-    Raises
-    ------
-    ModelFormatError, MissingFileError
-        See `read_query_weights`.
     """
-    file = folder / QUERY_WEIGHTS_CACHE
+    file, progress = run.path / QUERY_WEIGHTS_CACHE, run.execution.progress
     terms = len(pieces.analyzer.vocabulary)
 
     def load() -> npt.NDArray[np.float32]:
@@ -155,7 +143,7 @@ def load_or_make_query_weights(
         save_arrays(file, {"weights": weights})
         return weights
 
-    return load_or_compute(file, load, compute, say)
+    return load_or_compute(file, load, compute, run.execution.say)
 
 
 def read_query_weights(file: str | Path, *, terms: int) -> npt.NDArray[np.float32]:
@@ -163,16 +151,8 @@ def read_query_weights(file: str | Path, *, terms: int) -> npt.NDArray[np.float3
 
     Parameters
     ----------
-    file : str or Path
     terms : int
         Size V of the vocabulary.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    ModelFormatError
-        If it does not hold one finite number of at least 0 for each term.
     """
     data = read_input(
         Path(file),

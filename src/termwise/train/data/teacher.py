@@ -8,21 +8,20 @@ have another vocabulary than the network.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
 from termwise.progress import Progress, no_progress
-from termwise.storage.file_record import folder_fingerprint
+from termwise.storage.file_record import folder_fingerprint, texts_fingerprint
 from termwise.train.data.expansions import Place
-from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR, relevant_passages
+from termwise.train.data.hard_negatives import relevant_passages
+from termwise.train.data.teacher_vectors import VectorsManifest, teacher_vectors
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder
-from termwise.train.lookup.teacher_vectors import VectorsManifest, teacher_vectors
-from termwise.train.lookup.texts import TrainingTexts
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
-from termwise.train.messages import Say, silent
+from termwise.train.run_folder import RunFolder
+from termwise.train.settings import NEGATIVES_PER_PAIR
 
 VECTORS = "teacher"
 """Folder of the vectors in the folder of a run."""
@@ -60,24 +59,22 @@ class TeacherVectors:
         sources: Sequence[PairSource],
         queries: Collection[Place],
         passages: Collection[Place],
-        folder: Path,
+        run: RunFolder,
         *,
         length: int,
-        progress: Progress = no_progress,
-        say: Say = silent,
     ) -> TeacherVectors:
-        """Compute the vectors, or load those that are in a folder; see `teacher_vectors`.
+        """Compute the vectors, or load those that are in the folder of the run; see `teacher_vectors`.
 
         Parameters
         ----------
         encoder : DenseEncoder
         sources : sequence of PairSource
         queries, passages : collection of (int, int)
-        folder : Path
+        run : RunFolder
         length : int
             Largest number of pieces that the network reads of a passage, the special ones included.
-        progress, say : callable, optional
         """
+        progress, say = run.execution.progress, run.execution.say
         asked, ranked = sorted(queries), sorted(passages)
         texts = [sources[owner].queries[query] for owner, query in asked]
         texts += [sources[owner].passages[passage] for owner, passage in ranked]
@@ -88,10 +85,10 @@ class TeacherVectors:
         shards = teacher_vectors(
             encoder,
             TokenisedTexts.of(prompted, encoder.tokenizer, most=length - 2, progress=progress),
-            folder,
+            run.path / VECTORS,
             VectorsManifest(
                 encoder=folder_fingerprint(encoder.folder),
-                texts=TrainingTexts(texts, {}).digest(),
+                texts=texts_fingerprint(texts),
                 count=len(texts),
                 dimensions=encoder.network.config.hidden_size,
                 length=length,

@@ -14,7 +14,7 @@ from termwise.collection.training_pairs import PairSource, read_sources
 from termwise.errors import ParameterError
 from termwise.storage.safe_read import is_file
 from termwise.train.base_encoder import base_name
-from termwise.train.loop.validation import HeldOut
+from termwise.train.data.held_out import HeldOut
 
 _HELD_OUT_SPLITS = ("dev", "validation")
 _HELD_OUT_SHARE = 0.02
@@ -71,11 +71,6 @@ def read_training_data(
         Number of held-out queries to draw; 0 for no validation.
     seed : int
         Random seed of the held-out pairs.
-
-    Raises
-    ------
-    ParameterError
-        If two sources have the same name.
     """
     sources = [source for spec in data for source in read_sources(spec)]
     names = [source.name for source in sources]

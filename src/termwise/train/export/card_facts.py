@@ -11,8 +11,7 @@ from termwise.encode.encoder_manifest import ExpansionRecord
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.storage.safe_read import folder_entries, is_file
 from termwise.text.characters import without_surrogates
-from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
-from termwise.train.settings import TrainSettings
+from termwise.train.settings import NEGATIVES_PER_PAIR, TrainSettings
 
 GIVEN: Mapping[str, tuple[type, str]] = {
     "name": (str, "name of the model"),
@@ -79,15 +78,7 @@ _EXPANDED = (
 
 
 def check_card_facts(given: Mapping[str, Any]) -> None:
-    """Check the facts that the author gives for a card, before a long run.
-
-    Raises
-    ------
-    UnknownNameError
-        If a fact does not belong to a card.
-    ParameterError
-        If facts are empty, placeholders, of another type, or no characters; the error lists all of them.
-    """
+    """Check the facts that the author gives for a card, before a long run."""
     problems = []
     for name, value in given.items():
         if name not in GIVEN:
@@ -157,7 +148,6 @@ def card_facts(
         Facts of `train_network`, and the origin of the held-out pairs; ``trained_with`` holds the values of
         ``length``, ``idf_power``, ``expansion_terms``, ``counting`` and ``expansion_lift`` in training if the defaults
         of the encoder differ.
-    settings : TrainSettings
     given : mapping
         Some of `GIVEN`; see `check_card_facts`. ``data`` maps names of sources to ``{"license": ..., "origin": ...}``;
         ``reasons`` maps names of settings to the reasons of their departures. Missing facts are listed as not stated;

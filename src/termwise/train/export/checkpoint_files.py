@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from termwise.errors import MissingFileError, ModelFormatError
 from termwise.storage.safe_read import is_file
-from termwise.train.messages import errors_as, first_line
+from termwise.train.library_errors import errors_as, first_line
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 
@@ -25,15 +25,7 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 def read_json(path: Path, kind: type) -> Any:
-    """Read a JSON file whose top-level value has the type `kind`.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no such file.
-    ModelFormatError
-        If it is not JSON, or of another type.
-    """
+    """Read a JSON file whose top-level value has the type `kind`."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -71,13 +63,6 @@ def read_tensors(folder: Path) -> tuple[Arrays, dict[str, str]]:
         Tensors of floating-point numbers.
     others : dict of str to str
         Data type and layout of the other tensors.
-
-    Raises
-    ------
-    MissingFileError
-        If the folder has neither file.
-    ModelFormatError
-        If the file cannot be read, would run code, or does not contain named tensors.
     """
     path = next((folder / name for name in _WEIGHTS if is_file(folder / name)), None)
     if path is None:

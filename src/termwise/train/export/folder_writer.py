@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -41,9 +41,9 @@ from termwise.storage.model_folder import TRAINING
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord
 from termwise.text.cleaned_analyzer import CleanMode
-from termwise.train.data.inputs import special_ids
 from termwise.train.export.onnx_export import OPSET, agreement, check_agreement, to_onnx, vocabulary_size
 from termwise.train.export.quantise import quantise
+from termwise.train.inputs import special_ids
 from termwise.train.networks import LookupNetwork, TermNetwork, TildeNetwork, TildeV2Network, positions
 from termwise.vectors import TermVectors
 
@@ -78,45 +78,16 @@ FOLDER = AtomicFolder(
 """Layout of an encoder folder for atomic writing."""
 
 
-def write_encoder_folder(
-    network: TermNetwork,
-    analyzer: WordPieceAnalyzer,
-    out: str | Path,
-    *,
-    cleaning: CleanMode,
-    length: int,
-    trained: Mapping[str, Any],
-    floors: npt.NDArray[np.float32] | None = None,
-    expansion: ExpansionRecord | None = None,
-    idf_power: float = 0.0,
-    query_weights: npt.NDArray[np.float32] | None = None,
-    term_vectors: TermVectors | None = None,
-    document_tokenizer: DocumentTokenizer | None = None,
-    document_prompt: str = "",
-    special: SpecialIds | None = None,
-    precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
-    weights: Literal["kept", "left out"] = "kept",
-) -> EncoderFolder:
-    """Write an encoder folder.
+@dataclass(frozen=True, kw_only=True)
+class EncoderContents:
+    """Contents of an encoder folder besides network and tokenizer.
 
-    All files are written and checked in a hidden folder inside `out` and then moved into place, the manifest last. An
-    earlier encoder is replaced; the folder ``training`` stays.
-
-    Parameters
+    Attributes
     ----------
-    network : TermNetwork
-        It is not changed.
-    analyzer : WordPieceAnalyzer
-        The tokenizer of queries, and of the network unless `document_tokenizer` is given. Its files are written too,
-        except for the shipped vocabulary.
-    out : str or Path
-        The folder.
     cleaning : {"paper", "repo", "none"}
         Terms of the vocabulary that are used.
     length : int
         Default window length of an index in pieces, the two special ones included.
-    trained : mapping
-        JSON-like facts on the training; measurements of the export are added under ``export``.
     floors : ndarray of shape (V,), float32, optional
         Kind tilde: the mean ln P(t|d) of each term, at most 0.
     expansion : ExpansionRecord, optional
@@ -133,7 +104,55 @@ def write_encoder_folder(
     document_prompt : str, optional
         Kind lookup: text that the network reads before a document.
     special : SpecialIds, optional
-        Special pieces of the tokenizer of queries; by default see `termwise.train.data.inputs.special_ids`.
+        Special pieces of the tokenizer of queries; by default see `termwise.train.inputs.special_ids`.
+    """
+
+    cleaning: CleanMode
+    length: int
+    floors: npt.NDArray[np.float32] | None = None
+    expansion: ExpansionRecord | None = None
+    idf_power: float = 0.0
+    query_weights: npt.NDArray[np.float32] | None = None
+    term_vectors: TermVectors | None = None
+    document_tokenizer: DocumentTokenizer | None = None
+    document_prompt: str = ""
+    special: SpecialIds | None = None
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of the folder by file name."""
+        table = self.term_vectors
+        vectors = {FLOORS: self.floors, QUERY_WEIGHTS: self.query_weights}
+        arrays = {name: vector.astype(np.float32) for name, vector in vectors.items() if vector is not None}
+        return arrays if table is None else arrays | {QUERY_ROWS: table.rows, QUERY_SHIFTS: table.shifts}
+
+
+def write_encoder_folder(
+    network: TermNetwork,
+    analyzer: WordPieceAnalyzer,
+    out: str | Path,
+    contents: EncoderContents,
+    *,
+    trained: Mapping[str, Any],
+    precisions: Sequence[NetworkPrecision] = ("float32", "int8"),
+    weights: Literal["kept", "left out"] = "kept",
+) -> EncoderFolder:
+    """Write an encoder folder.
+
+    All files are written and checked in a hidden folder inside `out` and then moved into place, the manifest last. An
+    earlier encoder is replaced; the folder ``training`` stays.
+
+    Parameters
+    ----------
+    network : TermNetwork
+        It is not changed.
+    analyzer : WordPieceAnalyzer
+        The tokenizer of queries, and of the network unless there is a document tokenizer. Its files are written too,
+        except for the shipped vocabulary.
+    out : str or Path
+        The folder.
+    contents : EncoderContents
+    trained : mapping
+        JSON-like facts on the training; measurements of the export are added under ``export``.
     precisions : sequence of str, optional
         Graphs to write. The float32 graph is always compared with torch.
     weights : {"kept", "left out"}, optional
@@ -153,18 +172,9 @@ def write_encoder_folder(
         If the folder cannot be written.
     """
     out = Path(out)
-    terms = len(analyzer.vocabulary) if document_tokenizer is None else document_tokenizer.terms
-    _check(network, terms=terms, length=length, expansion=expansion, precisions=precisions)
-    vectors = {FLOORS: floors, QUERY_WEIGHTS: query_weights}
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, vector in vectors.items():
-        if vector is not None:
-            _check_vector(network, name, vector, terms=len(analyzer.vocabulary))
-            arrays[name] = vector.astype(np.float32)
-    _check_table(network, analyzer, term_vectors)
-    if term_vectors is not None:
-        arrays |= {QUERY_ROWS: term_vectors.rows, QUERY_SHIFTS: term_vectors.shifts}
-    special = special_ids(analyzer.vocabulary, network.kind) if special is None else special
+    _check(network, analyzer, contents, precisions)
+    table, document_tokenizer, arrays = contents.term_vectors, contents.document_tokenizer, contents.arrays()
+    special = contents.special or special_ids(analyzer.vocabulary, network.kind)
     with FOLDER.stage(out) as stage:
         graph = to_onnx(network)
         onnx.save(graph, stage / GRAPHS["float32"])
@@ -193,16 +203,16 @@ def write_encoder_folder(
                 kind=network.kind,  # type: ignore[arg-type]
                 tokenizer=AnalyzerRecord.of(analyzer.spec),
                 terms=len(analyzer.vocabulary),
-                cleaning=cleaning,
+                cleaning=contents.cleaning,
                 special=special,
                 positions=positions(network),
-                length=length,
-                expansion=expansion,
-                idf_power=idf_power,
-                dimensions=None if term_vectors is None else term_vectors.dimensions,
-                query_scale=None if term_vectors is None else term_vectors.scale,
+                length=contents.length,
+                expansion=contents.expansion,
+                idf_power=contents.idf_power,
+                dimensions=None if table is None else table.dimensions,
+                query_scale=None if table is None else table.scale,
                 document_tokenizer=documents,
-                document_prompt=document_prompt,
+                document_prompt=contents.document_prompt,
                 files=files,
                 trained={**trained, "export": facts},
             ).to_bytes()
@@ -255,12 +265,12 @@ def _comparison(
 
 def _check(
     network: TermNetwork,
-    *,
-    terms: int,
-    length: int,
-    expansion: ExpansionRecord | None,
+    analyzer: WordPieceAnalyzer,
+    contents: EncoderContents,
     precisions: Sequence[NetworkPrecision],
 ) -> None:
+    tokenizer, length = contents.document_tokenizer, contents.length
+    terms = len(analyzer.vocabulary) if tokenizer is None else tokenizer.terms
     if vocabulary_size(network) != terms:
         raise ModelFormatError(
             "the network and its tokenizer have vocabularies of different sizes",
@@ -277,10 +287,14 @@ def _check(
             "the precisions of an encoder are float32, int8, or both",
             facts=[("given", ", ".join(precisions) or "none")],
         )
-    if expansion is not None and network.kind != TildeV2Network.kind:
+    if contents.expansion is not None and network.kind != TildeV2Network.kind:
         raise ParameterError(
             "only encoders of kind tildev2 have an expansion", facts=[("kind", network.kind)]
         )
+    for name, vector in ((FLOORS, contents.floors), (QUERY_WEIGHTS, contents.query_weights)):
+        if vector is not None:
+            _check_vector(network, name, vector, terms=len(analyzer.vocabulary))
+    _check_table(network, analyzer, contents.term_vectors)
 
 
 def _check_vector(network: TermNetwork, name: str, vector: npt.NDArray[np.float32], *, terms: int) -> None:

@@ -32,7 +32,7 @@ from termwise.encode.encoder_folder import OUTPUTS
 from termwise.encode.encoder_manifest import EncoderKind
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import CheckFailedError, ModelFormatError
-from termwise.train.messages import errors_as, first_line
+from termwise.train.library_errors import errors_as, first_line
 from termwise.train.networks import (
     NETWORKS,
     POOLINGS,
@@ -75,12 +75,6 @@ def to_onnx(network: TermNetwork) -> onnx.ModelProto:
         float32, opset 20, with variable batch and length; token types are 0 and inside. Its metadata contain the kind
         of the network, the configuration of its encoder and, for the kind lookup, the pooling. An embedding that is
         also the decoder is one initialiser.
-
-    Raises
-    ------
-    ModelFormatError
-        If a parameter is not finite, torch cannot export the architecture, or a tied embedding would be written more
-        than once.
     """
     check_finite(network)
     _check_tied(network)
@@ -141,11 +135,6 @@ def network_of(model: onnx.ModelProto, weights: Mapping[str, npt.NDArray[np.floa
     -------
     TermNetwork
         In training mode.
-
-    Raises
-    ------
-    ModelFormatError
-        If the graph has no metadata of a network, or lacks a parameter.
     """
     facts = {entry.key: entry.value for entry in model.metadata_props}
     kind = facts.get(_KIND)
@@ -176,11 +165,6 @@ def load_weights(network: TermNetwork, weights: Mapping[str, npt.NDArray[np.floa
     """Set every parameter of a network from the array of the same name, in place.
 
     For a parameter with several names, such as a tied embedding, one array is enough.
-
-    Raises
-    ------
-    ModelFormatError
-        If a parameter is missing, has another shape, or is given twice with different values.
     """
     names: dict[int, list[str]] = {}
     for name, parameter in network.named_parameters(remove_duplicate=False):

@@ -39,20 +39,20 @@ from termwise.errors import (
     VocabularyMismatchError,
 )
 from termwise.fixes import Fix
-from termwise.progress import Progress, no_progress
+from termwise.progress import Progress, Say, no_progress, silent
 from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaned_analyzer import CleanMode
 from termwise.train.base_encoder import base_analyzer
-from termwise.train.data.inputs import Pieces
 from termwise.train.export.checkpoint_files import Arrays, check_finite, misfit, read_json, read_tensors
-from termwise.train.export.folder_writer import FOLDER, write_encoder_folder
+from termwise.train.export.folder_writer import FOLDER, EncoderContents, write_encoder_folder
 from termwise.train.export.onnx_export import load_weights, network_of
 from termwise.train.export.quantise import dequantised_weights
 from termwise.train.export.sentence_modules import MODULES
 from termwise.train.export.sparse_encoder import SparseEncoderFolder
 from termwise.train.export.tilde_floors import sample_collection_passages, tilde_floors
-from termwise.train.messages import Say, errors_as, silent
+from termwise.train.inputs import Pieces
+from termwise.train.library_errors import errors_as
 from termwise.train.networks import (
     NETWORKS,
     SpladeDocNetwork,
@@ -192,11 +192,13 @@ def convert_checkpoint(
         network,
         analyzer,
         out,
-        cleaning=cleaning,
-        length=length,
-        floors=floors,
-        expansion=record,
-        query_weights=checkpoint.query_weights,
+        EncoderContents(
+            cleaning=cleaning,
+            length=length,
+            floors=floors,
+            expansion=record,
+            query_weights=checkpoint.query_weights,
+        ),
         trained={
             "converted": {
                 "from": Path(folder).resolve().name,

@@ -138,11 +138,6 @@ def quantise(model: onnx.ModelProto, *, block: int = BLOCK) -> onnx.ModelProto:
     onnx.ModelProto
         Same inputs, outputs and metadata. A quantised matrix keeps its name; its scales have this name and
         ``.scale``. Biases, normalisations and small matrices stay in float32.
-
-    Raises
-    ------
-    ModelFormatError
-        If the graph has no linear layer that can be quantised.
     """
     quantised = onnx.ModelProto()
     quantised.CopyFrom(model)
@@ -186,11 +181,6 @@ def dequantised_weights(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.floa
     ----------
     model : onnx.ModelProto
         Made by `quantise`, or a float32 graph, whose constants are returned unchanged.
-
-    Raises
-    ------
-    ModelFormatError
-        If a quantised matrix has no scales.
     """
     props = {entry.key: entry.value for entry in model.metadata_props}
     columns = dict(pair.rsplit("=", 1) for pair in props.get(_LENGTHS, "").split())

@@ -42,15 +42,7 @@ class Module:
 
 
 def read_modules(folder: Path) -> list[Module]:
-    """Read the modules of a folder, in their order.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no ``modules.json``.
-    ModelFormatError
-        If it has unexpected content, or names a folder outside.
-    """
+    """Read the modules of a folder, in their order."""
     file = folder / MODULES
     modules = []
     for number, entry in enumerate(read_json(file, list)):

@@ -93,13 +93,6 @@ class SparseEncoderFolder:
         ----------
         analyzer : WordPieceAnalyzer
             The tokenizer of documents.
-
-        Raises
-        ------
-        VocabularyMismatchError
-            If the tokenizer of queries differs.
-        ModelFormatError
-            If there is not one weight of at least 0 for each term.
         """
         if self.queries is None:
             return None

@@ -15,7 +15,7 @@ from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError
 from termwise.progress import Progress
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
-from termwise.train.data.inputs import Pieces
+from termwise.train.inputs import Pieces
 from termwise.train.networks import TildeNetwork
 
 FLOOR_PASSAGES = 4096

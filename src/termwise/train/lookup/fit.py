@@ -15,18 +15,20 @@ from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.network_inputs import prompt_pieces
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution
 from termwise.storage.atomic_file import written_whole
-from termwise.storage.file_record import folder_fingerprint
-from termwise.storage.safe_read import path_exists
+from termwise.storage.file_record import folder_fingerprint, texts_fingerprint
 from termwise.text import WordPieceAnalyzer
 from termwise.text.cleaned_analyzer import CleanMode, clean_vocabulary
 from termwise.train.base_encoder import base_name
-from termwise.train.data.inputs import special_ids
+from termwise.train.data.teacher_vectors import FOLDER as VECTORS
+from termwise.train.data.teacher_vectors import Shards, VectorsManifest, teacher_vectors
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
 from termwise.train.export.card_facts import check_card_facts
-from termwise.train.export.folder_writer import CARD, FOLDER, write_encoder_folder
+from termwise.train.export.folder_writer import CARD, FOLDER, EncoderContents, write_encoder_folder
 from termwise.train.export.model_card import model_card
+from termwise.train.inputs import special_ids
 from termwise.train.lookup.card import lookup_card_facts
 from termwise.train.lookup.query_table import (
     fit_query_table,
@@ -35,14 +37,10 @@ from termwise.train.lookup.query_table import (
     refuse_no_tokens,
 )
 from termwise.train.lookup.settings import LookupSettings
-from termwise.train.lookup.teacher_vectors import FOLDER as VECTORS
-from termwise.train.lookup.teacher_vectors import Shards, VectorsManifest, teacher_vectors
 from termwise.train.lookup.texts import read_texts
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
-from termwise.train.loop.ownership import SETTINGS, check_folder, claim, unclaimed_if_refused
-from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import LookupNetwork, positions, torch_threads
-from termwise.validation import check, check_path, check_threads
+from termwise.train.run_folder import RunFolder, check_sources
+from termwise.validation import check
 from termwise.vectors import TermVectors
 
 _MAY_CHANGE = ("cleaning", "centred", "ridge", "steps", "held_out", "batch")
@@ -57,9 +55,7 @@ def train_lookup(
     settings: LookupSettings = LookupSettings(),  # noqa: B008
     resume: bool = False,
     card: Mapping[str, Any] | None = None,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Say = silent,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
     """Fit a query table to a dense encoder, and write both as an encoder folder of kind lookup.
 
@@ -78,12 +74,8 @@ def train_lookup(
         finished run the table is fitted again, also with other settings of the table.
     card : mapping, optional
         Facts for the model card; see `check_card_facts`. ``base`` describes the dense encoder.
-    threads : int, optional
-        Threads of torch.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
-    say : callable, optional
-        Called with lines on texts, vectors and the fit.
+    execution : Execution, optional
+        Its threads are those of torch.
 
     Returns
     -------
@@ -105,20 +97,16 @@ def train_lookup(
     TermwiseError
         If texts, encoder or folder cannot be used.
     """
-    several = isinstance(texts, Sequence) and not isinstance(texts, str) and len(texts) > 0
-    paths = several and all(isinstance(path, str | Path) for path in texts)
-    check("texts", texts, paths, "a list of paths")
+    check_sources("texts", texts)
     check("teacher", teacher, isinstance(teacher, str | Path), "a name or a folder")
-    check_path("out", out)
     check("settings", settings, isinstance(settings, LookupSettings), "LookupSettings")
     check("card", card, isinstance(card, Mapping | None), "facts by name, or None")
-    check_threads(threads)
     check_card_facts(card or {})
     begin = time.monotonic()
-    out = Path(out)
-    work = check_folder(FOLDER, out, resume=resume, base=teacher)
-    if resume and not path_exists(work / SETTINGS):
-        say(resumption(0, 0, work))
+    run = RunFolder.of(FOLDER, out, resume=resume, execution=execution, base=teacher)
+    out, progress, say = Path(out), execution.progress, execution.say
+    if run.recorded() is None:
+        run.report_resumption(0, 0)
     read = read_texts(texts, most=settings.max_texts, seed=settings.seed)
     refuse_few_texts(len(read.texts), settings)
     encoder = load_dense_encoder(teacher, say=say)
@@ -126,7 +114,7 @@ def train_lookup(
     vocabulary = encoder.analyzer.vocabulary
     manifest = VectorsManifest(
         encoder=folder_fingerprint(encoder.folder),
-        texts=read.digest(),
+        texts=texts_fingerprint(read.texts),
         count=len(read.texts),
         dimensions=encoder.network.config.hidden_size,
         length=settings.length,
@@ -135,8 +123,7 @@ def train_lookup(
     say(
         f"{len(read.texts):,} texts ({', '.join(f'{name} {count:,}' for name, count in read.sources.items())})"
     )
-    with unclaimed_if_refused(work):
-        claim(work, identity, resume=resume, may_change=_MAY_CHANGE)
+    with run.claimed(identity, may_change=_MAY_CHANGE):
         most = settings.length - 2
         prompted = [encoder.query_prompt + text for text in read.texts]
         tokenised = TokenisedTexts.of(prompted, encoder.tokenizer, most=most, progress=progress)
@@ -146,11 +133,11 @@ def train_lookup(
         kept = query_vocabulary(encoder.analyzer, settings.cleaning)
         counts = asked.counts(kept)
         refuse_no_tokens(counts.nnz, texts=len(tokenised))
-    with torch_threads(threads):
+    with torch_threads(execution.threads):
         vectors: Shards = teacher_vectors(
             encoder,
             tokenised,
-            work / VECTORS,
+            run.path / VECTORS,
             manifest,
             batch=settings.batch,
             bfloat16=settings.precision == "bfloat16",
@@ -184,18 +171,14 @@ def train_lookup(
         "settings": asdict(settings),
     }
     say(f"writing the encoder to {out}: ONNX in float32 and int8, compared with torch")
-    write_encoder_folder(
-        encoder.network,
-        encoder.analyzer,
-        out,
+    contents = EncoderContents(
         cleaning=settings.cleaning,
         length=encoder.length,
-        trained=facts,
         term_vectors=term_vectors,
         document_tokenizer=encoder.tokenizer if isinstance(encoder.tokenizer, DocumentTokenizer) else None,
         document_prompt=encoder.document_prompt,
-        weights="left out",
     )
+    write_encoder_folder(encoder.network, encoder.analyzer, out, contents, trained=facts, weights="left out")
     with written_whole(out / CARD) as write:
         write(model_card(lookup_card_facts(out, facts, card or {})))
     return {**facts, "seconds": round(time.monotonic() - begin, 1)}

@@ -76,7 +76,6 @@ def fit_query_table(
         See `TokenisedTexts.counts`.
     vectors : sequence of ndarray of shape (m, dimensions), floating point
         Vectors of the texts, in one or several arrays in the order of the texts.
-    settings : LookupSettings
     progress : callable, optional
         Called after each step.
 
@@ -84,11 +83,6 @@ def fit_query_table(
     -------
     QueryTable
         The same for the same input, to the bit, and with any number of threads.
-
-    Raises
-    ------
-    EmptyCollectionError
-        If no text has a counted token.
     """
     held = np.zeros(counts.shape[0], dtype=np.bool_)
     random = np.random.default_rng(settings.seed)

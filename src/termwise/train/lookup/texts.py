@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,14 +43,6 @@ class TrainingTexts:
     texts: Sequence[str]
     sources: Mapping[str, int]
 
-    def digest(self) -> str:
-        """Return ``sha256:`` and a digest of the texts in their order."""
-        digest = hashlib.sha256()
-        for text in self.texts:
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
-        return f"sha256:{digest.hexdigest()}"
-
 
 def read_texts(paths: Sequence[str | Path], *, most: int = 0, seed: int = 0) -> TrainingTexts:
     """Read texts. Repeated ones are dropped.
@@ -69,17 +60,6 @@ def read_texts(paths: Sequence[str | Path], *, most: int = 0, seed: int = 0) -> 
         Largest number of texts; more are drawn from, and keep their order. 0 for no limit.
     seed : int, optional
         For drawing texts and sentences.
-
-    Raises
-    ------
-    MissingFileError
-        If a file does not exist, is not regular, or a folder has no training pairs.
-    ParameterError
-        If the name of a file has another ending.
-    MalformedRecordError
-        If a line is not valid; the error names file and line.
-    EmptyCollectionError
-        If a file or folder has no texts.
     """
     sources: dict[str, str] = {}
     for path in map(Path, paths):
@@ -103,7 +83,6 @@ def texts_of_pairs(
 
     Parameters
     ----------
-    source : PairSource
     random : Random
         Its state is changed.
     queries, passages : int, optional

@@ -12,11 +12,10 @@ from torch import nn
 from transformers import TrainerCallback, TrainingArguments
 from transformers.trainer_callback import TrainerControl, TrainerState
 
-from termwise.progress import Progress
+from termwise.progress import Execution
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.loop.checkpoints import PREFIX, STATE, WEIGHTS
-from termwise.train.loop.run_log import ElapsedTime, RunLog, format_seconds
-from termwise.train.loop.validation import SELECTION_MEASURE
-from termwise.train.messages import Say
+from termwise.train.run_folder import ElapsedTime, RunLog, format_seconds
 
 FIRST_POINT = 1000
 """Pairs seen at the first point of a learning curve."""
@@ -103,19 +102,17 @@ class ProgressLines(TrainerCallback):
 
     Parameters
     ----------
-    progress : callable
-        Called with ``train: loss ...`` of the last logged step, the number of the step, and the number of steps.
-    say : callable
+    execution : Execution
+        Its progress is called with ``train: loss ...`` of the last logged step, the step, and the number of steps.
     losses : callable
         Returns the loss of each step since the previous call.
     elapsed : ElapsedTime
     """
 
     def __init__(
-        self, progress: Progress, say: Say, losses: Callable[[], Sequence[float]], elapsed: ElapsedTime
+        self, execution: Execution, losses: Callable[[], Sequence[float]], elapsed: ElapsedTime
     ) -> None:
-        self._progress = progress
-        self._say = say
+        self._execution = execution
         self._read_losses = losses
         self._elapsed = elapsed
         self._losses: list[float] = []
@@ -131,7 +128,7 @@ class ProgressLines(TrainerCallback):
             self._losses += self._read_losses()
             self._shown = self._losses[-1]
         if state.is_world_process_zero:
-            self._progress(f"train: loss {self._shown:.4g}", state.global_step, state.max_steps)
+            self._execution.progress(f"train: loss {self._shown:.4g}", state.global_step, state.max_steps)
 
     def on_evaluate(
         self,
@@ -173,7 +170,9 @@ class ProgressLines(TrainerCallback):
             f"{format_seconds(self._elapsed.seconds)} elapsed",
             f"{format_seconds(left)} left",
         ]
-        self._say(f"step {state.global_step:,} of {state.max_steps:,}: {', '.join(parts)}; {standing}")
+        self._execution.say(
+            f"step {state.global_step:,} of {state.max_steps:,}: {', '.join(parts)}; {standing}"
+        )
 
 
 def doublings(pairs: int) -> int:

@@ -19,9 +19,10 @@ from transformers.trainer_pt_utils import safe_globals
 
 from termwise.errors import CorruptModelError
 from termwise.fixes import Code, Fix
+from termwise.progress import Say, silent
 from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
-from termwise.train.loop.run_log import TIME, read_seconds
-from termwise.train.messages import Say, errors_as, first_line, silent
+from termwise.train.library_errors import errors_as, first_line
+from termwise.train.run_folder import TIME, read_seconds
 
 WEIGHTS = "model.safetensors"
 STATE = "trainer_state.json"
@@ -31,9 +32,6 @@ RANDOM = "rng_state*.pth"
 """One file per process."""
 
 PREFIX = "checkpoint-"
-
-CHECKPOINTS = "checkpoints"
-"""Folder of the checkpoints in the folder of a run."""
 
 
 def step_of(checkpoint: Path | str) -> int:
@@ -61,11 +59,6 @@ def last_checkpoint(folder: Path, *, say: Say = silent) -> Path | None:
     -------
     Path or None
         None if there is no checkpoint, or only one that was being written when the run was killed.
-
-    Raises
-    ------
-    CorruptModelError
-        If there are checkpoints and none is complete.
     """
     checkpoints = _newest_first(folder)
     damaged = []

@@ -19,19 +19,18 @@ from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.progress import Progress
+from termwise.progress import Execution
 from termwise.train.data.batches import BatchPlan, neighbour_order, pairs_of_an_epoch, plan_batches
 from termwise.train.data.expansions import load_or_make_expansions
 from termwise.train.data.hard_negatives import load_or_mine_negatives
-from termwise.train.data.inputs import Pieces
+from termwise.train.data.held_out import HeldOut
 from termwise.train.data.passage_idf import load_or_make_query_weights, source_term_factors
-from termwise.train.data.teacher import VECTORS, TeacherVectors
+from termwise.train.data.teacher import TeacherVectors
 from termwise.train.dense_encoder import DenseEncoder
+from termwise.train.inputs import Pieces
 from termwise.train.loop.initial_weights import encoder_of_same_kind, initial_network
 from termwise.train.loop.step import Collator, PlannedBatches
-from termwise.train.loop.validation import HeldOut
 from termwise.train.loop.warm_start import fit_head, set_prior_bias
-from termwise.train.messages import Say
 from termwise.train.networks import (
     SpladeDocNetwork,
     TermNetwork,
@@ -41,6 +40,7 @@ from termwise.train.networks import (
     output_layer,
     set_dropout,
 )
+from termwise.train.run_folder import RunFolder
 from termwise.train.settings import TrainSettings
 
 _HEAD_LOG = "head.jsonl"
@@ -58,30 +58,31 @@ class TrainingRun:
     ----------
     pieces : Pieces
         The tokenizer of the encoder.
+    folder : RunFolder
+        Only the first process says something.
     processes : PartialState
         This process and the number of processes of the run.
-    say : callable
-        Called with messages; does nothing in all processes except the first.
     """
 
     kind: str
     sources: Sequence[PairSource]
     base: str | Path
-    folder: Path
+    folder: RunFolder
     pieces: Pieces
     settings: TrainSettings
     held_out: HeldOut | None
     expander: Expander | None
-    resume: bool
-    threads: int
     processes: PartialState
-    progress: Progress
-    say: Say
 
     @property
     def is_first(self) -> bool:
         """Whether this process mines, expands, fits the head and writes."""
         return bool(self.processes.is_main_process)
+
+    @property
+    def execution(self) -> Execution:
+        """How the run is carried out."""
+        return self.folder.execution
 
     @cached_property
     def continues(self) -> bool:
@@ -101,8 +102,6 @@ class TrainingRun:
             cleaning=self.settings.cleaning,
             length=self.settings.document_length,
             seed=self.settings.seed,
-            progress=self.progress,
-            say=self.say,
         )
 
     @property
@@ -204,7 +203,6 @@ def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 
     ----------
     kind : str
         Kind of network.
-    settings : TrainSettings
     expansion_terms : int, optional
         Expansion terms of a passage; they follow one more separator.
     """
@@ -215,14 +213,7 @@ def longest_input(kind: str, settings: TrainSettings, *, expansion_terms: int = 
 
 
 def number_of_batches(run: TrainingRun) -> int:
-    """Return the number of batches of the run without planning them.
-
-    Raises
-    ------
-    ParameterError
-        If there are too few pairs for one batch, see `pairs_of_an_epoch`, or more batches than can be listed for an
-        expansion or a teacher.
-    """
+    """Return the number of batches of the run without planning them."""
     settings = run.settings
     count = sum(run.epoch_pairs) // settings.batch * settings.epochs
     if settings.max_steps:
@@ -244,7 +235,7 @@ def planned_batches(run: TrainingRun, count: int) -> PlannedBatches:
     settings = run.settings
     orders = None
     if settings.block > 1:
-        orders = [neighbour_order(source, threads=run.threads) for source in run.sources]
+        orders = [neighbour_order(source, threads=run.execution.threads) for source in run.sources]
 
     def plan(epoch: int) -> BatchPlan:
         return plan_batches(
@@ -269,8 +260,8 @@ def fit_head_if_set(network: TermNetwork, run: TrainingRun, batches: PlannedBatc
     if not (run.settings.head_steps and run.is_first and isinstance(network, TildeNetwork)):
         return
     texts = _pair_texts(run.sources, batches.epoch(0), run.settings.head_pairs)
-    losses = fit_head(network, run.pieces, texts, run.settings, progress=run.progress)
-    (run.folder / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
+    losses = fit_head(network, run.pieces, texts, run.settings, progress=run.execution.progress)
+    (run.folder.path / _HEAD_LOG).write_text("".join(f"{json.dumps(loss)}\n" for loss in losses))
 
 
 def _pair_texts(sources: Sequence[PairSource], plan: BatchPlan, count: int) -> list[tuple[str, str]]:
@@ -297,7 +288,7 @@ def make_collator(run: TrainingRun, batches: PlannedBatches, teacher: DenseEncod
             power=settings.idf_power,
             length=settings.document_length,
             seed=settings.seed,
-            progress=run.progress,
+            progress=run.execution.progress,
         )
     with run.processes.main_process_first():
         collator = Collator(
@@ -317,9 +308,6 @@ def make_collator(run: TrainingRun, batches: PlannedBatches, teacher: DenseEncod
                 run.folder,
                 depth=settings.negative_depth,
                 seed=settings.seed,
-                threads=run.threads,
-                progress=run.progress,
-                say=run.say,
                 by_teacher=None if collator.teacher is None else partial(_mined_by, collator.teacher, run),
             )
         if teacher is not None and collator.teacher is None:
@@ -332,8 +320,6 @@ def make_collator(run: TrainingRun, batches: PlannedBatches, teacher: DenseEncod
                 run.pieces,
                 run.folder,
                 length=settings.document_length,
-                progress=run.progress,
-                say=run.say,
             )
     return collator
 
@@ -345,10 +331,8 @@ def _teacher_vectors(run: TrainingRun, teacher: DenseEncoder, collator: Collator
         run.sources,
         collator.all_queries(),
         collator.all_places(),
-        run.folder / VECTORS,
+        run.folder,
         length=run.settings.document_length,
-        progress=run.progress,
-        say=run.say,
     )
 
 
@@ -357,5 +341,5 @@ def _mined_by(
 ) -> npt.NDArray[np.int32]:
     settings = run.settings
     return teacher.mine_negatives(
-        number, source, depth=settings.negative_depth, seed=settings.seed, progress=run.progress
+        number, source, depth=settings.negative_depth, seed=settings.seed, progress=run.execution.progress
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,15 @@ from transformers import TrainerCallback, TrainingArguments
 
 from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution, silent
 from termwise.text.wordpiece import WordPieceAnalyzer
 from termwise.train.base_encoder import base_name, public_settings
-from termwise.train.data.inputs import Pieces
+from termwise.train.data.held_out import SELECTION_MEASURE, HeldOut
 from termwise.train.data.passage_idf import read_query_weights
 from termwise.train.dense_encoder import DenseEncoder, load_dense_encoder
+from termwise.train.inputs import Pieces
 from termwise.train.loop.callbacks import CurvePoints
-from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
-from termwise.train.loop.ownership import claim
+from termwise.train.loop.checkpoints import last_checkpoint, step_of
 from termwise.train.loop.preparation import (
     TrainingRun,
     apply_settings,
@@ -34,12 +34,11 @@ from termwise.train.loop.preparation import (
     number_of_batches,
     planned_batches,
 )
-from termwise.train.loop.run_log import LOG, write_facts
 from termwise.train.loop.step import PlannedBatches, TrainingStep
 from termwise.train.loop.trainer import TermTrainer, training_arguments
-from termwise.train.loop.validation import SELECTION_MEASURE, HeldOut, validate
-from termwise.train.messages import Say, resumption, silent
+from termwise.train.loop.validation import validate
 from termwise.train.networks import TermNetwork, TildeNetwork
+from termwise.train.run_folder import CHECKPOINTS, RunFolder
 from termwise.train.settings import IDF, TrainSettings
 
 CURVE = "curve"
@@ -87,15 +86,13 @@ def train_network(
     held_out: HeldOut | None = None,
     expander: Expander | None = None,
     resume: bool = False,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Say = silent,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> TrainedNetwork:
     """Train a network.
 
     Parameters
     ----------
-    kind, base, settings, resume, threads, progress, say
+    kind, base, settings, resume, execution
         See `termwise.train.fit.train_encoder`.
     sources : sequence of PairSource
         Training pairs, one source or more.
@@ -131,33 +128,31 @@ def train_network(
     """
     settings.check_kind(kind)
     processes = PartialState(cpu=not torch.cuda.is_available())
+    say = execution.say if processes.is_main_process else silent
     run = TrainingRun(
         kind=kind,
         sources=sources,
         base=base,
-        folder=Path(folder),
+        folder=RunFolder(Path(folder), resume, replace(execution, say=say)),
         pieces=Pieces(analyzer, kind),
         settings=settings,
         held_out=held_out,
         expander=expander,
-        resume=resume,
-        threads=threads,
         processes=processes,
-        progress=progress,
-        say=say if processes.is_main_process else silent,
     )
     network = load_network(run)
-    teacher = load_dense_encoder(settings.teacher, say=run.say) if settings.taught else None
+    teacher = load_dense_encoder(settings.teacher, say=say) if settings.taught else None
     if settings.fixed_queries and settings.query_weights != IDF:
         read_query_weights(settings.query_weights, terms=len(analyzer.vocabulary))
     step = TrainingStep(network, settings, run.pieces)
     count = number_of_batches(run)
     steps = -(-count // run.batches_per_step)
-    checkpoints = run.folder / CHECKPOINTS
+    checkpoints = run.folder.path / CHECKPOINTS
     arguments = training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None)
     with processes.main_process_first():
-        claim(run.folder, run.identity(), resume=resume or not run.is_first, may_change=_MAY_CHANGE)
-    checkpoint = last_checkpoint(checkpoints, say=run.say) if resume else None
+        owner = run.folder if run.is_first else replace(run.folder, resume=True)
+        owner.claim(run.identity(), may_change=_MAY_CHANGE)
+    checkpoint = last_checkpoint(checkpoints, say=say) if resume else None
     _report_start(run, steps=steps, checkpoint=checkpoint)
     apply_settings(network, run)
     batches = planned_batches(run, count)
@@ -168,7 +163,7 @@ def train_network(
     facts = _facts(run, trainer)
     _report_selection(run, steps=facts["steps"], best=facts["best"])
     if run.is_first:
-        write_facts(run.folder, facts)
+        run.folder.write_facts(facts)
     return TrainedNetwork(network, run.pieces, run.query_weights, facts)
 
 
@@ -187,7 +182,7 @@ def _trainer(
         held_out = held_out.expanded(run.expander, run.pieces, settings)
     callbacks: list[TrainerCallback] = []
     if settings.curve:
-        callbacks.append(CurvePoints(network, run.folder / CURVE, run.batches_per_step * settings.batch))
+        callbacks.append(CurvePoints(network, run.folder.path / CURVE, run.batches_per_step * settings.batch))
     return TermTrainer(
         step,
         arguments,
@@ -197,10 +192,8 @@ def _trainer(
         validate=None
         if held_out is None
         else partial(validate, network, run.pieces, held_out, settings, run.query_weights),
-        log=run.folder / LOG,
+        folder=run.folder,
         callbacks=callbacks,
-        progress=run.progress,
-        say=run.say,
     )
 
 
@@ -228,47 +221,47 @@ def _facts(run: TrainingRun, trainer: TermTrainer) -> dict[str, Any]:
 
 def _report_start(run: TrainingRun, *, steps: int, checkpoint: Path | None) -> None:
     """Report training data, validation data and the checkpoint that the run continues from."""
-    used, omitted = run.used, run.omitted
-    run.say(
+    used, omitted, say = run.used, run.omitted, run.execution.say
+    say(
         f"training {run.kind} from {base_name(run.base)} on {sum(used.values()):,} pairs ({_listed(used)}): "
         f"{steps:,} steps of {run.batches_per_step * run.settings.batch:,} pairs"
     )
     if run.continues:
-        run.say(f"{base_name(run.base)} is a {run.kind} encoder: its head is trained further")
+        say(f"{base_name(run.base)} is a {run.kind} encoder: its head is trained further")
     if omitted:
         unit = "batch" if run.settings.mixing == "by-source" else "block"
-        run.say(
+        say(
             f"warning: omitted, with fewer pairs than a {unit} holds: {_listed(omitted)}; "
             f"the setting {unit} makes it smaller"
         )
     if run.held_out is not None:
         queries = len(run.held_out.queries)
-        run.say(
+        say(
             f"validating every {run.settings.validate_every:,} steps; held-out queries: {queries:,}, "
             f"passages to rank: {len(run.held_out.passages):,}"
         )
         if queries < _FEW_QUERIES:
-            run.say(
+            say(
                 f"warning: few held-out queries ({queries:,}): the selection of the best checkpoint is mostly random; "
                 "give more validation data, or train without validation"
             )
-    if run.resume:
-        run.say(resumption(0 if checkpoint is None else step_of(checkpoint), steps, run.folder))
+    run.folder.report_resumption(0 if checkpoint is None else step_of(checkpoint), steps)
 
 
 def _report_selection(run: TrainingRun, *, steps: int, best: Mapping[str, Any]) -> None:
+    say = run.execution.say
     last = f"selected: the last weights, of step {steps:,}"
     if run.settings.take == "last":
-        run.say(f"{last}, as set")
+        say(f"{last}, as set")
     elif best:
-        run.say(
+        say(
             f"selected: the weights of step {best['step']:,} of {steps:,}, the best by {SELECTION_MEASURE} on "
             "held-out queries"
         )
     elif run.held_out is None:
-        run.say(f"{last}; nothing was held out")
+        say(f"{last}; nothing was held out")
     else:
-        run.say(f"{last}; the best on held-out queries were lost")
+        say(f"{last}; the best on held-out queries were lost")
 
 
 def _listed(pairs: Mapping[str, int]) -> str:

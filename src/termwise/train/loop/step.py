@@ -16,8 +16,8 @@ from termwise.collection.training_pairs import PairSource
 from termwise.text.cleaned_analyzer import clean_vocabulary
 from termwise.train.data.batches import BatchPlan
 from termwise.train.data.expansions import Expansions, Place
-from termwise.train.data.inputs import Ids, Pieces, distinct_terms, occurrences
 from termwise.train.data.teacher import TeacherVectors
+from termwise.train.inputs import Ids, Pieces, distinct_terms, occurrences
 from termwise.train.networks import SpladeDocNetwork, TermNetwork, TildeNetwork
 from termwise.train.objectives import (
     QueryTerms,

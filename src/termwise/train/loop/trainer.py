@@ -20,7 +20,7 @@ from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
 from termwise.fixes import Code, Fix
-from termwise.progress import Progress, no_progress
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.loop.callbacks import EVAL, EverySteps, LogWriter, ProgressLines
 from termwise.train.loop.checkpoints import (
     OPTIMIZER,
@@ -33,10 +33,8 @@ from termwise.train.loop.checkpoints import (
     newest_complete,
     step_of,
 )
-from termwise.train.loop.run_log import ElapsedTime, RunLog
 from termwise.train.loop.step import Batches, Step
-from termwise.train.loop.validation import SELECTION_MEASURE
-from termwise.train.messages import Say, silent
+from termwise.train.run_folder import LOG, ElapsedTime, RunFolder, RunLog
 from termwise.train.settings import LoopSettings, TrainingPrecision
 
 Validate = Callable[[], Mapping[str, float]]
@@ -63,14 +61,10 @@ class TermTrainer(Trainer):
     settings : LoopSettings
     validate : callable or None
         Returns measures by name.
-    log : Path
-        The log, a JSONL file.
+    folder : RunFolder
+        Its log is written. Progress is reported after every step, with ``train: loss ...``; losses are read at each
+        tenth step and for each line. There is a line for each validation or, without validation, each checkpoint.
     callbacks : sequence of TrainerCallback, optional
-    progress : callable, optional
-        Called after every step with ``train: loss ...``, the number of the step, and the number of steps. Losses are
-        read at each tenth step and for each line reported.
-    say : callable, optional
-        Called with a line at each validation or, without validation, each checkpoint.
     """
 
     def __init__(
@@ -82,11 +76,10 @@ class TermTrainer(Trainer):
         *,
         settings: LoopSettings,
         validate: Validate | None,
-        log: Path,
+        folder: RunFolder,
         callbacks: Sequence[TrainerCallback] = (),
-        progress: Progress = no_progress,
-        say: Say = silent,
     ) -> None:
+        say = folder.execution.say
         self._elapsed = ElapsedTime()
         super().__init__(
             model=step,
@@ -94,12 +87,12 @@ class TermTrainer(Trainer):
             train_dataset=batches,
             eval_dataset=batches,  # required by the Trainer, never read: see `evaluate`
             data_collator=collator,
-            callbacks=[LogWriter(RunLog(log, self._elapsed)), *callbacks],
+            callbacks=[LogWriter(RunLog(folder.path / LOG, self._elapsed)), *callbacks],
         )
         self.remove_callback(PrinterCallback)
         if validate is not None:
             self.add_callback(EverySteps(settings.save_every))
-        self.add_callback(ProgressLines(progress, say, self._take_losses, self._elapsed))
+        self.add_callback(ProgressLines(folder.execution, self._take_losses, self._elapsed))
         self._step = step
         self._network = step.network
         self._batches = batches
@@ -328,16 +321,10 @@ def training_arguments(
     ----------
     folder : Path
         Folder of the checkpoints.
-    settings : LoopSettings
     steps : int
         Optimiser steps of the whole run.
     validation : bool
         Whether there is validation data; the best checkpoint is then loaded at the end, if `take` is ``best``.
-
-    Raises
-    ------
-    ParameterError
-        If `precision` is ``float16`` and there is no GPU, or `workers` is set on a system without fork.
     """
     check_precision(settings.precision)
     if settings.workers and "fork" not in get_all_start_methods():

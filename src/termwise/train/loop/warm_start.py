@@ -16,7 +16,7 @@ from torch import Tensor
 from termwise.collection.training_pairs import PairSource
 from termwise.progress import Progress, no_progress
 from termwise.text.cleaned_analyzer import clean_vocabulary
-from termwise.train.data.inputs import Ids, Pieces, distinct_terms
+from termwise.train.inputs import Ids, Pieces, distinct_terms
 from termwise.train.networks import TildeNetwork, language_model_head, output_layer
 from termwise.train.objectives import biqdl, likelihood_loss
 from termwise.train.settings import TrainSettings
@@ -40,13 +40,10 @@ def fit_head(
     ----------
     network : TildeNetwork
         Changed in place.
-    pieces : Pieces
     pairs : sequence of (str, str)
         Query and passage; two vectors per pair are kept in memory.
     settings : TrainSettings
         The fit takes ``head_steps`` steps of 256 pairs with Adam; the rate falls linearly from 2e-3.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
 
     Returns
     -------

@@ -104,16 +104,12 @@ def bags_of(
 
     Parameters
     ----------
-    texts : sequence of str
-    analyzer : Analyzer
     vocabulary : Vocabulary
         Vocabulary of the analyzer.
     length : int, optional
         Tokens of a text that are read; 0 for all.
     stage : str, optional
         Name of the stage for `progress`.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
     """
     numbers = {token: number for number, token in enumerate(vocabulary)}
     rows = []

@@ -15,15 +15,13 @@ from torch import nn
 from termwise._version import __version__
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.train.base_encoder import base_analyzer, base_name
 from termwise.train.data.hard_negatives import load_or_mine_negatives
+from termwise.train.data.held_out import HeldOut, measure_scores
 from termwise.train.data.training_data import read_training_data
 from termwise.train.loop.initial_weights import initial_network
-from termwise.train.loop.ownership import check_folder, claim, unclaimed_if_refused
-from termwise.train.loop.validation import HeldOut, measure_scores
-from termwise.train.messages import Say, silent
 from termwise.train.networks import TildeV2Network, torch_threads
 from termwise.train.neural_model1.bags import JudgedBags, bags_of
 from termwise.train.neural_model1.network import TranslationNetwork, make_network
@@ -31,10 +29,11 @@ from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.settings import FROM_SCRATCH, NeuralModel1Settings
 from termwise.train.neural_model1.table_export import export_table
 from termwise.train.neural_model1.training_loop import Validate, train
+from termwise.train.run_folder import RunFolder, check_sources
 from termwise.translation.em import refuse_unfinished
 from termwise.translation.table_folder import FOLDER, write_table
 from termwise.translation.transforms import refuse_empty
-from termwise.validation import check_threads
+from termwise.validation import check
 
 _MAY_CHANGE = ("least", "unseen", "keep", "precision")
 """Settings of the export, which may change when a run is resumed."""
@@ -47,9 +46,7 @@ def train_neural_model1(
     settings: NeuralModel1Settings = NeuralModel1Settings(),  # noqa: B008
     validation: str | Path | None = None,
     resume: bool = False,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Say = silent,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
     """Train neural Model 1 without context, and write the folder of its translation table.
 
@@ -65,12 +62,8 @@ def train_neural_model1(
     resume : bool, optional
         Continue an interrupted run, or start if there is none; a finished run is exported again. On one CPU the result
         equals the result of an uninterrupted run, bit for bit.
-    threads : int, optional
-        Threads, also of torch in this process during training.
-    progress : callable, optional
-        Called with a stage, the amount done, and the total.
-    say : callable, optional
-        Called with a line on each epoch.
+    execution : Execution, optional
+        Its threads are also those of torch during training.
 
     Returns
     -------
@@ -90,11 +83,11 @@ def train_neural_model1(
     TermwiseError
         If data or folder cannot be used.
     """
-    check_threads(threads)
+    check_sources("data", data)
+    check("settings", settings, isinstance(settings, NeuralModel1Settings), "NeuralModel1Settings")
     begin = time.monotonic()
-    out = Path(out)
-    work = check_folder(FOLDER, out, resume=resume)
-    refuse_unfinished(work)
+    run = RunFolder.of(FOLDER, out, resume=resume, execution=execution)
+    refuse_unfinished(run.path)
     read = read_training_data(
         data, validation=validation, queries=settings.validation_queries, seed=settings.seed
     )
@@ -108,17 +101,8 @@ def train_neural_model1(
         "validation": read.held_out_digest,
         "settings": asdict(settings),
     }
-    with unclaimed_if_refused(work):
-        claim(work, identity, resume=resume, may_change=_MAY_CHANGE)
-        mined = load_or_mine_negatives(
-            read.sources,
-            work,
-            depth=settings.negative_depth,
-            seed=settings.seed,
-            threads=threads,
-            progress=progress,
-            say=say,
-        )
+    with run.claimed(identity, may_change=_MAY_CHANGE):
+        mined = load_or_mine_negatives(read.sources, run, depth=settings.negative_depth, seed=settings.seed)
         judged_bags = JudgedBags.of(
             read.sources,
             mined,
@@ -127,25 +111,22 @@ def train_neural_model1(
             negatives=settings.negatives,
             query_length=settings.query_length,
             document_length=settings.document_length,
-            progress=progress,
+            progress=execution.progress,
         )
-    say(
+    execution.say(
         f"training neural Model 1 on {len(judged_bags.judged):,} queries with "
         f"{len(judged_bags.judged.relevant):,} passages: "
         f"{sum(parameter.numel() for parameter in network.parameters()):,} parameters"
     )
-    with torch_threads(threads):
+    with torch_threads(execution.threads):
         trained = train(
             network,
             judged_bags,
-            work,
+            run,
             settings=settings,
             validate=None
             if read.held_out is None
             else _validation(network, analyzer, vocabulary, read.held_out, settings),
-            resume=resume,
-            progress=progress,
-            say=say,
         )
     terms = len(vocabulary)
     occurrences = judged_bags.passages.totals(terms)
@@ -172,13 +153,11 @@ def train_neural_model1(
         sources=sources,
         targets=targets,
         occurrences=occurrences,
-        p_self=settings.self_translation,
-        least=settings.least,
-        keep=settings.keep,
-        threads=threads,
-        folder=work,
+        settings=settings,
+        threads=execution.threads,
+        folder=run.path,
         description=facts,
-        progress=progress,
+        progress=execution.progress,
     )
     refuse_empty(table, least=settings.least)
     computed = time.monotonic()

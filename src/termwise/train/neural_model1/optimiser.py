@@ -78,7 +78,6 @@ def learning_rate(step: int, settings: NeuralModel1Settings, *, steps: int, epoc
     ----------
     step : int
         From 0.
-    settings : NeuralModel1Settings
     steps, epoch_steps : int
         Number of steps of the run, and of an epoch.
 

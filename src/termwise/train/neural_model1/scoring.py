@@ -47,7 +47,6 @@ def scores_of(
 
     Parameters
     ----------
-    pair : Pair
     queries : float tensor of shape (n, p)
         Prepared vectors of the pieces of the query.
     documents : float tensor of shape (m, p)

@@ -158,11 +158,6 @@ class NeuralModel1Settings(TypedSettings):
 def layer_widths(hidden: str) -> tuple[int, ...]:
     """Parse the widths of hidden layers.
 
-    Raises
-    ------
-    ParameterError
-        If they are not 1 to `DEEPEST` whole numbers from 1 to `WIDEST`, separated by commas.
-
     Examples
     --------
     >>> layer_widths("128,64")

@@ -29,6 +29,7 @@ from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer
 from termwise.train.neural_model1.network import TranslationNetwork
 from termwise.train.neural_model1.scoring import vectors_of
+from termwise.train.neural_model1.settings import NeuralModel1Settings
 from termwise.translation.table import TranslationTable
 
 BLOCK = 64
@@ -44,9 +45,7 @@ def export_table(
     sources: Terms,
     targets: Terms,
     occurrences: npt.NDArray[np.int64],
-    p_self: float,
-    least: float,
-    keep: int = 0,
+    settings: NeuralModel1Settings,
     threads: int = 1,
     folder: Path | None = None,
     description: Mapping[str, Any] | None = None,
@@ -56,19 +55,14 @@ def export_table(
 
     Parameters
     ----------
-    network : TranslationNetwork
     analyzer : Analyzer
         With the vocabulary of the network, V terms.
     sources, targets : ndarray of int64
         Document pieces with a row, and query pieces with a column; increasing.
     occurrences : ndarray of shape (V,), int64
         Occurrences of each term in documents.
-    p_self : float
-        Self-translation that the table recommends.
-    least : float
-        Smaller probabilities are not stored.
-    keep : int, optional
-        Largest number of entries of a row, the most likely ones; 0 for all.
+    settings : NeuralModel1Settings
+        Its ``least`` and ``keep`` select the entries; its ``self_translation`` is the one that the table recommends.
     threads : int, optional
         The table does not depend on it.
     folder : Path, optional
@@ -77,11 +71,6 @@ def export_table(
         See `TranslationTable`.
     progress : callable, optional
         Called with a stage, the number of rows done, and their total; the stage names the number of entries.
-
-    Raises
-    ------
-    StorageError
-        If the files cannot be written.
     """
     vocabulary = analyzer.vocabulary
     assert vocabulary is not None
@@ -92,7 +81,7 @@ def export_table(
             tempfile.TemporaryFile(dir=folder) as value_file,
         ):
             done = 0
-            for part, rows in _blocks(network, sources, targets, least, keep, threads):
+            for part, rows in _blocks(network, sources, targets, settings.least, settings.keep, threads):
                 lengths[part] = [len(row) for row, _ in rows]
                 for row, values in rows:
                     target_file.write(row.tobytes())
@@ -107,7 +96,7 @@ def export_table(
                 occurrences=occurrences,
                 analyzer=analyzer.spec,
                 kind="neural-model1",
-                scoring={"self_translation": p_self, "lambda": 0.0, "least": 0.0},
+                scoring={"self_translation": settings.self_translation, "lambda": 0.0, "least": 0.0},
                 description=description or {},
             )
     except OSError as error:

@@ -22,18 +22,16 @@ from torch.nn import functional
 
 from termwise.errors import DivergedError
 from termwise.fixes import Code, Fix
-from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import path_exists
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.data.sampling import EpochSample
 from termwise.train.loop.checkpoints import loading
-from termwise.train.loop.run_log import LOG, ElapsedTime, RunLog, format_seconds
-from termwise.train.loop.validation import SELECTION_MEASURE
-from termwise.train.messages import Say, resumption, silent
 from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.network import TranslationNetwork
 from termwise.train.neural_model1.optimiser import Optimiser, learning_rate
 from termwise.train.neural_model1.scoring import scores_of, vectors_of
 from termwise.train.neural_model1.settings import NeuralModel1Settings
+from termwise.train.run_folder import LOG, ElapsedTime, RunFolder, RunLog, format_seconds
 
 CHECKPOINT = "checkpoint.safetensors"
 """Weights, moments, step and seconds of a run."""
@@ -50,13 +48,10 @@ Validate = Callable[[], Mapping[str, float]]
 def train(
     network: TranslationNetwork,
     judged_bags: JudgedBags,
-    folder: Path,
+    run: RunFolder,
     *,
     settings: NeuralModel1Settings,
     validate: Validate | None = None,
-    resume: bool = False,
-    progress: Progress = no_progress,
-    say: Say = silent,
 ) -> dict[str, Any]:
     """Train a network; its final weights are the best by validation, or the last ones without validation.
 
@@ -64,37 +59,28 @@ def train(
     ----------
     network, judged_bags, settings
         Network, training data and settings.
-    folder : Path
+    run : RunFolder
         Folder of checkpoint, best weights and log.
     validate : callable, optional
         Returns measures by name; called after each epoch.
-    resume, progress, say
-        See `termwise.train.neural_model1.fit.train_neural_model1`.
 
     Returns
     -------
     dict
         JSON-like: ``steps``, ``seconds`` of training, and ``best``, a step and its measures, empty without validation.
-
-    Raises
-    ------
-    DivergedError
-        If a loss is not a finite number.
-    CorruptModelError
-        If checkpoint or best weights are damaged.
     """
+    folder, how = run.path, run.execution
     epoch_steps = -(-len(judged_bags.judged) // settings.batch)
     steps = epoch_steps * settings.epochs
     steps = min(steps, settings.max_steps) if settings.max_steps else steps
     optimiser = Optimiser(network, weight_decay=settings.weight_decay)
     elapsed = ElapsedTime()
-    begin = _load(folder, network, optimiser, elapsed) if resume else 0
+    begin = _load(folder, network, optimiser, elapsed) if run.resume else 0
     best = _best(folder) if begin else {}
     log = RunLog(folder / LOG, elapsed)
     log.begin(begin)
     sampled_epoch, sample = -1, EpochSample(*(np.empty(0, dtype=np.int64) for _ in range(3)))
-    if resume:
-        say(resumption(begin, steps, folder))
+    run.report_resumption(begin, steps)
     losses: list[float] = []
     for step in range(begin, steps):
         epoch, position = divmod(step, epoch_steps)
@@ -111,7 +97,7 @@ def train(
             raise _diverged(step, losses[-1], settings)
         optimiser.step(rate)
         done = step + 1
-        progress(f"train: loss {losses[-1]:.4g}", done, steps)
+        how.progress(f"train: loss {losses[-1]:.4g}", done, steps)
         epoch_done = done % epoch_steps == 0 or done == steps
         if epoch_done or done % _LOG_EVERY == 0:
             mean, losses = sum(losses) / len(losses), []
@@ -125,7 +111,7 @@ def train(
             if measures:
                 log.write(done, measures)
             shown = "".join(f", {name} {value:.4f}" for name, value in measures.items())
-            say(
+            how.say(
                 f"epoch {epoch + 1} of {settings.epochs}, step {done:,} of {steps:,}: loss {mean:.4g}{shown}, "
                 f"{format_seconds(elapsed.seconds)} elapsed{'; the best so far, saved' if better else ''}"
             )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from termwise.train.data.held_out import SELECTION_MEASURE
 from termwise.train.export.model_card import markdown_table
-from termwise.train.loop.validation import SELECTION_MEASURE
 
 _NOTICE = (
     "A patent publication (US 12,026,187 B2, of the family of US20220253447A1) may concern neural Model 1 layers for "

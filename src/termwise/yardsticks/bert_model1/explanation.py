@@ -116,7 +116,6 @@ def explain_pair(
 
     Parameters
     ----------
-    query, text : str
     query_analysis, text_analysis : Analysis
         Their tokens, the truncated ones at the end.
     log_translations : ndarray of shape (L, n)
@@ -125,7 +124,6 @@ def explain_pair(
         ln m(q), with its floor.
     averaged : bool
         Whether the score is the mean over the query tokens, or their sum.
-    query_unread, text_unread : int
     """
     shares = np.exp(log_translations - log_translations.max(axis=0, initial=-np.inf, keepdims=True))
     shares /= shares.sum(axis=0, keepdims=True)

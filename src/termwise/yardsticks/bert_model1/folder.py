@@ -27,7 +27,6 @@ from termwise.fixes import Fix
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
-    expect_file_name,
     expect_object,
     expect_objects,
     expect_text,
@@ -36,7 +35,7 @@ from termwise.storage.manifest_json import (
 from termwise.storage.model_folder import TRAINING, ModelFolders
 from termwise.text import WordPieceAnalyzer
 from termwise.text.analyzer_files import AnalyzerRecord, read_analyzer
-from termwise.train.messages import errors_as
+from termwise.train.library_errors import errors_as
 from termwise.train.networks import check_finite
 from termwise.train.pretrained import load_encoder
 from termwise.validation import check_path
@@ -107,10 +106,7 @@ class ScorerManifest:
             kind=expect_text(body["kind"], "kind"),
             tokenizer=AnalyzerRecord.parse(body["tokenizer"], "tokenizer"),
             reading=body["reading"],
-            files={
-                expect_file_name(name): FileRecord.parse(value, f"files[{name!r}]")
-                for name, value in body["files"].items()
-            },
+            files=FileRecord.parse_all(body["files"]),
             trained=body["trained"],
             version=expect_whole(body["version"], "version", 1, VERSION),
         )
@@ -131,23 +127,12 @@ def write_scorer(
 
     Parameters
     ----------
-    network : BertModel1
     analyzer : WordPieceAnalyzer
         The tokenizer of the encoder.
-    out : str or Path
     trained : mapping, optional
         JSON-like facts on the training.
     card : str, optional
         Model card in Markdown.
-
-    Raises
-    ------
-    ForeignFolderError
-        If `out` contains something that is not a scorer.
-    ModelFormatError
-        If a weight is not a finite number.
-    StorageError
-        If the folder cannot be written.
     """
     out = Path(out)
     check_finite(network)

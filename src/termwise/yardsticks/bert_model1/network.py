@@ -134,7 +134,6 @@ class BertModel1(TermNetwork):
         ----------
         base : str or Path
             See `termwise.train.loop.initial_weights.initial_network`.
-        config : BertModel1Config
 
         Returns
         -------
@@ -188,15 +187,7 @@ def log_means(logs: Tensor) -> Tensor:
 
 
 def check_windows(network: BertModel1, analyzer: WordPieceAnalyzer) -> None:
-    """Check that encoder and tokenizer match, and that the longest window fits into the encoder.
-
-    Raises
-    ------
-    ModelFormatError
-        If encoder and tokenizer have vocabularies of different sizes.
-    ParameterError
-        If the longest window has more tokens than the encoder has positions.
-    """
+    """Check that encoder and tokenizer match, and that the longest window fits into the encoder."""
     config = network.reading
     limit = positions(network)
     if config.longest > limit:

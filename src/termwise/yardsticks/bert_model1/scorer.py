@@ -14,7 +14,7 @@ from torch import Tensor
 from termwise.errors import ModelFormatError
 from termwise.kernels.translation import LEAST_MEAN
 from termwise.text import WordPieceAnalyzer
-from termwise.train.data.inputs import Ids, Pieces
+from termwise.train.inputs import Ids, Pieces
 from termwise.train.networks import check_finite
 from termwise.validation import check, check_count, check_texts
 from termwise.yardsticks.bert_model1.explanation import PairExplanation, explain_pair

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from termwise.settings import MOST_EPOCHS
-from termwise.train.data.hard_negatives import NEGATIVES_PER_PAIR
-from termwise.train.settings import LoopSettings, Schedule, Take, TrainingPrecision
+from termwise.train.settings import NEGATIVES_PER_PAIR, LoopSettings, Schedule, Take, TrainingPrecision
 from termwise.yardsticks.bert_model1.network import BertModel1Config
 
 

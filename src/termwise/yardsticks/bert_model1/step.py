@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from termwise.collection.training_pairs import PairSource
-from termwise.train.data.inputs import Pieces
 from termwise.train.data.sampling import EpochSample, JudgedQueries
+from termwise.train.inputs import Pieces
 from termwise.train.loop.step import Batches, Step
 from termwise.yardsticks.bert_model1.network import BertModel1, log_means
 from termwise.yardsticks.bert_model1.settings import BertModel1Settings

@@ -18,22 +18,20 @@ from termwise._version import __version__
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
-from termwise.progress import Progress, no_progress
+from termwise.progress import Execution
 from termwise.search.candidates import rank_candidates
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, base_name
 from termwise.train.data.hard_negatives import load_or_mine_negatives, mine_negatives
-from termwise.train.data.inputs import Pieces
+from termwise.train.data.held_out import HeldOut, measure_rankings
 from termwise.train.data.sampling import JudgedQueries
 from termwise.train.data.training_data import read_training_data
-from termwise.train.loop.checkpoints import CHECKPOINTS, last_checkpoint, step_of
-from termwise.train.loop.ownership import check_folder, claim
-from termwise.train.loop.run_log import LOG, write_facts
+from termwise.train.inputs import Pieces
+from termwise.train.loop.checkpoints import last_checkpoint, step_of
 from termwise.train.loop.trainer import TermTrainer, Validate, check_precision, training_arguments
-from termwise.train.loop.validation import HeldOut, measure_rankings
-from termwise.train.messages import Say, resumption, silent
 from termwise.train.networks import set_dropout, torch_threads
-from termwise.validation import check, check_path, check_threads
+from termwise.train.run_folder import CHECKPOINTS, RunFolder, check_sources
+from termwise.validation import check
 from termwise.yardsticks.bert_model1.card import scorer_card
 from termwise.yardsticks.bert_model1.folder import FOLDER, write_scorer
 from termwise.yardsticks.bert_model1.network import KIND, BertModel1, BertModel1Config, check_windows
@@ -54,9 +52,7 @@ def train_bert_model1(
     settings: BertModel1Settings = BertModel1Settings(),  # noqa: B008
     validation: str | Path | None = None,
     resume: bool = False,
-    threads: int = 1,
-    progress: Progress = no_progress,
-    say: Say = silent,
+    execution: Execution = Execution(),  # noqa: B008
 ) -> dict[str, Any]:
     """Train BERT-Model1, and write a folder for `termwise.yardsticks.bert_model1.folder.read_scorer_folder`.
 
@@ -68,43 +64,22 @@ def train_bert_model1(
         The initial encoder, see `termwise.train.loop.initial_weights.initial_network`.
     out : str or Path
         The scorer folder; its folder ``training`` has settings, log and checkpoints.
-    settings : BertModel1Settings, optional
     validation : str or Path, optional
         Held-out pairs, see `termwise.train.data.training_data.read_training_data`.
     resume : bool, optional
         Continue from the last complete checkpoint, or begin if there is none. On one CPU the result is identical, bit
         for bit, to that of an uninterrupted run.
-    threads : int, optional
-        Threads of this process, torch included.
-    progress : callable, optional
-        Called with a stage, the number of finished items, and the total.
-    say : callable, optional
-        Called with messages.
 
     Returns
     -------
     dict
         JSON-like facts, the value of ``trained`` in ``scorer.json``.
-
-    Raises
-    ------
-    ParameterError
-        If the longest window exceeds the encoder, or several processes were started.
-    EmptyCollectionError
-        If there is nothing to train on.
-    ForeignFolderError
-        If the folder contains something else, a run although `resume` is false, or a scorer without a run.
-    TermwiseError
-        If data, base, settings or folder have another problem.
     """
-    several = isinstance(data, Sequence) and not isinstance(data, str) and len(data) > 0
-    check("data", data, several, "a list of names and paths")
+    check_sources("data", data)
     check("base", base, isinstance(base, str | Path), "a name or a folder")
-    check_path("out", out)
     check("settings", settings, isinstance(settings, BertModel1Settings), "BertModel1Settings")
-    check_threads(threads)
-    out = Path(out)
-    work = check_folder(FOLDER, out, resume=resume, base=base)
+    run = RunFolder.of(FOLDER, out, resume=resume, execution=execution, base=base)
+    checkpoints, threads, say = run.path / CHECKPOINTS, execution.threads, execution.say
     process = _process()
     check_precision(settings.precision)
     training_data = read_training_data(
@@ -135,17 +110,9 @@ def train_bert_model1(
         "validation": training_data.held_out_digest,
         "settings": asdict(settings),
     }
-    claim(work, request, resume=resume, may_change=_MAY_CHANGE)
-    checkpoint = last_checkpoint(work / CHECKPOINTS, say=say) if resume else None
-    mined = load_or_mine_negatives(
-        sources,
-        work,
-        depth=settings.negative_depth,
-        seed=settings.seed,
-        threads=threads,
-        progress=progress,
-        say=say,
-    )
+    run.claim(request, may_change=_MAY_CHANGE)
+    checkpoint = last_checkpoint(checkpoints, say=say) if resume else None
+    mined = load_or_mine_negatives(sources, run, depth=settings.negative_depth, seed=settings.seed)
     judged = judged_of(mined)
     batches = SampledBatches(judged, settings)
     steps = -(-len(batches) // settings.accumulate)
@@ -153,20 +120,17 @@ def train_bert_model1(
         f"training BERT-Model1 from {base_name(base)} on {len(judged):,} queries with "
         f"{len(judged.relevant):,} passages: {steps:,} steps of {settings.batch * settings.accumulate:,} queries"
     )
-    if resume:
-        say(resumption(0 if checkpoint is None else step_of(checkpoint), steps, work))
+    run.report_resumption(0 if checkpoint is None else step_of(checkpoint), steps)
     trainer = TermTrainer(
         MarginStep(network, settings),
-        training_arguments(work / CHECKPOINTS, settings, steps=steps, validation=held_out is not None),
+        training_arguments(checkpoints, settings, steps=steps, validation=held_out is not None),
         batches,
         PairCollator(settings, Pieces(analyzer, KIND), sources, batches),
         settings=settings,
         validate=None
         if held_out is None
         else validation_of(network, analyzer, held_out, settings, threads=threads),
-        log=work / LOG,
-        progress=progress,
-        say=say,
+        folder=run,
     )
     with torch_threads(threads):
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
@@ -183,8 +147,8 @@ def train_bert_model1(
         "best": trainer.best,
         "seconds": round(trainer.seconds, 1),
     }
-    write_facts(work, facts)
-    write_scorer(network, analyzer, out, trained=facts, card=scorer_card(out.resolve().name, facts))
+    run.write_facts(facts)
+    write_scorer(network, analyzer, out, trained=facts, card=scorer_card(Path(out).resolve().name, facts))
     return facts
 
 

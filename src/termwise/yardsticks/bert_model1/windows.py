@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from termwise.train.data.inputs import Ids, Pieces
+from termwise.train.inputs import Ids, Pieces
 
 SPECIAL_TOKENS = 3
 """Special tokens of a window: one [CLS] and two [SEP]."""

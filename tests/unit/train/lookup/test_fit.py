@@ -20,6 +20,7 @@ from termwise.errors import (  # noqa: E402
     ParameterError,
     UnknownNameError,
 )
+from termwise.progress import Execution  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
 from termwise.train.export import folder_writer  # noqa: E402
 
@@ -33,7 +34,9 @@ def made(teacher, texts, tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "encoder"
     said: list[str] = []
     card = {"base": {"name": "toy", "license": "MIT", "seen": "nothing"}, "data": {"air": {"license": "CC0"}}}
-    facts = train_lookup([texts], out, teacher=teacher, settings=SETTINGS, card=card, say=said.append)
+    facts = train_lookup(
+        [texts], out, teacher=teacher, settings=SETTINGS, card=card, execution=Execution(say=said.append)
+    )
     return out, facts, said
 
 
@@ -113,7 +116,9 @@ def test_the_card_names_teacher_texts_and_settings(made):
 
 def test_the_same_input_gives_the_same_encoder(made, teacher, texts, tmp_path, one_graph):
     out, said = tmp_path / "again", []
-    facts = train_lookup([texts], out, teacher=teacher, settings=SETTINGS, resume=True, say=said.append)
+    facts = train_lookup(
+        [texts], out, teacher=teacher, settings=SETTINGS, resume=True, execution=Execution(say=said.append)
+    )
     assert said[0] == f"nothing to resume in {out / 'training'}: starting from the beginning"
     assert facts | {"seconds": 0} == made[1] | {"seconds": 0}
     one, other = EncoderFolder.open(made[0]), EncoderFolder.open(tmp_path / "again")
@@ -132,13 +137,15 @@ def test_a_killed_run_is_resumed(made, teacher, texts, tmp_path, one_graph):
 
     out = tmp_path / "killed"
     with pytest.raises(Killed):
-        train_lookup([texts], out, teacher=teacher, settings=SETTINGS, progress=kill)
+        train_lookup([texts], out, teacher=teacher, settings=SETTINGS, execution=Execution(progress=kill))
     with pytest.raises(ModelFormatError, match="not finished"):
         EncoderFolder.open(out)
     with pytest.raises(ForeignFolderError, match="already holds a training run"):
         train_lookup([texts], out, teacher=teacher, settings=SETTINGS)
     said = []
-    train_lookup([texts], out, teacher=teacher, settings=SETTINGS, resume=True, say=said.append)
+    train_lookup(
+        [texts], out, teacher=teacher, settings=SETTINGS, resume=True, execution=Execution(say=said.append)
+    )
     assert f"{made[1]['texts']} vectors were in {out / 'training' / 'vectors'}" in said
     assert EncoderFolder.open(out).id == EncoderFolder.open(made[0]).id
 

@@ -14,10 +14,10 @@ pytest.importorskip("onnx")
 from termwise.cli.main import run  # noqa: E402
 from termwise.encode import EncoderFolder  # noqa: E402
 from termwise.errors import ForeignFolderError  # noqa: E402
+from termwise.progress import Execution, silent  # noqa: E402
 from termwise.text import WordPieceAnalyzer  # noqa: E402
 from termwise.train import LookupSettings, train_lookup  # noqa: E402
 from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
-from termwise.train.messages import silent  # noqa: E402
 
 from ..conftest import SIZE  # noqa: E402
 
@@ -76,7 +76,14 @@ def test_a_run_is_resumed_with_its_own_tokenizer_only(made, byte_teacher, texts,
     out = tmp_path / "copied"
     shutil.copytree(made[0], out)
     said = []
-    train_lookup([texts], out, teacher=byte_teacher, settings=SETTINGS, resume=True, say=said.append)
+    train_lookup(
+        [texts],
+        out,
+        teacher=byte_teacher,
+        settings=SETTINGS,
+        resume=True,
+        execution=Execution(say=said.append),
+    )
     assert EncoderFolder.open(out).id == EncoderFolder.open(made[0]).id
     other = tmp_path / "other"
     shutil.copytree(byte_teacher, other)

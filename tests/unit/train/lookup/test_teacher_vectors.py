@@ -12,10 +12,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from termwise.errors import CorruptModelError, ForeignFolderError, ModelFormatError  # noqa: E402
+from termwise.progress import silent  # noqa: E402
+from termwise.train.data.teacher_vectors import VectorsManifest, teacher_vectors  # noqa: E402
+from termwise.train.data.tokenised_texts import TokenisedTexts  # noqa: E402
 from termwise.train.dense_encoder import load_dense_encoder  # noqa: E402
-from termwise.train.lookup.teacher_vectors import VectorsManifest, teacher_vectors  # noqa: E402
-from termwise.train.lookup.tokenised_texts import TokenisedTexts  # noqa: E402
-from termwise.train.messages import silent  # noqa: E402
 
 from ..conftest import SIZE  # noqa: E402
 from .conftest import made_texts  # noqa: E402

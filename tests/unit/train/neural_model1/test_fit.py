@@ -18,6 +18,7 @@ from transformers import BertConfig, BertModel
 
 from termwise.cli.main import run
 from termwise.errors import EmptyCollectionError, ForeignFolderError, ParameterError
+from termwise.progress import Execution
 from termwise.train.neural_model1.fit import train_neural_model1
 from termwise.train.neural_model1.settings import NeuralModel1Settings
 from termwise.train.neural_model1.training_loop import CHECKPOINT
@@ -42,14 +43,14 @@ def settings(vocabulary):
 
 def test_too_many_threads_are_refused(pairs, tmp_path, settings):
     with pytest.raises(ParameterError, match="from 1 to 1024"):
-        train_neural_model1(pairs, tmp_path / "out", settings=settings, threads=1025)
+        train_neural_model1([pairs], tmp_path / "out", settings=settings, execution=Execution(threads=1025))
     assert not (tmp_path / "out").exists()
 
 
 def test_the_facts_and_the_table(pairs, tmp_path, settings):
     said = []
     facts = train_neural_model1(
-        [pairs], tmp_path / "table", settings=settings, validation=pairs, say=said.append
+        [pairs], tmp_path / "table", settings=settings, validation=pairs, execution=Execution(say=said.append)
     )
     table = open_table(tmp_path / "table")
     assert table.kind == "neural-model1"
@@ -94,7 +95,7 @@ def test_an_interrupted_run_gives_the_same_table(pairs, tmp_path, settings):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_neural_model1([pairs], tmp_path / "killed", settings=few, progress=kill)
+        train_neural_model1([pairs], tmp_path / "killed", settings=few, execution=Execution(progress=kill))
     assert (tmp_path / "killed" / "training" / CHECKPOINT).exists()
     with pytest.raises(ForeignFolderError):
         train_neural_model1([pairs], tmp_path / "killed", settings=few)
@@ -119,7 +120,7 @@ def test_a_finished_run_is_exported_again(pairs, tmp_path, settings):
         tmp_path / "table",
         settings=dataclasses.replace(few, keep=1),
         resume=True,
-        say=said.append,
+        execution=Execution(say=said.append),
     )
     assert again["entries"] < first["entries"]
     assert not any(line.startswith("epoch") for line in said)
@@ -153,7 +154,9 @@ def test_a_training_of_classic_model1_is_not_changed(pairs, tmp_path, settings):
 def test_nothing_to_resume(pairs, tmp_path, settings):
     said = []
     few = dataclasses.replace(settings, epochs=1)
-    train_neural_model1([pairs], tmp_path / "table", settings=few, resume=True, say=said.append)
+    train_neural_model1(
+        [pairs], tmp_path / "table", settings=few, resume=True, execution=Execution(say=said.append)
+    )
     work = tmp_path / "table" / "training"
     assert said.count(f"nothing to resume in {work}: starting from the beginning") == 1
 

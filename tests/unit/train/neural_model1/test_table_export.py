@@ -19,6 +19,7 @@ from termwise.models import Model1
 from termwise.search import TranslationScorer
 from termwise.train.neural_model1.bags import Bags, bags_of
 from termwise.train.neural_model1.scoring import rank_all
+from termwise.train.neural_model1.settings import NeuralModel1Settings
 from termwise.train.neural_model1.table_export import export_table
 from termwise.translation import open_table, write_table
 
@@ -30,7 +31,9 @@ QUERIES = ["car", "fix car doctor fix", "kid the buy"]
 
 def export(network, analyzer, **options):
     given = {"sources": EVERY, "targets": EVERY, "occurrences": np.ones(len(PIECES), dtype=np.int64)}
-    return export_table(network, analyzer, **{**given, "p_self": P, "least": 0.0, **options})
+    chosen = {name: options.pop(name) for name in ("least", "keep") if name in options}
+    settings = NeuralModel1Settings(**{"self_translation": P, "least": 0.0, **chosen})
+    return export_table(network, analyzer, **{**given, "settings": settings, **options})
 
 
 def test_the_table_equals_the_network_without_the_diagonal(network, analyzer):

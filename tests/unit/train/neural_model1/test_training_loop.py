@@ -9,6 +9,9 @@ import math
 import numpy as np
 import pytest
 
+from termwise.progress import Execution
+from termwise.train.run_folder import RunFolder
+
 pytest.importorskip("torch")
 
 import torch
@@ -16,11 +19,11 @@ from tests.unit.train.neural_model1.conftest import small_network
 
 from termwise.collection.training_pairs import read_sources
 from termwise.errors import CorruptModelError, DivergedError
-from termwise.train.loop.run_log import LOG
 from termwise.train.neural_model1.bags import JudgedBags
 from termwise.train.neural_model1.scoring import rank_all
 from termwise.train.neural_model1.settings import NeuralModel1Settings
 from termwise.train.neural_model1.training_loop import BEST, CHECKPOINT, batch_loss, train
+from termwise.train.run_folder import LOG
 
 SETTINGS = NeuralModel1Settings(epochs=3, batch=4, learning_rate=0.02, save_every=4, warm_up=0.0)
 
@@ -77,7 +80,7 @@ def test_training_learns_translations(questions, tmp_path):
         batch_loss(network, questions, questions.judged.sample(9, 9), slice(0, 64), SETTINGS).detach()
     )
     settings = dataclasses.replace(SETTINGS, epochs=30)
-    facts = train(network, questions, tmp_path, settings=settings)
+    facts = train(network, questions, RunFolder(tmp_path), settings=settings)
     after = float(
         batch_loss(network, questions, questions.judged.sample(9, 9), slice(0, 64), SETTINGS).detach()
     )
@@ -103,18 +106,28 @@ def test_a_killed_run_resumes_to_the_same_weights(questions, tmp_path, at, kept,
             raise Killed
 
     whole = small_network()
-    told = train(whole, questions, tmp_path, settings=settings, validate=ranked(whole))
+    told = train(whole, questions, RunFolder(tmp_path), settings=settings, validate=ranked(whole))
     other = tmp_path / "other"
     other.mkdir()
     first = small_network()
     with pytest.raises(Killed):
-        train(first, questions, other, settings=settings, validate=ranked(first), progress=kill)
+        train(
+            first,
+            questions,
+            RunFolder(other, execution=Execution(progress=kill)),
+            settings=settings,
+            validate=ranked(first),
+        )
     said = []
     second = small_network(seed=77)
     if not kept:
         second = small_network()  # nothing was kept yet: it begins as the run did
     facts = train(
-        second, questions, other, settings=settings, validate=ranked(second), resume=True, say=said.append
+        second,
+        questions,
+        RunFolder(other, resume=True, execution=Execution(say=said.append)),
+        settings=settings,
+        validate=ranked(second),
     )
     assert facts["best"] == told["best"]
     assert facts["steps"] == told["steps"]
@@ -135,7 +148,13 @@ def test_the_best_weights_are_kept(questions, tmp_path):
         return {"nDCG@10": next(values), "RR@10": 0.1}
 
     said = []
-    facts = train(network, questions, tmp_path, settings=SETTINGS, validate=validate, say=said.append)
+    facts = train(
+        network,
+        questions,
+        RunFolder(tmp_path, execution=Execution(say=said.append)),
+        settings=SETTINGS,
+        validate=validate,
+    )
     epoch = math.ceil(len(questions.judged) / 4)
     assert facts["best"] == {"step": 2 * epoch, "nDCG@10": 0.75, "RR@10": 0.1}
     assert torch.equal(network.query_rows.weight, seen[1])
@@ -146,18 +165,18 @@ def test_the_best_weights_are_kept(questions, tmp_path):
 
 def test_the_number_of_steps_is_limited(questions, tmp_path):
     settings = NeuralModel1Settings(batch=4, max_steps=3)
-    assert train(small_network(), questions, tmp_path, settings=settings)["steps"] == 3
+    assert train(small_network(), questions, RunFolder(tmp_path), settings=settings)["steps"] == 3
     assert (tmp_path / CHECKPOINT).exists()
 
 
 def test_a_damaged_checkpoint(questions, tmp_path):
     settings = NeuralModel1Settings(batch=4, max_steps=3)
-    train(small_network(), questions, tmp_path, settings=settings)
+    train(small_network(), questions, RunFolder(tmp_path), settings=settings)
     content = (tmp_path / CHECKPOINT).read_bytes()
     for damaged in (content[: len(content) // 2], b"", b"{}" * 100):
         (tmp_path / CHECKPOINT).write_bytes(damaged)
         with pytest.raises(CorruptModelError) as error:
-            train(small_network(), questions, tmp_path, settings=settings, resume=True)
+            train(small_network(), questions, RunFolder(tmp_path, resume=True), settings=settings)
         assert CHECKPOINT in str(dict(error.value.facts)["file"])
 
 
@@ -165,7 +184,7 @@ def test_a_loss_that_is_not_finite(questions, tmp_path):
     network = small_network()
     torch.nn.init.constant_(network.pair.layers[-1].bias, math.nan)
     with pytest.raises(DivergedError) as error:
-        train(network, questions, tmp_path, settings=SETTINGS)
+        train(network, questions, RunFolder(tmp_path), settings=SETTINGS)
     assert dict(error.value.facts)["step"] == 1
     assert not (tmp_path / CHECKPOINT).exists()
     assert not (tmp_path / BEST).exists()

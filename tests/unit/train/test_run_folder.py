@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from termwise.progress import Execution
+
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from termwise.errors import ForeignFolderError, ParameterError, StorageError
 from termwise.train.export.folder_writer import FOLDER
-from termwise.train.loop.ownership import SETTINGS, check_folder, claim, unclaimed_if_refused
+from termwise.train.run_folder import SETTINGS, RunFolder
 
 REFUSED = ParameterError("float16 needs a graphics processor")
 
 
 def begin(folder: Path, ends: BaseException) -> None:
     """Claim a folder, write files into it, and raise."""
-    with unclaimed_if_refused(folder):
-        claim(folder, {"settings": {}}, resume=False)
+    with RunFolder(folder).claimed({"settings": {}}):
         (folder / "negatives").mkdir()
         (folder / "negatives" / "passages").write_text("")
         (folder / "head.jsonl").write_text("")
@@ -38,9 +39,9 @@ def test_a_folder_that_cannot_be_created_is_named(tmp_path):
     folder = tmp_path / "notes" / "training"
     with (
         pytest.raises(StorageError, match="work folder cannot be used") as caught,
-        unclaimed_if_refused(folder),
+        RunFolder(folder).claimed({"settings": {}}),
     ):
-        claim(folder, {"settings": {}}, resume=False)
+        pass
     assert dict(caught.value.facts)["folder"] == folder
     assert (tmp_path / "notes").read_text() == "mine"
 
@@ -54,12 +55,12 @@ def test_earlier_files_stay(tmp_path):
 
 
 def test_an_earlier_run_stays(tmp_path):
-    claim(tmp_path, {"settings": {"batch": 4}}, resume=False)
+    RunFolder(tmp_path).claim({"settings": {"batch": 4}})
     with (
         pytest.raises(ForeignFolderError, match="holds another training run"),
-        unclaimed_if_refused(tmp_path),
+        RunFolder(tmp_path, resume=True).claimed({"settings": {"batch": 8}}),
     ):
-        claim(tmp_path, {"settings": {"batch": 8}}, resume=True)
+        pass
     assert json.loads((tmp_path / SETTINGS).read_text()) == {"settings": {"batch": 4}}
 
 
@@ -71,11 +72,11 @@ def test_other_exceptions_keep_the_folder(tmp_path, ends):
 
 
 def test_the_model_of_a_run_is_not_replaced_by_another_run(tmp_path):
-    assert check_folder(FOLDER, tmp_path, resume=False) == tmp_path / "training"
+    assert RunFolder.of(FOLDER, tmp_path, resume=False, execution=Execution()).path == tmp_path / "training"
     (tmp_path / "encoder.json").write_text("{}")
     with pytest.raises(ForeignFolderError, match="already holds an encoder"):
-        check_folder(FOLDER, tmp_path, resume=True)
-    claim(tmp_path / "training", {"settings": {}}, resume=False)
-    check_folder(FOLDER, tmp_path, resume=True)
+        RunFolder.of(FOLDER, tmp_path, resume=True, execution=Execution())
+    RunFolder(tmp_path / "training").claim({"settings": {}})
+    RunFolder.of(FOLDER, tmp_path, resume=True, execution=Execution())
     with pytest.raises(ForeignFolderError, match="already holds a training run"):
-        check_folder(FOLDER, tmp_path, resume=False)
+        RunFolder.of(FOLDER, tmp_path, resume=False, execution=Execution())

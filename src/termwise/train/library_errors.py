@@ -1,20 +1,12 @@
-"""Messages of a training run, and conversion of errors of other libraries."""
+"""Conversion of errors of other libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from termwise.errors import TermwiseError
 from termwise.fixes import Fix
-
-Say = Callable[[str], None]
-"""Receives one line of text, without the line end."""
-
-
-def silent(_: str) -> None:
-    """Discard a line."""
 
 
 def first_line(error: BaseException) -> str:
@@ -43,16 +35,3 @@ def errors_as(
         raise
     except Exception as error:
         raise kind(message, facts=[*facts, ("reason", first_line(error))], fixes=fixes) from error
-
-
-def resumption(step: int, steps: int, folder: Path) -> str:
-    """Return the message on the step from which a run is resumed; 0 without a checkpoint.
-
-    Examples
-    --------
-    >>> resumption(0, 9, Path("mine/training"))
-    'nothing to resume in mine/training: starting from the beginning'
-    """
-    if step:
-        return f"resuming at step {step:,} of {steps:,}"
-    return f"nothing to resume in {folder}: starting from the beginning"

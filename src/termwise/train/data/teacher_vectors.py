@@ -32,14 +32,14 @@ import torch
 from termwise.encode.network_inputs import framed, padded
 from termwise.errors import CorruptModelError, ForeignFolderError, ModelFormatError
 from termwise.fixes import Fix
-from termwise.progress import Progress, no_progress
+from termwise.progress import Progress, Say, no_progress, silent
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import is_folder, path_exists
 from termwise.train.data.cached_arrays import corrupt_cache
+from termwise.train.data.tokenised_texts import TokenisedTexts
 from termwise.train.dense_encoder import DenseEncoder
 from termwise.train.export.checkpoint_files import read_json
-from termwise.train.lookup.tokenised_texts import TokenisedTexts
-from termwise.train.messages import Say, first_line, silent
+from termwise.train.library_errors import first_line
 
 FOLDER, MANIFEST = "vectors", "vectors.json"
 
@@ -86,15 +86,7 @@ class VectorsManifest:
     format: str = _FORMAT
 
     def claim(self, folder: Path) -> None:
-        """Write the manifest, or compare it with the one that is there.
-
-        Raises
-        ------
-        ForeignFolderError
-            If the folder belongs to another encoder or other texts.
-        CorruptModelError
-            If the manifest that is there is damaged.
-        """
+        """Write the manifest, or compare it with the one that is there."""
         file = folder / MANIFEST
         if path_exists(folder) and not is_folder(folder):
             raise ForeignFolderError(
@@ -134,29 +126,17 @@ def teacher_vectors(
     ----------
     encoder : DenseEncoder
         It is not changed. A GPU that torch finds is used.
-    texts : TokenisedTexts
     folder : Path
         See the module docstring.
-    manifest : VectorsManifest
     batch : int
         Number of texts that are encoded at once.
     bfloat16 : bool, optional
         Whether the encoder computes in bfloat16.
-    progress, say : callable, optional
 
     Returns
     -------
     list of ndarray, float16
         Memory-mapped.
-
-    Raises
-    ------
-    CorruptModelError
-        If a file holds vectors of other texts or of another encoder.
-    ModelFormatError
-        If the encoder gives a vector without a direction.
-    TermwiseError
-        See `VectorsManifest.claim`.
     """
     manifest.claim(folder)
     encode = _encoding(encoder, batch=batch, bfloat16=bfloat16)

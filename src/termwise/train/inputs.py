@@ -28,15 +28,9 @@ def special_ids(vocabulary: Vocabulary, kind: str) -> SpecialIds:
 
     Parameters
     ----------
-    vocabulary : Vocabulary
     kind : str
         For ``tilde``, the markers of documents and queries are the first two pieces whose names begin with ``[unused``,
         which are [unused0] and [unused1] in the vocabularies of BERT; the other kinds use the classification piece.
-
-    Raises
-    ------
-    ModelFormatError
-        If the vocabulary has no such pieces.
     """
     numbers = {
         role: next((number for name in names if (number := vocabulary.number(name)) is not None), None)
