@@ -1,7 +1,7 @@
-"""Write an index in another process: ``concurrent_writer.py FOLDER loop SECONDS`` or ``… hold``.
+"""Write an index in another process: ``concurrent_writer.py FOLDER loop`` or ``… hold``.
 
 ``loop``
-    Build two generations in turn, as fast as possible, and print the number of published ones.
+    Build two generations in turn, as fast as possible, until standard input ends; print the number of published ones.
 ``hold``
     Begin a build, print "begun", and wait.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
+import threading
 from itertools import cycle
 from pathlib import Path
 
@@ -45,17 +45,18 @@ def hold(folder: Path) -> None:
         sys.stdin.read()
 
 
-def loop(folder: Path, seconds: float) -> None:
-    """Build repeatedly for some seconds."""
+def loop(folder: Path) -> None:
+    """Build repeatedly until standard input ends."""
     os.fsync = lambda descriptor: None  # durability does not matter here, speed does
-    end = time.monotonic() + seconds
+    ended = threading.Thread(target=sys.stdin.read, daemon=True)
+    ended.start()
     published = 0
     for documents in cycle([20, 30]):
         build(folder, documents)
         published += 1
         if published == 1:
             print("begun", flush=True)
-        if time.monotonic() > end:
+        if not ended.is_alive():
             break
     print(published)
 
@@ -65,4 +66,4 @@ if __name__ == "__main__":
     if sys.argv[2] == "hold":
         hold(Path(sys.argv[1]))
     else:
-        loop(Path(sys.argv[1]), float(sys.argv[3]))
+        loop(Path(sys.argv[1]))

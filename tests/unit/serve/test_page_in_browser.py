@@ -1,6 +1,6 @@
 """The page of a running service in Chromium: search, filters, explanations, keyboard, accessibility.
 
-Needs Chromium, its driver and Selenium, and for accessibility axe-core: ``npm install -g axe-core``.
+Needs Chromium, its driver and Selenium; axe-core, for accessibility, is that of the package axe-playwright-python.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -227,10 +226,7 @@ def test_axe_finds_nothing_serious(browser: webdriver.Chrome, address: str, widt
 
 
 def _axe() -> str:
-    npm = shutil.which("npm")
-    folder = subprocess.run([npm, "root", "-g"], capture_output=True, text=True).stdout.strip() if npm else ""
-    script = Path(folder, "axe-core", "axe.min.js")
-    if not folder or not script.exists():
-        warnings.warn("accessibility is not tested: npm has no global axe-core", stacklevel=2)
-        pytest.skip("ACCESSIBILITY IS NOT TESTED: npm has no global axe-core")
-    return script.read_text()
+    package = importlib.util.find_spec("axe_playwright_python")
+    if package is None or package.origin is None:
+        pytest.skip("ACCESSIBILITY IS NOT TESTED: axe-playwright-python is not installed: scripts/setup dev")
+    return Path(package.origin).with_name("axe.min.js").read_text()
