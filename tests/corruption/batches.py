@@ -1,6 +1,6 @@
 """One process replaces all documents of an index or a mixture again and again, others search it meanwhile.
 
-Usage: ``batches.py FOLDER SECONDS READERS KIND``, an index or a mixture. Each commit deletes the documents of one batch
+Usage: ``batches.py FOLDER SECONDS READERS KIND``, an index or a mixture, for so many seconds or more. Each commit deletes the documents of one batch
 and adds those of the next one. So every search must find all documents of one batch and none of another, and the
 batches that a reader sees never go back. Merges run between the commits.
 """
@@ -30,11 +30,11 @@ def batch(number: int) -> list[Document]:
     return [Document(f"{number}-{place}", f"common word{place} batch{number}") for place in range(SIZE)]
 
 
-def write(folder: Path, seconds: float) -> None:
-    """Replace the batch until the time is over."""
-    end, number = time.monotonic() + seconds, 0
+def write(folder: Path, done: Any) -> None:
+    """Replace the batch until all readers are done."""
+    number = 0
     with termwise.open_writer(folder) as writer:
-        while time.monotonic() < end:
+        while not done.is_set():
             writer.delete(document.doc_id for document in batch(number))
             number += 1
             writer.add(batch(number))
@@ -44,9 +44,9 @@ def write(folder: Path, seconds: float) -> None:
 
 
 def read(folder: Path, end: float, results: Any) -> None:
-    """Search until the time is over; report the number of searches, and of batches that were seen."""
+    """Search until the time is over and enough was seen; report the number of searches, and of batches."""
     searcher, seen, searches = termwise.open(folder), [-1], 0
-    while time.monotonic() < end:
+    while time.monotonic() < end or searches <= 10 or len(seen) < 5:
         searcher = searcher.refresh()
         ranking = searcher.rank("common", k=3 * SIZE)
         numbers = {int(doc_id.split("-")[0]) for doc_id in ranking.doc_ids}
@@ -68,14 +68,15 @@ def main(folder: Path, seconds: float, readers: int, kind: str) -> None:
     else:
         termwise.build_index(batch(0), folder)
     context = multiprocessing.get_context("fork")
-    results = context.Queue()
-    writer = context.Process(target=write, args=(folder, seconds))
+    results, done = context.Queue(), context.Event()
+    writer = context.Process(target=write, args=(folder, done))
     writer.start()
     end = time.monotonic() + seconds
     processes = [context.Process(target=read, args=(folder, end, results)) for _ in range(readers)]
     for process in processes:
         process.start()
-    found = [results.get(timeout=seconds + 60) for _ in processes]
+    found = [results.get(timeout=seconds + 600) for _ in processes]
+    done.set()
     for process in (writer, *processes):
         process.join()
         assert process.exitcode == 0

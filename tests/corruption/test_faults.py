@@ -156,7 +156,7 @@ def test_a_change_of_a_mixture_is_atomic_over_its_parts(tmp_path: Path, run: Run
 def test_readers_see_whole_commits_while_documents_are_replaced(
     tmp_path: Path, run: Run, seconds: int, readers: int, kind: str
 ) -> None:
-    result = run("batches", tmp_path / kind, seconds, readers, kind, timeout=seconds + 120)
+    result = run("batches", tmp_path / kind, seconds, readers, kind, timeout=seconds + 900)
     assert result["generation"] > 3
     assert min(result["searches"]) > 10
-    assert max(result["batches"]) > 2
+    assert min(result["batches"]) > 3
