@@ -7,10 +7,18 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
+from termwise.errors import (
+    ForeignFolderError,
+    IndexExistsError,
+    IndexLockedError,
+    ParameterError,
+    StorageError,
+)
 from termwise.index.container import storage_errors
 from termwise.index.manifest import (
     BUILD,
@@ -33,6 +41,39 @@ LOCK = ".lock"
 
 LOCK_PAUSE = 0.005
 """Seconds between two attempts to get the lock."""
+
+
+class FolderWriter:
+    """Base class of the writers of a folder; a context manager that closes the writer.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    path: Path
+    _resources: ExitStack
+    _closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files and the lock; what is not committed is lost."""
+        self._closed = True
+        self._resources.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ParameterError(
+                "this writer is closed", facts=[("index", self.path)], fixes=["open another writer"]
+            )
 
 
 def claim(path: Path, *, overwrite: bool) -> list[Path]:
