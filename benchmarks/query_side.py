@@ -70,7 +70,7 @@ from termwise.engine.query_encoder import encoder_description  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
-from termwise.indexing import build_index  # noqa: E402
+from termwise.indexing import BuildOptions, build_index  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.search import Searcher  # noqa: E402
 from termwise.text import Analyzer  # noqa: E402
@@ -473,7 +473,9 @@ def shipped(kind: str, work: Path) -> Searcher:
     documents = list(open_collection(DATA).documents())
     unknown = set(encoder.missing([document.text for document in documents]))
     known = [document for place, document in enumerate(documents) if place not in unknown]
-    return build_index(known, work / f"{kind}-shipped", model=model, encoder=encoder, overwrite=True)
+    return build_index(
+        known, work / f"{kind}-shipped", model=model, overwrite=True, options=BuildOptions(encoder=encoder)
+    )
 
 
 def grown(rows: Sequence[Row], documents: int, random: np.random.Generator) -> Iterator[Row]:

@@ -78,7 +78,7 @@ from translation_peers import (  # noqa: E402
     Task,
 )
 
-from termwise import build_index  # noqa: E402
+from termwise import BuildOptions, build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
 from termwise.collection.training_pairs import PairSource, read_sources  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
@@ -400,7 +400,7 @@ def made(passages: Sequence[str], path: Path, **settings: Any) -> Searcher:
         say(f"indexing {len(passages):,} passages: {path.name}")
         documents = [Document(str(number), text) for number, text in enumerate(passages)]
         begin = time.perf_counter()
-        build_index(documents, path, overwrite=True, threads=2, **settings)
+        build_index(documents, path, overwrite=True, **settings, options=BuildOptions(threads=2))
         seconds.write_text(f"{time.perf_counter() - begin}\n")
     return Searcher.open(path)
 

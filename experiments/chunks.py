@@ -22,7 +22,7 @@ from typing import Any
 import record
 from judged_collection import Judged, documents_folder
 
-from termwise import build_index, open_collection
+from termwise import BuildOptions, build_index, open_collection
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
@@ -48,7 +48,12 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
         runs, chunks = [], {}
         for variant, options in variants.items():
             searcher = build_index(
-                documents, index, model=model, threads=arguments.threads, overwrite=True, **options
+                documents,
+                index,
+                model=model,
+                overwrite=True,
+                **options,
+                options=BuildOptions(threads=arguments.threads),
             )
             timed = searcher.rank_many(
                 judged.queries, k=plan["depth"], threads=arguments.threads, name=variant

@@ -64,6 +64,7 @@ _NUMBERS = re.compile(r"weights=\[([^]]*)\]")
 _QUOTED = """(?:'[^']*'|"[^"]*")"""
 """A quoted positional argument, which may hold commas and signs of equality."""
 
+_BUILD_OPTIONS = re.compile(r"options=BuildOptions\((.*)\)(?=\)$)", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_.0-9]+)\((.*)\)", re.DOTALL)
 _ARGUMENT = re.compile(r"(settings\.)?([A-Za-z_0-9]+)=(.*)", re.DOTALL)
 """An argument, or an attribute of the argument `settings`, which is given with ``--set``."""
@@ -88,6 +89,8 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     ('--set precision=float32', '--expand-with none', '--floors-from')
     >>> spell("build_index(model='tilde', side='query')")
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
+    >>> spell("build_index(model='ml', options=BuildOptions(quantiser='float32'))")
+    'termwise index COLLECTION --out DIR --model ml --float'
     >>> spell('build_index(COLLECTION, "docs.tw")')
     'termwise index COLLECTION --out docs.tw'
     >>> spell("convert_checkpoint(my-tilde, floors_from=COLLECTION)")
@@ -101,6 +104,7 @@ def spell(code: str, known: Collection[str] | None = None) -> str:
     >>> print(spell("fail_if='typos<-0.3'"), spell("out=my index"))
     --fail-if 'typos<-0.3' --out 'my index'
     """
+    code = _BUILD_OPTIONS.sub(r"\1", code)
     call = _CALL.fullmatch(code)
     if call and call[1] in _COMMANDS:
         command = _COMMANDS[call[1]]

@@ -118,7 +118,7 @@ def shipped_weights(name: str) -> Path | None:
 
 def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> AnySearcher:
     """Index documents with a model of term counts."""
-    from termwise.indexing import build_index
+    from termwise.indexing import BuildOptions, build_index
 
     with progress_bar() as progress:
         return build_index(
@@ -127,8 +127,7 @@ def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Any
             model=name,
             store_text=True,
             overwrite=True,
-            threads=available_processors(),
-            progress=progress,
+            options=BuildOptions(threads=available_processors(), progress=progress),
         )
 
 
@@ -137,7 +136,7 @@ def _index_shipped_weights(
 ) -> tuple[AnySearcher, int]:
     """Index documents with shipped weights; return the searcher and the number of documents left out."""
     from termwise.encode import open_precomputed_encoder
-    from termwise.indexing import build_index
+    from termwise.indexing import BuildOptions, build_index
     from termwise.models import make_model
 
     model: NetworkModel = make_model(WEIGHTS.get(name, name), {})  # type: ignore[assignment]
@@ -152,11 +151,9 @@ def _index_shipped_weights(
             [document for position, document in enumerate(documents) if position not in left_out],
             folder,
             model=name if name in WEIGHTS else model,
-            encoder=encoder,
             store_text=True,
             overwrite=True,
-            threads=available_processors(),
-            progress=progress,
+            options=BuildOptions(threads=available_processors(), encoder=encoder, progress=progress),
         )
     return searcher, len(left_out)
 

@@ -44,8 +44,6 @@ class DocumentWriter(FolderWriter, ABC):
     """
 
     folder: Path
-    _spill: DocumentSpill | None
-    """Documents that are not written yet; None before the first one."""
 
     def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
         """Add documents and their rows; see `add_documents` and `add_weights`."""
@@ -87,8 +85,7 @@ class DocumentWriter(FolderWriter, ABC):
             If a weight is negative; the facts name the document and the term.
         """
         self._check_open()
-        if self._spill is not None:
-            self._spill.add_weights(rows)
+        self._spill_for(()).add_weights(rows)
 
     def add_vectors(self, vectors: DocumentVectors) -> None:
         """Add the vectors of the next documents.
@@ -100,12 +97,11 @@ class DocumentWriter(FolderWriter, ABC):
         """
         self._check_open()
         check("vectors", vectors, isinstance(vectors, DocumentVectors), "DocumentVectors")
-        if self._spill is not None:
-            self._spill.add_vectors(vectors)
+        self._spill_for(()).add_vectors(vectors)
 
     @abstractmethod
     def _spill_for(self, doc_ids: Sequence[str]) -> DocumentSpill:
-        """Return the spill that takes documents."""
+        """Return the spill that takes documents with these identifiers, and the rows of earlier ones."""
 
 
 class DocumentSpill:

@@ -105,7 +105,7 @@ def _missing(model: str | Path) -> TermwiseError:
             facts=[("model", model), ("parts", ", ".join(parts))],
             fixes=[
                 f"name the part: `model='{parts[-1]}'`; the mixture takes its encoded documents: "
-                f"`build_index(model='{model}', encoding=FOLDER)`"
+                f"`build_index(model='{model}', options=BuildOptions(encoding=FOLDER))`"
             ],
         )
     if isinstance(model, Path) or os.sep in model:

@@ -320,7 +320,10 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
             facts=[("alpha", alpha), ("query encoder", "none")],
             fixes=["pass query_encoder, which runs one pass per query", "set `alpha=1`"],
         )
-    build = f"`build_index(model='{DOCUMENT_MODEL}', analyzer='wordpiece-clean', quantiser='float32')`"
+    build = (
+        f"`build_index(model='{DOCUMENT_MODEL}', analyzer='wordpiece-clean', "
+        "options=BuildOptions(quantiser='float32'))`"
+    )
     if documents is None:
         raise ParameterError(
             "a document likelihood needs an index of the terms of the documents",

@@ -311,7 +311,9 @@ def _check_documents(index: Index) -> None:
         raise ParameterError(
             "a translation scorer needs an index of relative term frequencies",
             facts=[("index", index.path), ("model", model), ("weights", kind), ("expected", "ml, float32")],
-            fixes=["`build_index(model='ml', quantiser='float32')` with the analyzer of the table"],
+            fixes=[
+                "`build_index(model='ml', options=BuildOptions(quantiser='float32'))` with the analyzer of the table"
+            ],
         )
 
 
@@ -324,7 +326,8 @@ def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
             facts=[("index", f"{index.path}  {index_analyzer}"), ("table", table_analyzer)],
             fixes=[
                 "build the index with the analyzer of the table: "
-                f"`build_index(model='ml', quantiser='float32', analyzer={table.analyzer.name!r})`"
+                f"`build_index(model='ml', analyzer={table.analyzer.name!r}, "
+                "options=BuildOptions(quantiser='float32'))`"
             ],
         )
     return analyzer

@@ -55,7 +55,10 @@ FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("`build_index(model='{folder}')`", "`open_table('{folder}')`"),
     ),
     "scorer.json": ("a scorer", ("`read_scorer_folder('{folder}')`",)),
-    "encoding.json": ("an encoding of a collection", ("`build_index(model=MODEL, encoding='{folder}')`",)),
+    "encoding.json": (
+        "an encoding of a collection",
+        ("`build_index(model=MODEL, options=BuildOptions(encoding='{folder}'))`",),
+    ),
     MIXTURE: (
         "a mixture of indexes",
         ("name the index of one part, a folder in {folder}", "`open_searcher('{folder}')`"),

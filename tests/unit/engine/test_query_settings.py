@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Searcher, build_index
+from termwise import BuildOptions, Document, Searcher, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, UnknownNameError
@@ -29,7 +29,9 @@ QUERY = "apple apple apple pear plum plum fig unheard"
 def folder(request, tmp_path_factory):
     """An index with an inverted view, and one without."""
     out = tmp_path_factory.mktemp("indexes") / "i.tw"
-    build_index(DOCUMENTS, out, analyzer="whitespace", model=BM25(), quantiser=request.param)
+    build_index(
+        DOCUMENTS, out, analyzer="whitespace", model=BM25(), options=BuildOptions(quantiser=request.param)
+    )
     assert (Index.open(out).segments[0].inverted is None) is (request.param == "float32")
     return out
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.indexing.count_rows import TokenCounts, count_documents
 from termwise.models import CountModel
 from termwise.text import make_analyzer
@@ -76,7 +76,12 @@ class Numbered(CountModel):
 def build(tmp_path, words, analyzer="whitespace", name="i"):
     model = Translations(words)
     searcher = build_index(
-        DOCUMENTS, tmp_path / name, model=model, analyzer=analyzer, quantiser="float32", store_text=True
+        DOCUMENTS,
+        tmp_path / name,
+        model=model,
+        analyzer=analyzer,
+        store_text=True,
+        options=BuildOptions(quantiser="float32"),
     )
     return searcher, model
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import termwise
-from termwise import Document
+from termwise import BuildOptions, Document
 from termwise.errors import IndexLockedError, ParameterError
 from termwise.fusion import mix_indexes
 from termwise.index import Index, verify
@@ -72,7 +72,13 @@ def test_an_index_without_statistics_can_be_renewed_and_then_changed(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "options", [{"attributes": "all"}, {"chunk": 3}, {"fields": {"title": 3, "text": 1}}, {"threads": 2}]
+    "options",
+    [
+        {"attributes": "all"},
+        {"chunk": 3},
+        {"fields": {"title": 3, "text": 1}},
+        {"options": BuildOptions(threads=2)},
+    ],
 )
 def test_a_renewed_mixture_is_that_of_a_new_build(tmp_path: Path, options: dict[str, Any]) -> None:
     """Also the vectors, whose segments are merged."""
@@ -84,7 +90,7 @@ def test_a_renewed_mixture_is_that_of_a_new_build(tmp_path: Path, options: dict[
         writer.add(later)
         writer.delete(["c"])
     before = termwise.open(tmp_path / "m")
-    renewed = renew_index(tmp_path / "m", threads=options.get("threads", 1))
+    renewed = renew_index(tmp_path / "m", threads=2 if "options" in options else 1)
     fresh = termwise.build_index(
         [first[1], *later], tmp_path / "new", model="best", store_text=True, **options
     )

@@ -46,7 +46,10 @@ def test_they_are_sorted_and_limited(searcher: AnySearcher) -> None:
     assert searcher.count(None, exclude=["a", "unknown"]) == 3
 
 
-@pytest.mark.parametrize("settings", [{}, {"model": "dirichlet"}, {"quantiser": "float32"}, {"chunk": 5}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"model": "dirichlet"}, {"options": termwise.BuildOptions(quantiser="float32")}, {"chunk": 5}],
+)
 def test_matches_are_those_of_a_whole_ranking(tmp_path: Path, settings: dict[str, Any]) -> None:
     texts = [
         "green tea. black tea",

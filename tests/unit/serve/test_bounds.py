@@ -20,7 +20,7 @@ from tests.unit.serve.conftest import TEAS, served
 import termwise
 from termwise.errors import CorruptIndexError
 from termwise.index.folder import writer_lock
-from termwise.indexing import live_writer
+from termwise.indexing import added_rows
 from termwise.indexing.model_choice import opened_encoder
 from termwise.records import Document
 from termwise.search.by_example import AnySearcher
@@ -256,7 +256,7 @@ def test_a_network_is_loaded_once_for_all_changes(tmp_path: Path, monkeypatch: p
         return opened_encoder(*given, **options)
 
     termwise.build_index(TEAS, folder, model="best", store_text=True)
-    monkeypatch.setattr(live_writer, "opened_encoder", load)
+    monkeypatch.setattr(added_rows, "opened_encoder", load)
     changes = ChangeQueue(folder, 30)
     for number in range(3):
         document = Document(f"new{number}", f"white tea number {number}")
