@@ -7,9 +7,11 @@ import pytest
 
 from termwise.collection.training_pairs import PairSource
 from termwise.text import make_analyzer
-from termwise.translation import estimate, make_bitext
+from termwise.translation import Model1Settings, estimate, make_bitext
 
 translate = pytest.importorskip("nltk.translate")
+
+WHOLE = Model1Settings(ratio=0.0, longest_ratio=1e9, symmetrise=False)
 
 HOUSES = [
     ("das haus", "the house"),
@@ -48,7 +50,7 @@ def test_equal_probabilities(pairs: list[tuple[str, str]], iterations: int) -> N
         np.repeat(np.arange(len(pairs), dtype=np.int32), 2).reshape(-1, 2),
     )
     analyzer = make_analyzer("whitespace")
-    bitext = make_bitext([source], analyzer, ratio=0.0, longest_ratio=np.inf, symmetrise=False)
+    bitext = make_bitext([source], analyzer, settings=WHOLE)
     model = estimate(bitext, iterations=iterations, tolerance=0)
     token = bitext.vocabulary.token
     compared = 0

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from termwise.collection.fields import FieldChoice
     from termwise.collection.file_collections import Header
     from termwise.index import Index
+    from termwise.indexing import LiveWriter
     from termwise.models import NetworkModel
     from termwise.search import MixtureSearcher
 
@@ -197,6 +198,12 @@ def note_text_fields(fields: FieldChoice, attributes: object) -> None:
             f"--attributes all leaves out the fields of the text: {', '.join(fields)}; "
             f"to filter by one of them, name all attributes to keep: --attributes NAME,NAME"
         )
+
+
+def note_merge_error(writer: LiveWriter) -> None:
+    """Report on stderr that the segments of an index could not be merged after a change."""
+    if writer.merge_error is not None:
+        note_line(f"the change is made, but its segments are not merged: {writer.merge_error}")
 
 
 def note_finished_blocks(

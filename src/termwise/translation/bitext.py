@@ -19,6 +19,7 @@ from termwise.kernels.translation import Postings, Side, count_postings, count_t
 from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, NumberedTexts, Numbering, Vocabulary, number_texts
+from termwise.translation.settings import Model1Settings
 
 MEMORY = 1 << 30
 """Size in bytes above which an array is mapped from a file."""
@@ -120,11 +121,7 @@ def make_bitext(
     sources: Iterable[PairSource],
     analyzer: Analyzer,
     *,
-    ratio: float = 1.5,
-    longest_ratio: float = 9.0,
-    symmetrise: bool = True,
-    sample: float = 1.0,
-    seed: int = 0,
+    settings: Model1Settings = Model1Settings(),  # noqa: B008
     folder: str | Path | None = None,
     memory: int = MEMORY,
     threads: int = 1,
@@ -139,17 +136,9 @@ def make_bitext(
         Judged pairs; each source is released after it is read.
     analyzer : Analyzer
         Analyzer of the texts. With an open vocabulary, terms are numbered in order of occurrence.
-    ratio : float, optional
-        Length of a chunk, as a multiple of the query length; the last chunk of a passage may be shorter. 0 for whole
-        passages.
-    longest_ratio : float, optional
-        Upper bound for the ratio of the longer to the shorter side; other pairs are skipped.
-    symmetrise : bool, optional
-        Use each pair a second time with its sides swapped.
-    sample : float, optional
-        Fraction of pairs to keep, drawn at random.
-    seed : int, optional
-        Seed of the sample.
+    settings : Model1Settings, optional
+        Its ``ratio``, ``longest_ratio``, ``symmetrise``, ``sample`` and ``seed``. The last chunk of a passage may be
+        shorter than the others.
     folder : str or Path, optional
         Folder for arrays of more than `memory` bytes, in unnamed files that disappear with the process; by default all
         arrays are in memory.
@@ -179,14 +168,10 @@ def make_bitext(
     >>> bitext.chunks.first.tolist(), bitext.chunks.length.tolist()
     ([0, 3, 6], [3, 3, 1])
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(settings.seed)
     with Workers(partial(number_texts, analyzer), threads=threads) as workers:
         terms = _Terms(analyzer, workers)
-        parts = [
-            _part(source, terms, ratio, longest_ratio, symmetrise, sample, random, progress)
-            for source in sources
-            if len(source)
-        ]
+        parts = [_part(source, terms, settings, random, progress) for source in sources if len(source)]
     facts = BitextFacts(
         **{
             field.name: sum(getattr(part.facts, field.name) for part in parts)
@@ -214,8 +199,10 @@ def make_bitext(
     queries = _joined([part.queries for part in parts], scratch)
     chunks = _joined([part.chunks for part in parts], scratch)
     query_postings = _inverted(queries, len(vocabulary), scratch)
-    chunk_postings = _inverted(chunks if symmetrise else _NO_ROWS, len(vocabulary), scratch)
-    return Bitext(vocabulary, queries, chunks, query_postings, chunk_postings, frequencies, facts, symmetrise)
+    chunk_postings = _inverted(chunks if settings.symmetrise else _NO_ROWS, len(vocabulary), scratch)
+    return Bitext(
+        vocabulary, queries, chunks, query_postings, chunk_postings, frequencies, facts, settings.symmetrise
+    )
 
 
 _NO_ROWS = Side(
@@ -310,10 +297,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
 def _part(
     source: PairSource,
     terms: _Terms,
-    ratio: float,
-    longest_ratio: float,
-    symmetrise: bool,
-    sample: float,
+    settings: Model1Settings,
     random: np.random.Generator,
     progress: Progress,
 ) -> _Part:
@@ -332,14 +316,14 @@ def _part(
     number, row, passage, query_length, length = (
         values[nonempty] for values in (order, row, passage, query_length, length)
     )
-    size = chunk_lengths(query_length, length, ratio)
+    size = chunk_lengths(query_length, length, settings.ratio)
     pieces = -(-length // size)
     pair = np.repeat(np.arange(len(row)), pieces)
     within = (np.arange(len(pair)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) * size[pair]
     chunk = np.minimum(size[pair], length[pair] - within)
     shorter, longer = np.minimum(chunk, query_length[pair]), np.maximum(chunk, query_length[pair])
-    even = longer <= longest_ratio * shorter
-    drawn = even & (random.random(len(pair)) < sample) if sample < 1 else even
+    even = longer <= settings.longest_ratio * shorter
+    drawn = even & (random.random(len(pair)) < settings.sample) if settings.sample < 1 else even
     first = (passage_starts[:-1][passage][pair] + within)[drawn]
     chunk_counts = np.bincount(row[pair][drawn], minlength=len(used))
     sampled = np.zeros(len(row), dtype=np.bool_)
@@ -350,7 +334,7 @@ def _part(
         answer = passage_tokens[
             passage_starts[passage[pair_number]] : passage_starts[passage[pair_number] + 1]
         ]
-        cells = _cells(query, answer, symmetrise=symmetrise)
+        cells = _cells(query, answer, symmetrise=settings.symmetrise)
         if cells > _LARGE:
             large.append(_Large(source.name, int(number[pair_number]) + 1, len(query), len(answer), cells))
     kept = chunk_counts > 0

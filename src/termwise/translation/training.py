@@ -103,11 +103,7 @@ def train_model1(
         bitext = make_bitext(
             _sources(data, split, read),
             analyzer,
-            ratio=settings.ratio,
-            longest_ratio=settings.longest_ratio,
-            symmetrise=settings.symmetrise,
-            sample=settings.sample,
-            seed=settings.seed,
+            settings=settings,
             folder=work,
             threads=threads,
             progress=progress,

@@ -12,7 +12,7 @@ import pytest
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import CheckFailedError, ParameterError
 from termwise.text import Vocabulary, make_analyzer
-from termwise.translation import TranslationTable, estimate, make_bitext
+from termwise.translation import Model1Settings, TranslationTable, estimate, make_bitext
 
 TERMS = ["auto", "car", "cheap", "red"]
 PASSAGES = [["car", "red", "car"], ["auto"], ["red"]]
@@ -96,7 +96,8 @@ def test_pairs_are_drawn_from_all_sources():
 def test_both_train_on_the_same_pairs(symmetrise):
     import translation
 
-    bitext = make_bitext(sources(), make_analyzer("whitespace"), ratio=1.0, symmetrise=symmetrise)
+    settings = Model1Settings(ratio=1.0, symmetrise=symmetrise)
+    bitext = make_bitext(sources(), make_analyzer("whitespace"), settings=settings)
     found = translation.sentences(bitext)
     forth = [("a b", "x y"), ("a b", "z x"), ("a b", "z"), ("c", "z"), ("d", "w"), ("d", "x")]
     expected = forth + [(source, target) for target, source in forth] * symmetrise

@@ -8,7 +8,7 @@ import numpy as np
 
 from termwise.collection.training_pairs import PairSource
 from termwise.text import make_analyzer
-from termwise.translation import Bitext, make_bitext
+from termwise.translation import Bitext, Model1Settings, make_bitext
 
 
 def source_of(pairs: Sequence[tuple[str, str]], name: str = "toy") -> PairSource:
@@ -21,4 +21,5 @@ def source_of(pairs: Sequence[tuple[str, str]], name: str = "toy") -> PairSource
 
 def bitext_of(pairs: Sequence[tuple[str, str]], **options: object) -> Bitext:
     """Return a bitext of words between white space."""
-    return make_bitext([source_of(pairs)], make_analyzer("whitespace"), **options)  # type: ignore[arg-type]
+    settings = Model1Settings(**options)  # type: ignore[arg-type]
+    return make_bitext([source_of(pairs)], make_analyzer("whitespace"), settings=settings)

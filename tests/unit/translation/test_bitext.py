@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from termwise.errors import EmptyCollectionError, MalformedRecordError
 from termwise.kernels.translation import Side
 from termwise.text import make_analyzer
-from termwise.translation import Bitext, make_bitext
+from termwise.translation import Bitext, Model1Settings, make_bitext
 from termwise.translation import bitext as bitext_module
 
 from .conftest import bitext_of, source_of
@@ -126,13 +126,13 @@ def test_the_largest_pair_is_reported_once() -> None:
         [(" ", "a"), ("a", "b c"), (text("q", 2300), f"{text('p', 2200)} q0 q0"), ("b", "b")], "one"
     )
     make_bitext([one], analyzer, say=said.append)
-    make_bitext([one], analyzer, symmetrise=False, say=said.append)  # half as many
+    make_bitext([one], analyzer, settings=Model1Settings(symmetrise=False), say=said.append)  # half as many
     same = source_of([(text("q", 2300), text("q", 2300))], "same")
     make_bitext([same], analyzer, say=said.append)  # both ways the same
     often = source_of([("q " * 4000, "p " * 4000), ("q", text("p", 9000))], "often")
     make_bitext([often], analyzer, say=said.append)
     two = source_of([(text("q", 3300), text("p", 3200))], "two")
-    make_bitext([one, two], analyzer, ratio=0.0, say=said.append)
+    make_bitext([one, two], analyzer, settings=Model1Settings(ratio=0.0), say=said.append)
     assert said == [
         "pair 3 of one, 2,300 x 2,202 terms, makes 10,124,599 cells: such pairs take much time and memory",
         "pair 1 of two, 3,300 x 3,200 terms, makes 21,120,000 cells, and 1 more above 10,000,000: "
@@ -150,7 +150,7 @@ def test_samples_are_reproducible() -> None:
 
 def test_large_arrays_are_mapped_from_files(tmp_path: Path) -> None:
     pairs = [("a b", "1 2 3 4 5 6 7"), ("c", "1 2")]
-    mapped = bitext_of(pairs, folder=tmp_path, memory=0)
+    mapped = make_bitext([source_of(pairs)], make_analyzer("whitespace"), folder=tmp_path, memory=0)
     assert isinstance(mapped.chunks.tokens.base, np.memmap)
     assert shown(mapped) == shown(bitext_of(pairs))
     assert mapped.chunk_postings.counts.tolist() == bitext_of(pairs).chunk_postings.counts.tolist()
@@ -170,7 +170,7 @@ def test_the_bitext_does_not_depend_on_processes(name: str, monkeypatch: pytest.
         make_bitext(
             sources,
             make_analyzer(name),
-            sample=0.5,
+            settings=Model1Settings(sample=0.5),
             threads=threads,
             progress=lambda *what, seen=told[threads - 1]: seen.append(what),
         )
