@@ -331,9 +331,7 @@ class Prepared:
                 table=str(trained), self_translation=SELF_TRANSLATION, lambda_=LAMBDA, keep=keep, **FORM
             )
 
-        plain = made(
-            passages, folder / "ml", model=make_model("ml", {}), analyzer=analyzer, quantiser="float32"
-        )
+        plain = made(passages, folder / "ml", model=make_model("ml", {}), analyzer=analyzer, exact=True)
         searchers = {
             "BM25": made(passages, folder / "bm25"),
             ALL: made(passages, folder / "all", model=compiled(0)),
@@ -393,14 +391,15 @@ def seconds_of(path: Path) -> Path:
     return path.with_suffix(".seconds")
 
 
-def made(passages: Sequence[str], path: Path, **settings: Any) -> Searcher:
+def made(passages: Sequence[str], path: Path, *, exact: bool = False, **settings: Any) -> Searcher:
     """Build or open an index of the passages."""
     seconds = seconds_of(path)
     if not seconds.exists():
         say(f"indexing {len(passages):,} passages: {path.name}")
         documents = [Document(str(number), text) for number, text in enumerate(passages)]
         begin = time.perf_counter()
-        build_index(documents, path, overwrite=True, **settings, options=BuildOptions(threads=2))
+        options = BuildOptions(threads=2, quantiser="float32" if exact else None)
+        build_index(documents, path, overwrite=True, **settings, options=options)
         seconds.write_text(f"{time.perf_counter() - begin}\n")
     return Searcher.open(path)
 

@@ -46,13 +46,13 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
     models: dict[str, Any] = {}
     for model in plan["models"]:
         runs, chunks = [], {}
-        for variant, options in variants.items():
+        for variant, chosen in variants.items():
             searcher = build_index(
                 documents,
                 index,
                 model=model,
                 overwrite=True,
-                **options,
+                **chosen,
                 options=BuildOptions(threads=arguments.threads),
             )
             timed = searcher.rank_many(

@@ -14,7 +14,8 @@ from typing import Literal
 
 from termwise.errors import IndexLockedError
 from termwise.indexing import open_writer
-from termwise.indexing.live_writer import LiveWriter, LoadedNetworks
+from termwise.indexing.added_rows import LoadedNetworks
+from termwise.indexing.live_writer import LiveWriter
 from termwise.records import AttributeValue, Document
 from termwise.serve.errors import DeadlineError, OverloadError
 
