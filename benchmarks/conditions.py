@@ -42,7 +42,7 @@ def chosen_conditions(searcher: Searcher) -> dict[str, dict[str, str]]:
     words: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
     together: Counter[tuple[str, str]] = Counter()
-    analyzer = searcher.encoder.analyzer
+    analyzer = searcher.analyzer
     forms: dict[str, str] = {}
     token_lists = []
     for text in searcher.index.texts(np.arange(len(searcher.index))):
@@ -62,8 +62,8 @@ def chosen_conditions(searcher: Searcher) -> dict[str, dict[str, str]]:
     adjacent = next(pair for pair, _ in pairs.most_common() if set(pair) <= set(forms))
     return {
         "a frequent word": {"must": forms[frequent[0]]},
-        "a frequent phrase": {"phrases": " ".join(forms[token] for token in adjacent)},
-        "a phrase in no text": {"phrases": " ".join(forms[token] for token in never)},
+        "a frequent phrase": {"must": " ".join(forms[token] for token in adjacent)},
+        "a phrase in no text": {"must": " ".join(forms[token] for token in never)},
     }
 
 
@@ -71,7 +71,7 @@ def milliseconds(searcher: Searcher, queries: Sequence[str], conditions: dict[st
     """Return the medians of the times of a first and of a later search for ten results."""
     first, later = [], []
     for query in queries:
-        fresh = Searcher(searcher.index, searcher.encoder)
+        fresh = Searcher.of_index(searcher.index, searcher.backend.encoder)
         for times in (first, later):
             begin = time.perf_counter()
             fresh.rank(query, **conditions)

@@ -50,7 +50,7 @@ from record import parser  # noqa: E402
 from timing import RESULTS, about, append, each, pinned, say, timed  # noqa: E402
 
 from termwise.collection import open_collection, read_qrels, read_queries  # noqa: E402
-from termwise.engine.graph_retrieval import ApproximateRetrieval  # noqa: E402
+from termwise.engine.graph_retrieval import ApproximateRetrieval, open_graphs  # noqa: E402
 from termwise.engine.query_vector import QueryVector, query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, first_stage_and_others  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
@@ -123,7 +123,7 @@ def built(searchers: Sequence[Searcher], arguments: argparse.Namespace) -> tuple
                 writer.add_documents([f"d{first + place}" for place in range(len(vectors))])
                 writer.add_vectors(DocumentVectors.of(np.arange(len(vectors) + 1), vectors))
                 first += len(vectors)
-            vocabulary, encoder = table.vocabulary.load(), table.manifest.encoder
+            vocabulary, encoder = table.vocabulary.load(), table.manifest.encoder.json
             writer.commit(vocabulary, encoder=encoder, term_vectors=table.term_vectors)
     if not costs.exists():
         begin = time.process_time()
@@ -204,11 +204,11 @@ def measure(index: Index, queries: Sequence[QueryVector], arguments: argparse.Na
 def with_graph(index: Index, queries: Sequence[QueryVector]) -> Search:
     """Open the graph, and return the search of termwise for the N best of N windows."""
     begin = time.process_time()
-    retrieval = ApproximateRetrieval.open(index, 1)
+    graphs = open_graphs(index)
     say(f"opened the graph in {1e3 * (time.process_time() - begin):.0f} ms")
 
     def search(number: int, breadth: int) -> Found:
-        search = ApproximateRetrieval(retrieval.graphs, breadth).search
+        search = ApproximateRetrieval(graphs, breadth).search
         return first_stage_and_others(index, queries[number], breadth, search)[0]
 
     return search

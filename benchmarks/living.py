@@ -54,7 +54,7 @@ from timing import RESULTS, about, append, each, held, pinned, say, show, show_v
 from workload import load_texts  # noqa: E402
 
 import termwise  # noqa: E402
-from termwise import Searcher, build_index  # noqa: E402
+from termwise import build_index  # noqa: E402
 from termwise.errors import TermwiseError  # noqa: E402
 from termwise.index import updater  # noqa: E402
 
@@ -246,10 +246,10 @@ def segments(texts: list[str], queries: list[str], arguments: argparse.Namespace
             writer.commit()
         writer.delete(f"d{number}" for number in range(0, len(texts), 10))
         manifest = writer.commit()
-    many = Searcher.open(path)
+    many = termwise.open(path)
     with termwise.open_writer(path) as writer:
         writer.merge()
-    one = Searcher.open(path)
+    one = termwise.open(path)
     if many.rank(queries[0]).doc_ids != one.rank(queries[0]).doc_ids:
         raise RuntimeError("the merge changed a ranking")
     fresh = build_index([each for number, each in enumerate(documents) if number % 10], path, overwrite=True)

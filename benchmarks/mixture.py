@@ -7,7 +7,7 @@ Documents have words with a Zipf distribution, and random directions of 384 dime
 two to eight words. The contestants:
 
 ===========================  =====================================================================================
-mixture                      `MixtureSearcher.rank`: both parts to a depth of 1,000, z-scores, ten results
+mixture                      `Searcher.rank`: both parts to a depth of 1,000, z-scores, ten results
 bm25, lookup                 `Searcher.rank` of each part alone, ten results
 parts, k = 1000              `first_stage` of both parts, which the mixture needs in any case
 numpy, faiss, usearch        exact search of the vectors alone, see `dense_scan`
@@ -25,6 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import termwise
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
@@ -33,12 +35,11 @@ import numpy as np  # noqa: E402
 from timing import each, held, say, timed  # noqa: E402
 
 from termwise import BuildOptions, Document, Searcher, build_index  # noqa: E402
-from termwise.engine.query_encoder import encoder_description  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.fusion import mix_indexes  # noqa: E402
 from termwise.index import IndexWriter  # noqa: E402
-from termwise.search import MixtureSearcher  # noqa: E402
+from termwise.index.encoder_description import encoder_description  # noqa: E402
 from termwise.text import Vocabulary, make_analyzer  # noqa: E402
 from termwise.vectors import DocumentVectors, TermVectors  # noqa: E402
 
@@ -61,7 +62,7 @@ def main(given: Sequence[str] | None = None) -> None:
     dense_scan.benchmark("mixture", __doc__, measured, given, queries=50)
 
 
-def built(folder: Path, documents: int, seed: int) -> MixtureSearcher:
+def built(folder: Path, documents: int, seed: int) -> Searcher:
     """Write a mixture of random documents, unless there is one, and open it."""
     if not (folder / "mixture.json").exists():
         random = np.random.default_rng(seed)
@@ -77,7 +78,7 @@ def built(folder: Path, documents: int, seed: int) -> MixtureSearcher:
         write_vectors(random, parts[1], documents)
         mix_indexes(parts, [0.3, 0.7], folder, names=["bm25", "lookup"])
         say(f"wrote {documents:,} documents")
-    return MixtureSearcher.open(folder)
+    return termwise.open(folder)
 
 
 def texts(random: np.random.Generator, documents: int) -> Iterator[Document]:
@@ -115,7 +116,7 @@ def write_vectors(random: np.random.Generator, folder: Path, documents: int) -> 
         writer.commit(vocabulary, encoder=encoder, term_vectors=table)
 
 
-def measure(mixture: MixtureSearcher, arguments: argparse.Namespace) -> dict[str, Any]:
+def measure(mixture: Searcher, arguments: argparse.Namespace) -> dict[str, Any]:
     """Time all contestants over one mixture."""
     random = np.random.default_rng(arguments.seed + 1)
     chances = frequencies(ASKED)

@@ -44,6 +44,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import termwise
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
@@ -66,10 +68,10 @@ from timing import (  # noqa: E402
 from termwise.cli.try_ import shipped_weights  # noqa: E402
 from termwise.collection import PythonQuestions, open_collection  # noqa: E402
 from termwise.encode import open_precomputed_encoder  # noqa: E402
-from termwise.engine.query_encoder import encoder_description  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
+from termwise.index.encoder_description import encoder_description  # noqa: E402
 from termwise.indexing import BuildOptions, build_index  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.search import Searcher  # noqa: E402
@@ -130,7 +132,7 @@ def main(given: Sequence[str] | None = None) -> None:
             "documents": len(searcher.index),
             "postings a document": postings / len(searcher.index),
         }
-        for name, texts in queries(searcher.encoder.analyzer, arguments).items():
+        for name, texts in queries(searcher.analyzer, arguments).items():
             report["kinds"][kind][name] = measure(
                 f"{kind}, {name} queries", searcher, texts, arguments.rounds
             )
@@ -201,7 +203,7 @@ def measure(title: str, searcher: Searcher, texts: Sequence[str], rounds: int) -
         "terms a query": float(np.mean([len(vector.terms) for vector in vectors])),
         "postings a query": float(np.mean(lengths)),
     }
-    pieces = tokenizer(searcher.encoder.analyzer)
+    pieces = tokenizer(searcher.analyzer)
     report["query encoding"] = timed(
         f"{title}: query encoding, ms",
         {
@@ -279,7 +281,7 @@ def by_length(kind: str, searcher: Searcher, texts: Sequence[str], rounds: int) 
 
 def beginning(searcher: Searcher, text: str, terms: int) -> str | None:
     """Return the beginning of a text with a number of distinct terms of the index; None if it has fewer."""
-    analysis = searcher.encoder.analyzer.analyze(text)
+    analysis = searcher.analyzer.analyze(text)
     seen: set[str] = set()
     for token, (_, end) in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         if searcher.index.vocabulary.number(token) is not None:
@@ -427,9 +429,9 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
     origin = "stdlib" if source is None else Path(source).resolve().name
     path = arguments.work / f"{kind}-{origin}-{arguments.documents}-{arguments.seed}"
     if (path / "manifest.json").is_file():
-        return Searcher.open(path)
+        return termwise.open(path)
     random = np.random.default_rng(arguments.seed)
-    opened = shipped(kind, arguments.work) if source is None else Searcher.open(source)
+    opened = shipped(kind, arguments.work) if source is None else termwise.open(source)
     analyzer = opened.encoder.analyzer
     scale = opened.index.manifest.quantiser.scale
     rows = [
@@ -460,7 +462,7 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
             attachments=analyzer.spec.files,
         )
     say(f"{kind}: indexed in {time.perf_counter() - begin:.0f} s")
-    return Searcher.open(path)
+    return termwise.open(path)
 
 
 def shipped(kind: str, work: Path) -> Searcher:

@@ -26,12 +26,14 @@ from typing import Any
 
 import numpy as np
 
+import termwise
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "experiments")]
 
 from timing import RESULTS, about, append, pinned, say  # noqa: E402
 
-from termwise import Document, Searcher, build_index  # noqa: E402
+from termwise import Document, build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
 from termwise.engine.similar_terms import SimilarTerms  # noqa: E402
 from termwise.index import Index  # noqa: E402
@@ -77,8 +79,8 @@ def measure(
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         build_index(documents, folder, analyzer=analyzer)
-        searcher = Searcher.open(folder)
-        similar = searcher.similar_terms
+        searcher = termwise.open(folder)
+        similar = searcher.backend.similar_terms
         assert similar is not None, "an analyzer of words"
         pairs: list[tuple[str, str, str]] = []  # term, mistyped word, and its token
         while len(pairs) < words:

@@ -109,7 +109,7 @@ class TermwiseBM25(Peer):
 
     def open(self, workdir: Path) -> None:
         """Open the index."""
-        self._searcher = Searcher.open(workdir / "text")
+        self._searcher = termwise.open(workdir / "text")
 
     def find(self, prepared: str, k: int) -> Any:
         """Analyse the query and search."""

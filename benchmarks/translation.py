@@ -15,6 +15,7 @@ first stage     the best k of all passages from the compiled indexes, in compari
 
 A cell update is one source token or NULL with one target token: the sum of (source tokens + 1) x target tokens over
 all pairs, swapped ones included, in each iteration. Both programs train on the same pairs. The time of termwise is
+import termwise
 from the bitext to the counts, including the search for cells; that of nltk is ``IBMModel1.train`` alone, without its
 preparation and its alignments.
 
@@ -78,6 +79,7 @@ from translation_peers import (  # noqa: E402
     Task,
 )
 
+import termwise  # noqa: E402
 from termwise import BuildOptions, build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
 from termwise.collection.training_pairs import PairSource, read_sources  # noqa: E402
@@ -401,7 +403,7 @@ def made(passages: Sequence[str], path: Path, *, exact: bool = False, **settings
         options = BuildOptions(threads=2, quantiser="float32" if exact else None)
         build_index(documents, path, overwrite=True, **settings, options=options)
         seconds.write_text(f"{time.perf_counter() - begin}\n")
-    return Searcher.open(path)
+    return termwise.open(path)
 
 
 # --- scoring ----------------------------------------------------------------------------------------------------

@@ -210,7 +210,7 @@ def rank(
             analyzer=None if tokens is None else "whitespace",
             options=BuildOptions(quantiser=quantiser, threads=2),
         )
-        return searcher.rank_many(queries, k=K, threads=2, name=name).run
+        return searcher.rank_many(queries, k=K, threads=2, name=name)
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,8 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
                 **chosen,
                 options=BuildOptions(threads=arguments.threads),
             )
-            timed = searcher.rank_many(
-                judged.queries, k=plan["depth"], threads=arguments.threads, name=variant
-            )
-            runs.append(timed.run)
+            run = searcher.rank_many(judged.queries, k=plan["depth"], threads=arguments.threads, name=variant)
+            runs.append(run)
             chunks[variant] = len(searcher.index)
             record.say(f"{judged.name} {model} {variant}: {record.seconds()} s")
         contrasts = judged.compare(runs, [plan["measure"]], WHOLE).contrasts

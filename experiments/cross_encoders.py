@@ -115,7 +115,7 @@ def training_rows(
         pairs = {one: source.pairs[places[one]].tolist() for one in mine}
         run = searcher.rank_many(
             [Query(str(one), source.queries[pair[0]]) for one, pair in pairs.items()], k=LAST_RANK
-        ).run
+        )
         for one, (query, passage) in pairs.items():
             ranked = [int(doc_id) for doc_id in run[str(one)].doc_ids[FIRST_RANK - 1 :]]
             others = [place for place in ranked if place != passage]

@@ -47,7 +47,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
                 overwrite=True,
                 options=BuildOptions(threads=arguments.threads),
             )
-            run = judged.without_seeds(searcher.rank_many(judged.queries, k=k).run, plan["depth"])
+            run = judged.without_seeds(searcher.rank_many(judged.queries, k=k), plan["depth"])
             values[weight] = judged.evaluate(run, [measure]).values[measure]
         differences = {weight: values[weight] - values[1] for weight in plan["weights"][1:]}
         models[model] = {

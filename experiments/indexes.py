@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import record
 
+import termwise
 from termwise.collection import Collection
 from termwise.encode import DocumentEncoder, encoded_blocks, open_document_encoder
 from termwise.encode.document_encoder import Advance, EncodedRows, network_record, no_advance
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
 from termwise.index import Index
+from termwise.index.encoder_description import encoder_description
 from termwise.indexing import BuildOptions, build_index, chosen_model
 from termwise.kernels.pooling import keep_largest
 from termwise.models import CountModel, NetworkModel, Tilde, make_model
@@ -212,10 +213,10 @@ def _existing(folder: Path, description: Mapping[str, Any], quantiser: Quantiser
     """Open the index in a folder if it has this description and quantiser."""
     if not (folder / "manifest.json").is_file():
         return None
-    searcher = Searcher.open(folder)
+    searcher = termwise.open(folder)
     manifest = searcher.index.manifest
     built = {
-        name: value for name, value in manifest.encoder.items() if name != "statistics"
+        name: value for name, value in manifest.encoder.json.items() if name != "statistics"
     }  # known after a build
     same = built == json.loads(json.dumps(description))
     return searcher if same and manifest.quantiser.kind == (quantiser or manifest.quantiser.kind) else None

@@ -49,12 +49,12 @@ def measured(plan: Mapping[str, Any], judged: Judged, bm25: Built, built: Built)
     """Return bytes and quality of an index."""
     k = plan["depth"] + judged.deepest
     alone, words = (
-        judged.without_seeds(each.searcher.rank_many(judged.queries, k=k).run, plan["depth"])
+        judged.without_seeds(each.searcher.rank_many(judged.queries, k=k), plan["depth"])
         for each in (built, bm25)
     )
     either = interpolate(words, alone, alpha=0.5, missing="minimum", documents="union")
     first, second = (
-        each.searcher.rank_many(judged.queries, k=2 * k, candidates=either).run for each in (bm25, built)
+        each.searcher.rank_many(judged.queries, k=2 * k, candidates=either) for each in (bm25, built)
     )
     mixed = interpolate(first, second, alpha=plan["alpha"], missing="minimum")
     measure = plan["measure"]

@@ -235,7 +235,7 @@ def rank(data: Input, lengths: Lengths, quantiser: Quantiser, folder: Path) -> R
         analyzer="whitespace",
         options=BuildOptions(quantiser=quantiser),
     )
-    return searcher.rank_many(data.queries, k=len(data.documents), threads=2, name=name).run
+    return searcher.rank_many(data.queries, k=len(data.documents), threads=2, name=name)
 
 
 # --- comparison -------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from termwise.encode import EncoderFolder
 from termwise.index import Index
 from termwise.models import Lookup
 from termwise.models.count_query_encoder import CountQueryEncoder
-from termwise.search import MixtureSearcher, Part, Searcher
+from termwise.search import Searcher
 from termwise.text import CleanedAnalyzer
 from termwise.train import LookupSettings
 from termwise.train.lookup.fit import query_vocabulary
@@ -88,7 +88,7 @@ def with_table(searcher: Searcher, table: TermVectors, analyzer: CleanedAnalyzer
     """Open the index of a searcher again, with another query table."""
     index = Index.open(searcher.index.path)
     index.term_vectors = table
-    return Searcher(index, CountQueryEncoder(analyzer, index.vocabulary))
+    return Searcher.of_index(index, CountQueryEncoder(analyzer, index.vocabulary))
 
 
 def evaluated(
@@ -96,14 +96,14 @@ def evaluated(
 ) -> Values:
     """Return the values of the queries for BM25, and for each table alone and with BM25."""
     measure, depth = plan["measure"], plan["depth"]
-    searchers: dict[str, Searcher | MixtureSearcher] = {BM25: words}
+    searchers: dict[str, Searcher] = {BM25: words}
     for name, alone in tables.items():
         first, second = plan["weights"]
-        mixed = MixtureSearcher([Part("bm25", words, first), Part("lookup", alone, second)], depth=depth)
+        mixed = Searcher.mix({"bm25": words, "lookup": alone}, [first, second], depth=depth)
         searchers |= dict(zip((f"{name}, {way}" for way in WAYS), (alone, mixed), strict=True))
     found = {}
     for system, searcher in searchers.items():
-        run = searcher.rank_many(judged.queries, k=depth, exclude=judged.seeds or None).run
+        run = searcher.rank_many(judged.queries, k=depth, exclude=judged.seeds or None)
         found[system] = judged.evaluate(run, [measure]).values[measure]
     return found
 

@@ -24,7 +24,8 @@ import numpy as np
 import record
 from judged_collection import Judged, documents_folder
 
-from termwise import BuildOptions, Searcher, build_index, open_writer
+import termwise
+from termwise import BuildOptions, build_index, open_writer
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
@@ -41,7 +42,7 @@ def grown(plan: Mapping[str, Any], judged: Judged, model: str, share: float, fol
             writer.add(documents[begin:end])
             writer.commit()
         writer.merge()
-    return Searcher.open(folder)
+    return termwise.open(folder)
 
 
 def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
     measure, k = plan["measure"], plan["depth"] + judged.deepest
 
     def values(searcher: Any) -> Any:
-        run = judged.without_seeds(searcher.rank_many(judged.queries, k=k).run, plan["depth"])
+        run = judged.without_seeds(searcher.rank_many(judged.queries, k=k), plan["depth"])
         return judged.evaluate(run, [measure]).values[measure]
 
     found: dict[str, Any] = {"queries": len(judged.queries), "data": judged.data, "models": {}}

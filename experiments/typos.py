@@ -24,10 +24,9 @@ Result
 from __future__ import annotations
 
 import argparse
-import copy
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,17 +37,18 @@ from judged_collection import Judged, documents_folder
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from termwise import BuildOptions, Query, Searcher, build_index
-from termwise.engine import QuerySettings
-from termwise.engine.query_settings import WeighedQueryEncoder
+import termwise
+from termwise import BuildOptions, Query, build_index
+from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.query_settings import WeightedQueryEncoder
 from termwise.engine.similar_terms import MOST_TERMS, AddedTerm
-from termwise.engine.words_in_pieces import SimilarPieces
-from termwise.search import MixtureSearcher
+from termwise.engine.subwords import SimilarPieces
+from termwise.search import Search, Searcher
+from termwise.search.backend import PartEncoding
 from termwise.text.wordpiece import WordPieceAnalyzer
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures", "onnxruntime", "rapidfuzz")
-FUZZY = QuerySettings(fuzzy=True)
 SHORTEST, LONGEST = 3, 9
 
 
@@ -82,26 +82,42 @@ def mistyped(text: str, chance: random.Random) -> str:
     return text[:place] + text[place + 1] + text[place] + text[place + 2 :]
 
 
-def systems(index: Path) -> dict[str, MixtureSearcher]:
-    """Open the mixture in several ways; see the module."""
-    plain, fuzzy = MixtureSearcher.open(index), MixtureSearcher.open(index, query=FUZZY)
-    of_vectors = fuzzy.parts[1].searcher
-    assert isinstance(of_vectors.encoder, WeighedQueryEncoder)
-    similar = of_vectors.encoder.similar
-    assert isinstance(similar, SimilarPieces)
-    found = {"not fuzzy": plain, "bm25 only": with_vectors(fuzzy, plain.parts[1].searcher)}
-    for name, kind in (("kept", Kept), ("most frequent", MostFrequent)):
-        changed = copy.copy(of_vectors)
-        changed.encoder = replace(of_vectors.encoder, similar=kind(similar.similar, similar.pieces))
-        found[name] = with_vectors(fuzzy, changed)
-    return {**found, "replaced": fuzzy}
+class OtherPieces:
+    """Mixture whose second part encodes queries in another way; a backend of a searcher."""
+
+    def __init__(self, mixture: Any, change: Callable[[WeightedQueryEncoder], QueryEncoder]) -> None:
+        self._mixture, self._change = mixture, change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mixture, name)
+
+    def encodings(self, search: Search, example: int | None = None) -> tuple[PartEncoding, ...]:
+        """Return how a search encodes queries for each part."""
+        words, pieces = self._mixture.encodings(search, example)
+        return words, replace(pieces, encoder=self._change(pieces.encoder))
 
 
-def with_vectors(mixture: MixtureSearcher, searcher: Searcher) -> MixtureSearcher:
-    """Return a mixture with another searcher of its second part."""
-    made = copy.copy(mixture)
-    made.parts = (mixture.parts[0], replace(mixture.parts[1], searcher=searcher))
-    return made
+def systems(index: Path) -> dict[str, tuple[Searcher, Search]]:
+    """Open the mixture in several ways, each with a search; see the module."""
+    mixture, fuzzy = termwise.open(index), Search(fuzzy=True)
+
+    def other(change: Callable[[WeightedQueryEncoder], QueryEncoder]) -> tuple[Searcher, Search]:
+        return Searcher(OtherPieces(mixture.backend, change)), fuzzy
+
+    def reading(kind: type[SimilarPieces]) -> tuple[Searcher, Search]:
+        def change(encoder: WeightedQueryEncoder) -> QueryEncoder:
+            assert isinstance(encoder.similar, SimilarPieces)
+            return replace(encoder, similar=kind(encoder.similar.similar, encoder.similar.pieces))
+
+        return other(change)
+
+    return {
+        "not fuzzy": (mixture, Search()),
+        "bm25 only": other(lambda encoder: encoder.encoder),
+        "kept": reading(Kept),
+        "most frequent": reading(MostFrequent),
+        "replaced": (mixture, fuzzy),
+    }
 
 
 def quality(plan: Mapping[str, Any], judged: Judged, index: Path) -> dict[str, Any]:
@@ -111,15 +127,16 @@ def quality(plan: Mapping[str, Any], judged: Judged, index: Path) -> dict[str, A
     opened = systems(index)
     measure = plan["measure"]
 
-    def values(searcher: MixtureSearcher, queries: Sequence[Query]) -> Any:
-        run = searcher.rank_many(queries, k=plan["depth"] + judged.deepest).run
+    def values(system: tuple[Searcher, Search], queries: Sequence[Query]) -> Any:
+        searcher, search = system
+        run = searcher.rank_many(queries, k=plan["depth"] + judged.deepest, search=search)
         return judged.evaluate(judged.without_seeds(run, plan["depth"]), [measure]).values[measure]
 
     clean = {name: values(opened[name], judged.queries) for name in ("not fuzzy", "replaced")}
-    wrong = {name: values(searcher, typed) for name, searcher in opened.items()}
+    wrong = {name: values(system, typed) for name, system in opened.items()}
     for name, each in wrong.items():
         record.say(f"{judged.name} {name}: {each.mean():.4f}")
-    before = opened["not fuzzy"]
+    before, _ = opened["not fuzzy"]
     unknown = sum(bool(before.did_you_mean(query)) for query in typed)
     return {
         "queries": len(typed),
@@ -154,9 +171,7 @@ def lengths(plan: Mapping[str, Any], judged: Judged, searcher: Searcher) -> dict
     chance = random.Random(plan["seed"])
     known = [word for word in WordPieceAnalyzer.shipped().vocabulary if re.fullmatch("[a-z]{3,}", word)]
     correct = [word for word in known if word not in frequencies]
-    asked = sorted(
-        {word for query in judged.queries for word in searcher.encoder.analyzer.tokens(query.text)}
-    )
+    asked = sorted({word for query in judged.queries for word in searcher.analyzer.tokens(query.text)})
     typos = [(typo(word, chance), word) for word in asked if word in frequencies and word.isalpha()]
     found: dict[str, dict[str, list[float]]] = {}
     for word in chance.sample(correct, min(plan["words"], len(correct))):

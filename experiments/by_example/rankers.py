@@ -21,7 +21,7 @@ from termwise.engine.query_settings import QuerySettings
 from termwise.errors import DataError, ParameterError
 from termwise.models import NetworkModel, make_model
 from termwise.records import Qrel, Ranking, Run
-from termwise.search import Searcher
+from termwise.search import Search, Searcher
 
 WEIGH = "weigh"
 """Key of the settings of query terms in a variant; all other keys are settings of the model."""
@@ -56,6 +56,12 @@ def folds_by_paper(query_ids: Sequence[str], folds: int, separator: str) -> list
         choosing = tuple(one for one, here in zip(query_ids, inside, strict=True) if not here)
         parts.append(Part(reported, choosing))
     return [part for part in parts if part.reported]
+
+
+def weighted(variant: Mapping[str, Any]) -> Search:
+    """Return the search with the weighting of query terms of a variant."""
+    given = {name: str(value) for name, value in variant.get(WEIGH, {}).items()}
+    return Search(weighting=QuerySettings.parse(given))
 
 
 @dataclass(frozen=True)
@@ -192,8 +198,7 @@ class Bench:
                     reuse=True,
                 )
             self._searchers[key] = built.searcher
-        weigh = QuerySettings.parse({name: str(value) for name, value in variant.get(WEIGH, {}).items()})
-        return Searcher.open(folder, query=weigh) if weigh != QuerySettings() else self._searchers[key]
+        return self._searchers[key]
 
     def texts(self) -> dict[str, str]:
         """Return the text of every document."""
@@ -208,8 +213,10 @@ class Bench:
         if candidates is None and system.encoder:
             candidates = self.run(self.plan.systems[self.plan.first], {})
         k = self.plan.depth + self.judged.deepest
-        timed = searcher.rank_many(self.judged.queries, k=k, candidates=candidates, name=system.name)
-        return self.judged.without_seeds(timed.run, self.plan.depth)
+        run = searcher.rank_many(
+            self.judged.queries, k=k, candidates=candidates, search=weighted(variant), name=system.name
+        )
+        return self.judged.without_seeds(run, self.plan.depth)
 
     def _pool(self) -> Run:
         """Return the judged documents of each query, in an order independent of their relevance."""

@@ -107,7 +107,7 @@ class Bench:
             return self._searched(built, system.name) if system.alone else self._rescored(built, system.name)
         scorer = self.scorer(system, table, settings)
         scorer.rank_many(self.judged.queries[:WARM], candidates=self.candidates)
-        timed = scorer.rank_many(self.judged.queries, candidates=self.candidates, k=self.plan.depth)
+        timed = scorer.timed_run(self.judged.queries, candidates=self.candidates, k=self.plan.depth)
         index = self._text_index(system)
         view = index.sizes["forward"] + index.sizes["order"]
         return Scored(Run(timed.run, system.name), self._cost(timed, view / index.documents, table.bytes))
@@ -153,7 +153,7 @@ class Bench:
             searcher = self._lexical(self.plan.systems[BASELINE]).searcher
             k = self.plan.depth + self.judged.deepest
             searcher.rank_many(self.judged.queries[:WARM], k=k)
-            timed = searcher.rank_many(self.judged.queries, k=k)
+            timed = searcher.timed_run(self.judged.queries, k=k)
             return replace(timed, run=self.judged.without_seeds(timed.run, self.plan.depth))
 
         return self._once("found", search)
@@ -161,14 +161,14 @@ class Bench:
     def _rescored(self, built: Built, name: str) -> Scored:
         searcher, candidates = built.searcher, self.candidates
         searcher.rank_many(self.judged.queries[:WARM], k=self.plan.depth, candidates=candidates)
-        timed = searcher.rank_many(self.judged.queries, k=self.plan.depth, candidates=candidates)
+        timed = searcher.timed_run(self.judged.queries, k=self.plan.depth, candidates=candidates)
         view = built.sizes["forward"] + built.sizes["order"]
         return Scored(Run(timed.run, name), self._cost(timed, view / built.documents))
 
     def _searched(self, built: Built, name: str) -> Scored:
         k = self.plan.depth + self.judged.deepest
         built.searcher.rank_many(self.judged.queries[:WARM], k=k)
-        timed = built.searcher.rank_many(self.judged.queries, k=k)
+        timed = built.searcher.timed_run(self.judged.queries, k=k)
         view = built.sizes["inverted"] or built.sizes["forward"]  # small indexes have no inverted view
         return Scored(
             Run(self.judged.without_seeds(timed.run, self.plan.depth), name),

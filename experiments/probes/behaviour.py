@@ -59,7 +59,7 @@ LABELS = 4.6
 """Width of the names of probes, in inches."""
 
 
-TEXT_COLUMNS = ("section", "probe", "texts", "title", "symmetric", "wanted", "scorer")
+TEXT_COLUMNS = ("section", "probe", "texts", "title", "symmetric", "expectation", "scorer")
 """Columns of ``probes_finding.csv`` with text or a truth value; all others have numbers."""
 
 LENGTH_COLUMNS = ("words_first", "words_second", "first_longer", "first_shorter")
@@ -110,7 +110,7 @@ def main() -> None:
 
 def joined(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Merge reports on the same rankers; for each probe, the report with most samples is used."""
-    names = [[(one["name"], one["reading"]) for one in report["scorers"]] for report in reports]
+    names = [[(one["name"], one["effect_rule"]) for one in report["scorers"]] for report in reports]
     if any(other != names[0] for other in names):
         raise SystemExit("the reports are not about the same rankers, or their thresholds differ")
     best: dict[str, tuple[int, int]] = {}
@@ -144,7 +144,7 @@ def published_report(path: Path) -> dict[str, Any]:
                 "title": row["title"],
                 "section": row["section"],
                 "symmetric": row["symmetric"] == "True",
-                "wanted": row["wanted"],
+                "expectation": row["expectation"],
                 "samples": numbers["samples"],
                 "lengths": None if lengths[0] is None else dict(zip(LENGTH_COLUMNS, lengths, strict=True)),
             },
@@ -153,7 +153,7 @@ def published_report(path: Path) -> dict[str, Any]:
     head, _, _ = path.with_suffix(".md").read_text(encoding="utf-8").partition("\n## ")
     about = dict(line[2:].split(": ", 1) for line in head.splitlines() if line.startswith("- "))
     scorers = [
-        {"name": name, "reading": {"kind": "constant", "delta": float(about.pop(f"δ of {name}"))}}
+        {"name": name, "effect_rule": {"kind": "constant", "delta": float(about.pop(f"δ of {name}"))}}
         for name in dict.fromkeys(cell["scorer"] for cell in cells)
     ]
     return {"facts": about, "scorers": scorers, "probes": list(probes.values()), "cells": cells, "spread": []}
@@ -195,7 +195,7 @@ def headline(report: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[s
         (
             group["title"],
             [
-                Line(one["says"], expected_score(rows[one["probe"]].probe["wanted"]), rows[one["probe"]])
+                Line(one["says"], expected_score(rows[one["probe"]].probe["expectation"]), rows[one["probe"]])
                 for one in group["row"]
                 if one["probe"] in rows
             ],
@@ -315,7 +315,7 @@ def _shade(line: Line, cell: Mapping[str, Any] | None) -> tuple[tuple[float, flo
         return (1.0, 1.0, 1.0), "–", "#888888"
     score = cell["score"]
     symmetric = line.row.probe["symmetric"]
-    full = COLOURS[tone(line.row.probe["wanted"], score, symmetric=symmetric)]
+    full = COLOURS[tone(line.row.probe["expectation"], score, symmetric=symmetric)]
     strength = 0.05 + 0.85 * min(1.0, abs(score)) if abs(score) >= 0.005 else 0.0
     red, green, blue = (float(one) for one in 1 - strength * (1 - np.array(full)))
     return (

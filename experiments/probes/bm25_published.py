@@ -37,11 +37,11 @@ from termwise.probes.core.judged_texts import JudgedTexts  # noqa: E402
 from termwise.probes.core.probe import Probe  # noqa: E402
 from termwise.probes.core.probe_inputs import ProbeInputs  # noqa: E402
 from termwise.probes.core.reference_rankings import ReferenceRankings  # noqa: E402
-from termwise.probes.core.sample import check_samples  # noqa: E402
+from termwise.probes.core.sample import Samples  # noqa: E402
 from termwise.probes.language import open_language  # noqa: E402
 from termwise.probes.manipulations.manipulation_probes import FAMILY as MANIPULATIONS  # noqa: E402
 from termwise.probes.sources.matching.matched_probes import FAMILY as MATCHED  # noqa: E402
-from termwise.probes.sources.matching.terms import PublishedTerms  # noqa: E402
+from termwise.probes.sources.matching.measurements import PublishedTerms  # noqa: E402
 from termwise.probes.sources.transfer.data_sets import FAMILY as TRANSFER  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.scorers import Background, CountWeigher, RowScorer, ScoreCache  # noqa: E402
@@ -63,7 +63,7 @@ K1, B = 1.2, 0.8
 
 @dataclass(frozen=True, eq=False)
 class PublishedAnalyzer:
-    """Text pipeline of Terrier as an analyzer; see `termwise.probes.sources.matching.terms`."""
+    """Text pipeline of Terrier as an analyzer; see `termwise.probes.sources.matching.measurements`."""
 
     terms: PublishedTerms
 
@@ -154,7 +154,7 @@ def _rows(
         probes.update({probe.name: probe for probe in family.make(material)})
     wanted = [*published, *(f"{name.partition('@')[0]}@dl20" for name in published if name.endswith("@dl19"))]
     for name in wanted:
-        samples = check_samples(probes[name].samples(0))
+        samples = Samples.of(probes[name].samples(0))
         result = run_probe(scorer, probes[name], Constant(delta), samples=samples, cache=store)
         other = run_probe(scorer, probes[name], Constant(theirs), samples=samples, cache=store)
         sure = estimate(result, resamples=2000)
@@ -188,7 +188,7 @@ def _ablations(
         for probe in TRANSFER.make(made):
             if probe.name.startswith(("neutrality", "simplicity-cased")):
                 continue
-            samples = check_samples(probe.samples(0))
+            samples = Samples.of(probe.samples(0))
             pooled = [Document(str(place), text) for place, text in enumerate({s.second for s in samples})]
             variants: list[tuple[str, RowScorer, float]] = [(what, scorer, delta)]
             if made is material:

@@ -99,7 +99,7 @@ def measured(
             precision=arguments.precision,
         )
         first = stage.first("bm25").run
-        run = built.searcher.rank_many(stage.judged.queries, k=plan["depth"], candidates=first).run
+        run = built.searcher.rank_many(stage.judged.queries, k=plan["depth"], candidates=first)
         both = interpolate(first, run, alpha=plan["alpha"], missing="drop", scaling="z", name="mixed")
         means[name] = stage.mean(run, plan["measure"])
         mixed[name] = stage.mean(both, plan["measure"])

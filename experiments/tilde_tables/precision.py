@@ -63,7 +63,7 @@ def measured(
         )
         for part, run in zip(PARTS, stage.re_ranked_and_alone(built), strict=True):
             values[part][precision] = judged.evaluate(run, [plan["measure"]]).values[plan["measure"]]
-        expansion = built.searcher.index.manifest.encoder["network"].get("expansion")
+        expansion = built.searcher.index.manifest.encoder.json["network"].get("expansion")
         if expansion is not None:
             expanded[precision] = expansion["network"]["precision"]
     return values, expanded

@@ -151,8 +151,8 @@ class Stage:
         """Return two runs of an index: re-ranking of the candidates of BM25, and as first stage."""
         judged, searcher = self.judged, built.searcher
         candidates = self.first("bm25").run
-        again = searcher.rank_many(judged.queries, k=self._depth, candidates=candidates).run
-        alone = searcher.rank_many(judged.queries, k=self._depth + judged.deepest).run
+        again = searcher.rank_many(judged.queries, k=self._depth, candidates=candidates)
+        alone = searcher.rank_many(judged.queries, k=self._depth + judged.deepest)
         return again, judged.without_seeds(alone, self._depth)
 
     def first(self, name: First) -> TimedRun:
@@ -185,7 +185,7 @@ class Stage:
             searcher = self.index(encoder, form).searcher
             candidates = self._head(first, depth)
             timed = self._timed(
-                lambda queries: searcher.rank_many(queries, k=self._depth, candidates=candidates)
+                lambda queries: searcher.timed_run(queries, k=self._depth, candidates=candidates)
             )
             return replace(timed, run=with_tail(timed.run, self.first(first).run))
 
@@ -234,7 +234,7 @@ class Stage:
             )
             candidates = self._head(first, depth)
             timed = self._timed(
-                lambda queries: ranker.rank_many(
+                lambda queries: ranker.timed_run(
                     queries, candidates=candidates, k=self._depth, examples=examples
                 )
             )
@@ -287,7 +287,7 @@ class Stage:
     def _first(self, name: First) -> TimedRun:
         searcher = self._bm25(name).searcher
         k = self._depth + self.judged.deepest
-        timed = self._timed(lambda queries: searcher.rank_many(queries, k=k, name=name))
+        timed = self._timed(lambda queries: searcher.timed_run(queries, k=k, name=name))
         return replace(timed, run=self.judged.without_seeds(timed.run, self._depth))
 
     def _bm25(self, name: First) -> Built:

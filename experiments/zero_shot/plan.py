@@ -54,7 +54,7 @@ class System:
     interpolate, fuse : tuple of str
         Two systems that are interpolated over the candidates of the first, or fused by rank.
     mix : tuple of str
-        Indexes that are ranked together over the union of their candidates, see `termwise.search.MixtureSearcher`.
+        Indexes that are ranked together over the union of their candidates, see `termwise.search.Searcher`.
     note : str
         Note for readers of the tables.
     """

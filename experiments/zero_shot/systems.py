@@ -24,7 +24,7 @@ from termwise.errors import ParameterError
 from termwise.fusion import interpolate, reciprocal_rank_fusion
 from termwise.models import NetworkModel, make_model
 from termwise.records import Run
-from termwise.search import MixtureSearcher, Part
+from termwise.search import Searcher
 from termwise.search.timed_run import TimedRun
 
 RRF_K = 60
@@ -227,14 +227,11 @@ class Bench:
 
     def mixture(self, system: System, weights: Sequence[float]) -> TimedRun:
         """Rank with the indexes of several systems together."""
-        parts = [
-            Part(name, self.built(name).searcher, weight)
-            for name, weight in zip(system.mix, weights, strict=True)
-        ]
+        searchers = {name: self.built(name).searcher for name in system.mix}
         judged, depth = self.judged, self._plan.depth
-        searcher = MixtureSearcher(parts, depth=depth)
+        searcher = Searcher.mix(searchers, weights, depth=depth)
         searcher.rank_many(judged.queries[:20], k=depth)  # compiles kernels, warms caches
-        return searcher.rank_many(judged.queries, k=depth, exclude=judged.seeds or None, name=system.name)
+        return searcher.timed_run(judged.queries, k=depth, exclude=judged.seeds or None, name=system.name)
 
     def _mixed(self, system: System) -> Outcome:
         """Rank with the indexes of several systems together, with the chosen weights."""
@@ -351,7 +348,7 @@ class Bench:
         searcher.rank_many(
             judged.queries[:20], k=depth, candidates=candidates
         )  # compiles kernels, warms caches
-        timed = searcher.rank_many(judged.queries, k=depth + judged.deepest, candidates=candidates, name=name)
+        timed = searcher.timed_run(judged.queries, k=depth + judged.deepest, candidates=candidates, name=name)
         self._runs[key] = replace(timed, run=judged.without_seeds(timed.run, depth))
         return self._runs[key]
 

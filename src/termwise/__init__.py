@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from termwise.explain import Explanation
     from termwise.indexing import BuildOptions, build_index, open_writer
     from termwise.records import Document, Qrel, Query, Ranking, Run
-    from termwise.search import MixtureSearcher, Searcher
+    from termwise.search import Results, Search, Searcher
 
 _MODULES = {
     "BuildOptions": "indexing",
@@ -39,6 +39,8 @@ _MODULES = {
     "Query": "records",
     "Ranking": "records",
     "Run": "records",
+    "Results": "search",
+    "Search": "search",
     "Searcher": "search",
     "TermwiseError": "errors",
     "build_index": "indexing",
@@ -85,7 +87,9 @@ __all__ = [
     "Qrel",
     "Query",
     "Ranking",
+    "Results",
     "Run",
+    "Search",
     "Searcher",
     "TermwiseError",
     "build_index",
@@ -99,26 +103,24 @@ __all__ = [
 ]
 
 
-def open(path: str | Path, *, approximate: int | None = None) -> Searcher | MixtureSearcher:
+def open(path: str | Path) -> Searcher:
     """Open the folder of an index or of a mixture for searching.
 
     Parameters
     ----------
     path : str or Path
         Folder of the index or mixture.
-    approximate : int, optional
-        Search vectors approximately; see `termwise.search.Searcher`.
 
     Returns
     -------
-    Searcher or MixtureSearcher
+    Searcher
 
     Raises
     ------
+    MissingFileError
+        If the folder, or that of a part of the mixture, does not exist.
     IndexFormatError
-        If the folder is not an index, or is damaged.
-    ParameterError
-        If `approximate` does not apply to it.
+        If the folder is not an index or a mixture, is damaged, or was written by a later version.
 
     Examples
     --------
@@ -128,9 +130,9 @@ def open(path: str | Path, *, approximate: int | None = None) -> Searcher | Mixt
     ...     termwise.open(folder).rank("merging lists").doc_ids
     ('a',)
     """
-    from termwise.search import open_searcher
+    from termwise.search.opening import open_searcher
 
-    return open_searcher(path, approximate=approximate)
+    return open_searcher(path)
 
 
 def __getattr__(name: str) -> Any:

@@ -30,22 +30,17 @@
     └── CheckFailedError           5   a requested check failed
 
 The number is the exit status of the command line. An error has a ``slug`` (a stable name), ``facts`` (pairs of label
-and value) and ``fixes`` (sentences).
-
-Fixes write Python arguments and calls in backticks: ```store_text=True```, or ```build_index(model="tilde")```. The
-command line replaces them by options and commands.
+and value) and ``fixes``: sentences, or values of `termwise.fixes` that each interface words in its own syntax.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
 from termwise.display.safe_text import legible
-
-_CODE = re.compile("`([^`]*)`")
+from termwise.fixes import Fix
 
 MOST_NAMES = 40
 """Largest number of known names that an error lists in full."""
@@ -101,23 +96,23 @@ class TermwiseError(Exception):
         One sentence without a full stop.
     facts : iterable of (str, object), optional
         Pairs of label and value: the value seen, the expected value, the position.
-    fixes : iterable of str, optional
-        Ways out, best first, with arguments and calls in backticks.
+    fixes : iterable of str or Fix, optional
+        Ways out, best first: sentences without code, and fixes with arguments and calls.
 
     Examples
     --------
-    >>> error = ParameterError("k must not be negative", facts=[("k", -1)], fixes=["pass k=10"])
+    >>> error = ParameterError("k must not be negative", facts=[("k", -1)], fixes=[Fix.use(k=10)])
     >>> print(error.render())
     k must not be negative  [parameter]
       k    -1
-      fix  pass k=10
+      fix  use `k=10`
     """
 
     slug: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
 
     def __init__(
-        self, message: str, *, facts: Iterable[tuple[str, object]] = (), fixes: Iterable[str] = ()
+        self, message: str, *, facts: Iterable[tuple[str, object]] = (), fixes: Iterable[str | Fix] = ()
     ) -> None:
         self.message = message
         self.facts = tuple(facts)
@@ -131,20 +126,20 @@ class TermwiseError(Exception):
         # By default pickle would not pass the keyword-only arguments on to another process.
         return (_rebuild, (type(self), self.message, self.facts, self.fixes))
 
-    def render(self, spell: Callable[[str], str] | None = None) -> str:
+    def fixes_worded(self, word: Callable[[Fix], str | None] = str) -> list[str]:
+        """Return the fixes as an interface words them; `word` returns None for one without an equivalent there."""
+        worded = (fix if isinstance(fix, str) else word(fix) for fix in self.fixes)
+        return [fix for fix in worded if fix is not None]
+
+    def render(self, word: Callable[[Fix], str | None] = str) -> str:
         """Return message, facts and fixes as lines of text, with U+FFFD for control characters.
 
         Parameters
         ----------
-        spell : callable, optional
-            Translates the text in backticks of a fix, for an interface other than Python, and replaces the backticks.
-            The word "set" before it becomes "use".
+        word : callable, optional
+            Words a fix for an interface other than Python, as `fixes_worded`.
         """
-        fixes = self.fixes
-        if spell is not None:
-            fixes = tuple(
-                _CODE.sub(lambda code: spell(code[1]), fix.replace("set `", "use `")) for fix in fixes
-            )
+        fixes = self.fixes_worded(word)
         rows = [(label, legible(str(value))) for label, value in self.facts]
         rows += [("or" if number else "fix", legible(fix)) for number, fix in enumerate(fixes)]
         width = max((len(label) for label, _ in rows), default=0)
@@ -158,7 +153,10 @@ class TermwiseError(Exception):
 
 
 def _rebuild(
-    kind: type[TermwiseError], message: str, facts: tuple[tuple[str, object], ...], fixes: tuple[str, ...]
+    kind: type[TermwiseError],
+    message: str,
+    facts: tuple[tuple[str, object], ...],
+    fixes: tuple[str | Fix, ...],
 ) -> TermwiseError:
     error = kind.__new__(kind)
     TermwiseError.__init__(error, message, facts=facts, fixes=fixes)
@@ -226,7 +224,9 @@ class MissingFileError(DataError):
     slug = "missing-file"
 
     @classmethod
-    def of(cls, message: str, path: Path, error: OSError, *, fixes: Iterable[str] = ()) -> MissingFileError:
+    def of(
+        cls, message: str, path: Path, error: OSError, *, fixes: Iterable[str | Fix] = ()
+    ) -> MissingFileError:
         """Build the error for a file that the system cannot read, with the reason."""
         return cls(message, facts=[("file", path), ("reason", error.strerror or error)], fixes=fixes)
 
@@ -245,7 +245,7 @@ class MalformedRecordError(DataError):
         expected: str,
         seen: str,
         message: str = "a line is not in the expected form",
-        fixes: Iterable[str] = (),
+        fixes: Iterable[str | Fix] = (),
         unit: str = "line",
     ) -> MalformedRecordError:
         """Build the error for line `line` (counted from 1) of `path`; `unit` is what is counted, if not lines."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, ParameterError, WeightError
+from termwise.fixes import Fix
 
 AttributeValue = str | Sequence[str] | int | float | bool | date
 """Value of an attribute: a string, strings, a number, true or false, or a date (`datetime.date` or `datetime`)."""
@@ -83,15 +85,15 @@ class Attributes(Mapping[str, AttributeValue]):
 NO_ATTRIBUTES = Attributes()
 
 
-def join_texts(parts: Iterable[str]) -> str:
-    """Join texts with one space, without blank ones.
+def join_query(parts: Iterable[str]) -> str:
+    """Join the parts of a query with one space, without blank ones.
 
     Examples
     --------
-    >>> join_texts(["A title", "", "and a text."])
-    'A title and a text.'
+    >>> join_query(["wing flutter", "", "at supersonic speed"])
+    'wing flutter at supersonic speed'
     """
-    return " ".join(part for part in parts if part and not part.isspace())
+    return " ".join(_written(parts))
 
 
 def join_fields(texts: Iterable[str]) -> str:
@@ -102,14 +104,19 @@ def join_fields(texts: Iterable[str]) -> str:
     >>> join_fields(["A title", "", "and a text."])
     'A title\nand a text.'
     """
-    return "\n".join(text for text in texts if text and not text.isspace())
+    return "\n".join(_written(texts))
+
+
+def _written(texts: Iterable[str]) -> Iterator[str]:
+    return (text for text in texts if text and not text.isspace())
 
 
 class Document(NamedTuple):
     """A document: its id, the text that is analyzed, and attributes to filter and count by.
 
-    A reader joins the chosen fields of a record (title, body) with a line end. Character spans refer to this text. For
-    an index whose fields have weights, a document also has the text of each field, see `of_fields`.
+    A reader joins the chosen fields of a record (title, body) with line ends, see `of_texts`. Character spans refer to
+    this text. `borders` are the positions of these line ends, in ascending order; no phrase matches across one. For an
+    index whose fields have weights, a document also has the text of each field, see `of_fields`.
 
     Examples
     --------
@@ -123,24 +130,47 @@ class Document(NamedTuple):
     text: str
     attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
     fields: Mapping[str, str] | None = None
+    borders: tuple[int, ...] = ()
+
+    @classmethod
+    def of_texts(
+        cls, doc_id: str, texts: Iterable[str], attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
+    ) -> Document:
+        r"""Make a document from the texts of its fields, which are joined with line ends, without blank ones.
+
+        Examples
+        --------
+        >>> Document.of_texts("d1", ["Bees", "", "Workers collect nectar."])
+        Document(doc_id='d1', text='Bees\nWorkers collect nectar.', borders=(4,))
+        """
+        written = list(_written(texts))
+        ends = accumulate(len(text) + 1 for text in written[:-1])
+        return cls(doc_id, join_fields(written), attributes, borders=tuple(end - 1 for end in ends))
 
     @classmethod
     def of_fields(
         cls, doc_id: str, fields: Mapping[str, str], attributes: Mapping[str, AttributeValue] = NO_ATTRIBUTES
     ) -> Document:
-        """Make a document from the texts of its fields; its text joins them with one space, in their order.
+        r"""Make a document that keeps the texts of its fields; its text joins them as `of_texts` does.
 
         Examples
         --------
         >>> Document.of_fields("d1", {"title": "Bees", "text": "Workers collect nectar."}).text
-        'Bees Workers collect nectar.'
+        'Bees\nWorkers collect nectar.'
         """
-        return cls(doc_id, join_texts(fields.values()), attributes, fields)
+        return cls.of_texts(doc_id, fields.values(), attributes)._replace(fields=fields)
+
+    @property
+    def texts(self) -> list[str]:
+        """Texts that `text` joins."""
+        starts = (0, *(border + 1 for border in self.borders))
+        return [self.text[start:end] for start, end in zip(starts, (*self.borders, None), strict=True)]
 
     def __repr__(self) -> str:
         attributes = f", attributes={self.attributes!r}" if self.attributes else ""
         fields = f", fields={self.fields!r}" if self.fields else ""
-        return f"Document(doc_id={self.doc_id!r}, text={self.text!r}{attributes}{fields})"
+        borders = f", borders={self.borders!r}" if self.borders else ""
+        return f"Document(doc_id={self.doc_id!r}, text={self.text!r}{attributes}{fields}{borders})"
 
 
 class Query(NamedTuple):
@@ -334,7 +364,7 @@ class Run:
                 raise ParameterError(
                     "a run is in the order of scores, and a ranking is sorted by an attribute",
                     facts=[("run", name), ("query", ranking.query_id), ("sorted by", ranking.sorted_by)],
-                    fixes=["rank without `sort`"],
+                    fixes=[Fix.omit("sort", "rank without {}")],
                 )
             table[ranking.query_id] = ranking
         object.__setattr__(self, "rankings", MappingProxyType(table))

@@ -10,9 +10,10 @@ from typing import TypeGuard
 
 import numpy as np
 
-from termwise.display.safe_text import shown
+from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import ParameterError
-from termwise.records import Document, Run, join_texts
+from termwise.fixes import Fix
+from termwise.records import Document, Run, join_fields
 
 MOST_THREADS = 1024
 """Upper bound for numbers of threads; more may exceed the limits of the system."""
@@ -65,9 +66,9 @@ def check_run(value: object) -> None:
     """Check that an argument is a `Run`."""
     if isinstance(value, Run):
         return
-    fix = "read it: `read_run(path)`"
+    fix = Fix.python("read_run(path)", "read it: {}")
     if isinstance(getattr(value, "run", None), Run):
-        fix = "pass its attribute `run`"
+        fix = Fix.python("run", "pass its attribute {}")
     raise ParameterError(
         "a run is a Run", facts=[("given", f"{type(value).__name__}: {shown(value)}")], fixes=[fix]
     )
@@ -135,7 +136,10 @@ def check_documents(value: object) -> None:
 
 
 def check_document(value: object) -> None:
-    """Check that a value is a `Document` of two strings and a mapping, whose text is that of its fields."""
+    """Check that a value is a `Document` of two strings and a mapping, whose text is that of its fields.
+
+    No string of it may have a lone surrogate, which UTF-8 cannot encode.
+    """
     if not (
         isinstance(value, Document)
         and isinstance(value.doc_id, str)
@@ -147,11 +151,24 @@ def check_document(value: object) -> None:
             facts=[("given", f"{type(value).__name__}: {str(value)[:80]}")],
             fixes=["termwise.Document('id', 'text')"],
         )
-    if value.fields is not None and value.text != join_texts(value.fields.values()):
+    if value.fields is not None and value.text != join_fields(value.fields.values()):
         raise ParameterError(
             "the text of a document differs from that of its fields",
             facts=[("document", value.doc_id)],
-            fixes=["`Document.of_fields(doc_id, {NAME: TEXT})`"],
+            fixes=[Fix.python("Document.of_fields(doc_id, {NAME: TEXT})")],
+        )
+    doc_id, text, attributes, fields, _ = value
+    if found := lone_surrogate({"attributes": attributes, **(fields or {"text": text}), "doc_id": doc_id}):
+        field, surrogate = found
+        raise ParameterError(
+            "a document has a lone surrogate, which is half a character",
+            facts=[
+                ("document", ascii(doc_id)),
+                ("field", field),
+                ("expected", "complete characters"),
+                ("seen", surrogate),
+            ],
+            fixes=["decode bytes as UTF-8 before they become the strings of a document"],
         )
 
 

@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("settings", "parallel", "validation"),
     ("records",),
     ("errors",),
+    ("fixes",),
     ("display", "kernels", "progress", "_version"),
 )
 """Folders and top-level modules. Each may import from lower rows only."""

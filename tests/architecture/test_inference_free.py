@@ -25,7 +25,7 @@ PROGRAM = textwrap.dedent(
 
     import termwise
     folder = sys.argv[1]
-    searcher = termwise.Searcher.open(folder)
+    searcher = termwise.open(folder)
     assert searcher.rank("merge lists", k=1).doc_ids == ("a",)
     assert searcher.explain("merge lists", "a").contributions
     loaded = sorted(set({networks!r}) & set(sys.modules))

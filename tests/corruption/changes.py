@@ -28,10 +28,10 @@ from mixtures import PARTS, build_mixture, left_over
 import termwise
 from termwise import Document
 from termwise.errors import StorageError, TermwiseError
-from termwise.index import Index, IndexWriter, verify
+from termwise.index import Index, IndexWriter
 from termwise.index.updater import IndexUpdater
 from termwise.indexing import renew_index
-from termwise.search.mixture import verify_mixture
+from termwise.search import verify
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -131,7 +131,7 @@ class ChangedMixture(Subject):
         renew_index(folder)
 
     def commit_of(self, folder: Path) -> int:
-        assert verify_mixture(folder) == []
+        assert verify(folder) == []
         mixture = termwise.open(folder)
         commit = commit_with(documents_of(mixture.index))
         for name in PARTS:  # by itself, a part has this commit or the one before

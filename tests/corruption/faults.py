@@ -56,7 +56,7 @@ def generation(folder: Path) -> int | None:
     assert verify(folder) == []
     index = Index.open(folder)
     documents = len(index)
-    assert index.manifest.encoder == {"size": documents}
+    assert index.manifest.encoder.json == {"size": documents}
     assert [index.text(i) for i in range(documents)] == [f"text {i} " * 20 for i in range(documents)]
     assert index.attachment("file") == b"x" * documents
     return documents

@@ -24,9 +24,7 @@ from mixtures import build_mixture, left_over
 
 import termwise
 from termwise import Document
-from termwise.index import verify
-from termwise.search.mixture import verify_mixture
-from termwise.search.mixture_folder import is_mixture
+from termwise.search import verify
 
 WORDS = ["green", "black", "white", "tea", "pot", "cup", "leaf", "spoon", "water", "kettle", "sugar", "milk"]
 LONGEST = 0.3
@@ -67,7 +65,7 @@ def change(folder: Path, before: Texts, seed: int, pipe: int) -> None:
 
 def texts_of(folder: Path) -> Texts:
     """Read all documents."""
-    assert (verify_mixture if is_mixture(folder) else verify)(folder) == []
+    assert verify(folder) == []
     index = termwise.open(folder).index
     everything = np.arange(len(index))
     return dict(zip(index.doc_ids(everything), (text or "" for text in index.texts(everything)), strict=True))

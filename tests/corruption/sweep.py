@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from termwise.errors import TermwiseError
-from termwise.index import Index, reader
+from termwise.index import Index, open_files
 from termwise.models.count_query_encoder import CountQueryEncoder
 from termwise.search.searcher import Searcher
 from termwise.text import make_analyzer
@@ -30,7 +30,7 @@ ANALYZER = make_analyzer("whitespace")
 def use(folder: Path, queries: list[str], doc_ids: list[str]) -> None:
     """Use an index in all public ways."""
     index = Index.open(folder)
-    searcher = Searcher(index, CountQueryEncoder(ANALYZER, index.vocabulary))
+    searcher = Searcher.of_index(index, CountQueryEncoder(ANALYZER, index.vocabulary))
     for query in queries:
         attempt(lambda query=query: searcher.rank(query, k=1))
         attempt(lambda query=query: searcher.rank(query, k=1000))
@@ -84,7 +84,7 @@ def sweep(folder: Path, pattern: int, step: int) -> int:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # sums of damaged numbers may overflow
-    reader.CHECKED = 0
+    open_files.CHECKED = 0
     found = {}
     for folder, step in (argument.rsplit(":", 1) for argument in sys.argv[2:]):
         outcomes.clear()

@@ -88,7 +88,7 @@ def test_an_interrupted_writer_in_another_process_tidies_up(tmp_path: Path, star
 
 def check(index: Index, documents: int) -> None:
     """Check that all parts of an index are of one generation."""
-    assert index.manifest.encoder == {"documents": documents}
+    assert index.manifest.encoder.json == {"documents": documents}
     assert index.attachment("file") == str(documents).encode()
     for ordinal in (0, documents - 1):
         assert index.doc_id(ordinal) == f"d{ordinal} of {documents}"

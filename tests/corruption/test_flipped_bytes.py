@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from termwise.errors import CorruptIndexError, DataError
-from termwise.index import Index, IndexWriter, reader, verify
+from termwise.index import Index, IndexWriter, open_files, verify
 from termwise.index.container import Container
 from termwise.index.updater import IndexUpdater
 from termwise.text.vocabulary import Vocabulary
@@ -88,7 +88,7 @@ def test_opening_compares_the_smallest_sections(blocks: Path, monkeypatch: pytes
         updater.commit()
     found = sections(blocks)
     assert found[-1][0] > found[-2][0] > 0
-    monkeypatch.setattr(reader, "CHECKED", sum(length for length, *_ in found) - 1)
+    monkeypatch.setattr(open_files, "CHECKED", sum(length for length, *_ in found) - 1)
     for (_, path, name, offset), compared in ((found[-1], False), (found[-2], True)):
         data = bytearray(path.read_bytes())
         data[offset] ^= 1

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from termwise import Document, Searcher, build_index
+import termwise
+from termwise import Document, build_index
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage, score_documents
 from termwise.errors import CorruptIndexError, DataError, IndexFormatError
@@ -300,5 +301,5 @@ def test_a_description_with_wrong_types_is_damage(
         body["encoder"].update(change)
     reseal.write_manifest(tmp_path / "i.tw", body)
     with pytest.raises(CorruptIndexError) as caught:
-        Searcher.open(tmp_path / "i.tw")
+        termwise.open(tmp_path / "i.tw")
     assert str(tmp_path / "i.tw") in str(caught.value)

@@ -11,9 +11,10 @@ from tests.docs.snippets import ROOT
 
 from termwise.cli.probe_output import by_definition
 from termwise.probes.core.suites import SECTIONS
+from termwise.probes.inputs import open_inputs
 from termwise.probes.manipulations.manipulation_probes import FAMILY_BY_GRADES
+from termwise.probes.registry import probes_of
 from termwise.probes.report.tables import cell_text
-from termwise.probes.session import ProbeSession
 
 BY_GRADES = (
     "Each textual manipulation, applied to a part of the judged texts. `NAME-higher` uses the texts whose grade\n"
@@ -29,9 +30,9 @@ def reference() -> str:
     """Return the page: the text before the first table, and the tables."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## ")
     parts = [head]
-    session = ProbeSession.open(language="rules")
-    judged = session.inputs.judged[0].name
-    for section, probes in by_definition(session.probes(["all"])).items():
+    inputs = open_inputs(language="rules")
+    judged = inputs.judged[0].name
+    for section, probes in by_definition(probes_of(["all"], inputs)).items():
         if section == SECTIONS[FAMILY_BY_GRADES.name]:
             parts.append(f"\n## {section}\n\n{BY_GRADES}\n")
             continue

@@ -18,7 +18,7 @@ import numpy as np
 from termwise.index import IndexWriter
 from termwise.index import updater as updaters
 from termwise.index import writer as writers
-from termwise.index.manifest import IdfRecord
+from termwise.index.manifest_records import IdfRecord
 from termwise.index.updater import IndexUpdater
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors

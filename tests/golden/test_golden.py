@@ -111,7 +111,7 @@ def test_other_contents_of_the_kept_index() -> None:
     assert index.floors.tolist() == settings["floors"]
     assert index.query_weights.tolist() == settings["query_weights"]
     assert index.attachment("note.txt") == settings["attachments"]["note.txt"]
-    assert index.manifest.encoder == settings["encoder"]
+    assert index.manifest.encoder.json == settings["encoder"]
     assert index.manifest.written_by == "termwise golden"
 
 
@@ -168,7 +168,7 @@ def test_the_changed_index_by_hand() -> None:
     one, two, built_one, built_two = (
         np.log1p((n - df + 0.5) / (df + 0.5)) for n, df in ((4, 1), (4, 2), (3, 1), (3, 2))
     )
-    factors = index.query_factors(np.arange(6, dtype=np.int32))
+    factors = index.idf.of(np.arange(6, dtype=np.int32))
     assert factors is not None
     assert np.allclose(
         factors, [one / built_two, one / built_one, one / built_one, one / built_one, two / built_one, 1.0]

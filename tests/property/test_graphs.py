@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 from tests.unit.search.vector_index import write_vector_index
 
+import termwise
 from termwise.indexing import build_graph
-from termwise.search import Searcher
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
 
@@ -47,7 +48,7 @@ def test_equal_vectors_have_equal_graphs_and_exact_scores(
         graphs, others = build_graph(one), build_graph(other)
         assert [path.name for path in graphs] == [path.name for path in others]
         assert [path.read_bytes() for path in graphs] == [path.read_bytes() for path in others]
-        exact, approximate = Searcher.open(one), Searcher.open(one, approximate=windows)
+        exact, approximate = termwise.open(one), searching(termwise.open(one), approximate=windows)
         for query in ("t1 t2", "t3", "t8 t8 t0"):
             every = exact.rank(query, k=documents)
             score = dict(zip(every.doc_ids, every.scores.tolist(), strict=True))

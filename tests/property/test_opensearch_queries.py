@@ -15,10 +15,10 @@ from pydantic_core import to_json
 
 import termwise
 from termwise.errors import TermwiseError
-from termwise.search import MixtureSearcher, Part, Searcher
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve import ServiceSettings
 from termwise.serve.errors import status_of
+from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.query import CLAUSES
 from termwise.serve.opensearch.search import count, explain, search
@@ -46,27 +46,15 @@ DOCUMENTS = {
 }
 
 
-class Served:
-    """An index without a service."""
-
-    name = "shop"
-
-    def __init__(self, searcher: AnySearcher) -> None:
-        self._searcher = searcher
-
-    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
-        return self._searcher
-
-
 def _built(folder: Path, model: str) -> Searcher:
     documents = [termwise.Document(name, text, attributes) for name, (text, attributes) in DOCUMENTS.items()]
     return termwise.build_index(documents, folder / model, model=model, analyzer="standard", store_text=True)
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
+def served() -> Iterator[OpenIndex]:
     with tempfile.TemporaryDirectory() as folder:
-        yield Served(_built(Path(folder), "bm25"))
+        yield OpenIndex("shop", _built(Path(folder), "bm25"))
 
 
 def matches(query: Query, name: str) -> bool:
@@ -136,7 +124,7 @@ QUERIES = st.recursive(
 )
 
 
-def test_a_query_has_the_results_of_opensearch_or_is_refused(served: Served) -> None:
+def test_a_query_has_the_results_of_opensearch_or_is_refused(served: OpenIndex) -> None:
     counted: Counter[str] = Counter()
 
     @settings(max_examples=400, deadline=None)
@@ -221,7 +209,7 @@ BODIES = st.dictionaries(
 @settings(max_examples=400, deadline=None)
 @given(body=BODIES, kind=st.sampled_from(CLAUSES), inside=BODIES)
 def test_any_body_is_answered_or_refused_with_an_error(
-    served: Served, body: Query, kind: str, inside: Query
+    served: OpenIndex, body: Query, kind: str, inside: Query
 ) -> None:
     for each in (body, {"query": {kind: body}}, {"query": {kind: {"text": inside}}}):
         refusal = None
@@ -232,9 +220,9 @@ def test_any_body_is_answered_or_refused_with_an_error(
         assert refusal is None or status_of(refusal) == 400
 
 
-def test_a_mixture_has_the_same_results(tmp_path: Path, served: Served) -> None:
-    parts = [Part("bm25", _built(tmp_path, "bm25"), 0.5), Part("jm", _built(tmp_path, "jm"), 0.5)]
-    mixture = Served(MixtureSearcher(parts))
+def test_a_mixture_has_the_same_results(tmp_path: Path, served: OpenIndex) -> None:
+    parts = {name: _built(tmp_path, name) for name in ("bm25", "jm")}
+    mixture = OpenIndex("shop", Searcher.mix(parts, [0.5, 0.5]))
     should = [{"match": {"text": "black"}}, {"match": {"text": "green"}}]
     for query in (
         {"match_all": {}},

@@ -90,7 +90,7 @@ def test_a_process_that_ends_early() -> None:
         pytest.raises(UsageError, match="ended before its work was done") as caught,
     ):
         list(workers.map(range(100)))
-    assert "threads=1" in caught.value.fixes
+    assert "threads=1" in caught.value.fixes_worded()
 
 
 SCRIPT = """

@@ -16,7 +16,6 @@ from termwise.evaluate import evaluate
 from termwise.fusion import mix_indexes
 from termwise.index import IndexWriter, verify
 from termwise.indexing import build_graph
-from termwise.search import open_searcher
 from termwise.search.timed_run import TimedRun
 from termwise.validation import (
     check,
@@ -57,6 +56,38 @@ def test_right_and_wrong_arguments(checked, right, wrong):
             checked(value)
 
 
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        (Document("\ud83d", "x"), "doc_id"),
+        (Document("a", "half \ud83d"), "text"),
+        (Document("a", "x", {"tags": ("tea", "half \ud83d")}), "attributes.tags"),
+        (Document("a", "x", {"\ud83d": 1}), r"attributes.\ud83d"),
+        (Document("a", "x", {"meta": [{"b": "\ud83d"}]}), "attributes.meta.b"),
+        (Document.of_fields("a", {"title": "half \ud83d", "text": "x"}), "title"),
+    ],
+)
+def test_lone_surrogates_are_refused_in_every_string_of_a_document(
+    document: Document, field: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match="lone surrogate") as caught:
+        check_document(document)
+    assert dict(caught.value.facts)["field"] == field
+    with pytest.raises(ParameterError, match="lone surrogate"):
+        termwise.build_index(
+            [Document("b", "x"), document],
+            tmp_path / "i.tw",
+            fields=document.fields and {"title": 1, "text": 1},
+        )
+    searcher = termwise.build_index([Document("b", "\U0001f600")], tmp_path / "j.tw")
+    with (
+        termwise.open_writer(tmp_path / "j.tw") as writer,
+        pytest.raises(ParameterError, match="lone surrogate"),
+    ):
+        writer.add([document])
+    assert searcher.refresh().index.documents == 1
+
+
 def test_the_error_names_argument_value_and_expected_value():
     with pytest.raises(ParameterError, match="threads cannot have this value") as caught:
         check_count("threads", "2" * 100)
@@ -83,8 +114,6 @@ def test_finite_numbers():
     "call",
     [
         termwise.open,
-        termwise.Searcher.open,
-        open_searcher,
         lambda path: termwise.build_index([Document("a", "b")], path),
         build_graph,
         lambda path: mix_indexes([path, path], [0.5, 0.5], "mixed"),

@@ -18,6 +18,7 @@ from termwise.attributes.field_types import (
     stored_value,
 )
 from termwise.errors import DataError, MalformedRecordError, ParameterError, UnknownNameError
+from termwise.fixes import NAMES, Call, Code, Fix
 from termwise.records import Attributes, AttributeValue, Document, Origin
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import read_input
@@ -29,7 +30,7 @@ MOST_FIELDS = 1000
 MOST_BYTES = 1 << 20
 """Largest schema file."""
 
-_CHOOSE = "leave the field out: name the attributes to keep, `attributes=(NAME, NAME)`"
+_CHOOSE = Fix.use("leave the field out: name the attributes to keep, {}", attributes=NAMES)
 
 _NOUNS: dict[FieldType, str] = {
     "boolean": "true or false",
@@ -106,7 +107,7 @@ class Schema(Mapping[str, FieldType]):
             raise ParameterError(
                 "this index has no attributes",
                 facts=[("given", name)],
-                fixes=["build the index with `attributes=all`"],
+                fixes=[Fix.build(attributes="all")],
             )
         if name not in self:
             raise UnknownNameError.of("attribute", name, self)
@@ -248,7 +249,7 @@ class Schema(Mapping[str, FieldType]):
         return values
 
 
-def _type_fixes(kind: FieldType, value: AttributeValue, untyped: bool) -> list[str]:
+def _type_fixes(kind: FieldType, value: AttributeValue, untyped: bool) -> list[str | Fix]:
     """Return the fixes for a value that does not have the type of its field."""
     try:
         fits = kind == "integer" and "float" in possible_types(value, untyped=untyped)
@@ -257,7 +258,11 @@ def _type_fixes(kind: FieldType, value: AttributeValue, untyped: bool) -> list[s
     wanted = "is a float" if fits else "has another type"
     return [
         "change the value",
-        f"build the index with a schema in which the field {wanted}: `build_index(attributes=Schema.read(FILE))`",
+        Fix.sentence(
+            "build the index with a schema in which the field {}: {}",
+            wanted,
+            Fix.call("build_index", attributes=Call.of("Schema.read", Code("FILE"))),
+        ),
     ]
 
 
@@ -267,7 +272,7 @@ def attribute_error(
     name: str,
     misfit: Misfit,
     record: str = "",
-    fixes: Sequence[str] = ("change the value", _CHOOSE),
+    fixes: Sequence[str | Fix] = ("change the value", _CHOOSE),
 ) -> DataError:
     """Build the error for the value of a field; `record` names a record without an origin."""
     facts = [("field", name), ("expected", misfit.expected), ("seen", misfit.seen)]
@@ -338,7 +343,7 @@ class SchemaInference:
             f"{_noun(types)} in {here.unit} {here.number:,}"
         )
         facts: list[tuple[str, object]] = [("seen", seen), ("expected", "values of one type")]
-        fixes = ["make all values of the field strings, or all of them numbers", _CHOOSE]
+        fixes: list[str | Fix] = ["make all values of the field strings, or all of them numbers", _CHOOSE]
         if here.file == Path():
             return DataError("an attribute has values of different types", facts=facts, fixes=fixes)
         return MalformedRecordError(

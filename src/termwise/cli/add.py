@@ -34,6 +34,7 @@ from termwise.cli.terminal import (
     progress_bar,
 )
 from termwise.errors import UsageError
+from termwise.fixes import NAMES, Fix
 
 
 def command(
@@ -82,7 +83,9 @@ def command(
                 facts=[("index", ", ".join(names or ())), ("--fields", fields)],
                 fixes=[
                     "omit --fields",
-                    "build the index again with these fields: `build_index(fields=(NAME, NAME))`",
+                    Fix.sentence(
+                        "build the index again with these fields: {}", Fix.call("build_index", fields=NAMES)
+                    ),
                 ],
             )
         note_ignored_attributes(collection, names, folder, schema or ())

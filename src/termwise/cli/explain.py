@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from termwise.cli.condition_options import Condition, Must, MustNot, Phrase, conditions_of
-from termwise.cli.example_options import (
+from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, option
+from termwise.cli.search_options import (
+    Condition,
     Fuzzy,
     Like,
     LikeFile,
+    Must,
+    MustNot,
     Prefix,
-    Weigh,
-    example_of,
+    QuerySet,
     query_settings,
-    refuse_with_example,
+    search_of,
 )
-from termwise.cli.options import Approximate, IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, refuse_overwriting, stdout, write_text
 from termwise.errors import UnknownIdError, UsageError
 
 if TYPE_CHECKING:
-    from termwise.search.by_example import AnySearcher
+    from termwise.search import Searcher
 
 
 def command(
@@ -34,12 +36,11 @@ def command(
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
-    phrase: Phrase = None,
     fuzzy: Fuzzy = False,
     prefix: Prefix = False,
     like: Like = None,
     like_file: LikeFile = None,
-    weigh: Weigh = None,
+    settings: QuerySet = None,
     competitors: Annotated[
         int, option("--competitors N", "Number of ranking neighbours to show above and below.", min=0)
     ] = 2,
@@ -64,7 +65,7 @@ def command(
 
     termwise explain DIR --like OTHER_ID DOC_ID
     """
-    from termwise.search import MixtureSearcher, open_searcher
+    from termwise.search.opening import open_searcher
 
     if as_json and html is not None:
         raise UsageError("--json and --html exclude each other")
@@ -80,27 +81,26 @@ def command(
                 f"termwise explain {quote(str(folder))} --like OTHER_ID DOC_ID",
             ],
         )
-    if by_example:
-        refuse_with_example(fuzzy=fuzzy, prefix=prefix)
-    settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
-    searcher = open_searcher(folder, query=settings, approximate=approximate)
-    if centred and not isinstance(searcher, MixtureSearcher):
-        raise UsageError(
-            "--centred applies to a mixture only: the candidates of an index are not scored together"
-        )
-    example = example_of(searcher, like, like_file)
-    conditions = conditions_of(condition, must, must_not, phrase).arguments
-    if example is not None:
-        (explanation,) = example.explain(
-            searcher, [query], competitors=competitors, centred=centred, **conditions
-        )
-    elif doc_id is not None:
+    search = search_of(
+        query if doc_id is not None else None,
+        like=like,
+        like_file=like_file,
+        filter=condition,
+        must=must or (),
+        must_not=must_not or (),
+        fuzzy=fuzzy,
+        prefix=prefix,
+        weighting=query_settings(settings),
+        approximate=approximate,
+    )
+    searcher = open_searcher(folder)
+    if doc_id is not None:
         _refuse_swapped(searcher, query, doc_id)
-        explanation = (
-            searcher.explain(query, doc_id, competitors=competitors, centred=centred, **conditions)
-            if isinstance(searcher, MixtureSearcher)
-            else searcher.explain(query, doc_id, competitors=competitors, **conditions)
-        )
+    (explanation,) = searcher.search(search).explain(
+        [query if doc_id is None else doc_id], competitors=competitors, centred=centred
+    )
+    if like_file:
+        explanation = replace(explanation, example=like_file[0].name)
     if as_json:
         print_json(explanation.to_dict())
     elif html is not None:
@@ -114,7 +114,7 @@ def command(
         stdout().print(explanation_renderable(explanation, full=full))
 
 
-def _refuse_swapped(searcher: AnySearcher, query: str, doc_id: str) -> None:
+def _refuse_swapped(searcher: Searcher, query: str, doc_id: str) -> None:
     if searcher.index.find(doc_id) is None and searcher.index.find(query) is not None:
         folder = searcher.path
         raise UnknownIdError(

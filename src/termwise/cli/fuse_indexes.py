@@ -35,7 +35,7 @@ from termwise.errors import UsageError
 from termwise.storage.safe_read import is_file
 
 if TYPE_CHECKING:
-    from termwise.search import MixtureSearcher
+    from termwise.search.mixture import Mixture
 
 
 def command(
@@ -90,10 +90,10 @@ def command(
     from termwise.fusion.mixture import distinct_names
     from termwise.fusion.weights_file import check_order
     from termwise.index import Index
-    from termwise.search import MixtureSearcher
+    from termwise.search.mixture import Mixture
     from termwise.search.mixture_folder import DEPTH, is_mixture
 
-    mixtures = {folder: MixtureSearcher.open(folder) for folder in folders if is_mixture(folder)}
+    mixtures = {folder: Mixture.open(folder) for folder in folders if is_mixture(folder)}
     depth = max((mixture.depth for mixture in mixtures.values()), default=DEPTH)
     named = [each for folder in folders for each in _indexes(folder, mixtures.get(folder))]
     names, folders = [name for name, _ in named], [folder for _, folder in named]
@@ -117,7 +117,7 @@ def command(
     elif alpha is not None:
         check_alpha_count(folders, "indexes")
         numbers = shares_of(alpha)
-    parts = [part.searcher.index for mixture in mixtures.values() for part in mixture.parts]
+    parts = [part.index for mixture in mixtures.values() for part in mixture.parts]
     opened = {index.path: index for index in parts}
     indexes = [opened[folder] if folder in opened else Index.open(folder) for folder in folders]
     if weights is not None:
@@ -170,10 +170,10 @@ def _note_left_out(names: Sequence[str], weights: Sequence[float]) -> None:
             note_line(f"{name} left out: weight 0")
 
 
-def _indexes(folder: Path, mixture: MixtureSearcher | None) -> list[tuple[str, Path]]:
+def _indexes(folder: Path, mixture: Mixture | None) -> list[tuple[str, Path]]:
     """Return the names and folders of the parts of a mixture, or those of the index itself."""
     from termwise.fusion.mixture import stem
 
     if mixture is None:
         return [(stem(folder), folder)]
-    return [(part.name, part.searcher.index.path) for part in mixture.parts]
+    return [(part.name, part.index.path) for part in mixture.parts]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from termwise.index import Index
     from termwise.indexing import LiveWriter
     from termwise.models import NetworkModel
-    from termwise.search import MixtureSearcher
+    from termwise.search import Searcher
 
 T = TypeVar("T")
 
@@ -90,19 +90,20 @@ def report_index(out: Path, index: Index, seconds: float, as_json: bool) -> None
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 
 
-def report_mixture(out: Path, mixture: MixtureSearcher, seconds: float, as_json: bool) -> None:
+def report_mixture(out: Path, mixture: Searcher, seconds: float, as_json: bool) -> None:
     """Print parts, size and build time of a new mixture, as text or as JSON."""
-    sizes = [sum(file.length for file in part.searcher.index.manifest.files()) for part in mixture.parts]
+    sizes = [sum(file.length for file in part.index.manifest.files()) for part in mixture.parts]
     if as_json:
         parts = [
-            {"name": part.name, "weight": part.weight, "index": str(part.searcher.index.path), "bytes": size}
+            {"name": part.name, "weight": part.weight, "index": str(part.index.path), "bytes": size}
             for part, size in zip(mixture.parts, sizes, strict=True)
         ]
         counts = document_count(mixture.index)
         print_json({"mixture": str(out), **counts, "parts": parts, "seconds": round(seconds, 3)})
         return
     print_text(
-        f"{out}: {counted_documents(mixture.index)}, {mixture.formula}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
+        f"{out}: {counted_documents(mixture.index)}, {mixture.backend.description}, "
+        f"{human_bytes(sum(sizes))}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 

@@ -12,7 +12,9 @@ from termwise.display.safe_text import human_bytes, legible_line
 from termwise.storage.safe_read import regular_size
 
 if TYPE_CHECKING:
-    from termwise.search import MixtureSearcher
+    from termwise.index import Manifest
+    from termwise.index.encoder_description import EncoderDescription, NetworkRecord
+    from termwise.search.mixture import Mixture
 
 
 def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
@@ -25,18 +27,21 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
     from rich.text import Text
 
     from termwise.index import Index
-    from termwise.search import MixtureSearcher
+    from termwise.search.mixture import Mixture
     from termwise.search.mixture_folder import is_mixture
 
     if is_mixture(folder):
-        facts = _mixture_facts(MixtureSearcher.open(folder))
+        mixture = Mixture.open(folder)
+        facts = _mixture_facts(mixture)
         rows = [("mixture", facts["mixture"]), ("documents", f"{facts['documents']:,}")]
         rows += [("candidates", f"the first {facts['depth']:,} of each part"), ("normalisation", "z")]
-        for part in facts["parts"]:
-            rows += [("", ""), ("part", f"{part['weight']:g} × {part['name']}"), *_rows(part)]
+        for part, described in zip(mixture.parts, facts["parts"], strict=True):
+            rows += [("", ""), ("part", f"{part.weight:g} × {part.name}")]
+            rows += _rows(described, part.index.manifest)
     else:
-        facts = _facts(Index.open(folder))
-        rows = _rows(facts)
+        index = Index.open(folder)
+        facts = _facts(index)
+        rows = _rows(facts, index.manifest)
     if as_json:
         print_json(facts)
         return
@@ -47,16 +52,13 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _mixture_facts(mixture: MixtureSearcher) -> dict[str, Any]:
+def _mixture_facts(mixture: Mixture) -> dict[str, Any]:
     return {
         "mixture": str(mixture.path),
-        "documents": len(mixture),
+        "documents": mixture.index.documents,
         "depth": mixture.depth,
         "normalisation": "z",
-        "parts": [
-            {"name": part.name, "weight": part.weight, **_facts(part.searcher.index)}
-            for part in mixture.parts
-        ],
+        "parts": [{"name": part.name, "weight": part.weight, **_facts(part.index)} for part in mixture.parts],
     }
 
 
@@ -98,7 +100,7 @@ def _facts(index: Any) -> dict[str, Any]:
         "background": manifest.background,
         "vocabulary": manifest.vocabulary,
         "idf": None if manifest.idf is None else asdict(manifest.idf),
-        "encoder": dict(manifest.encoder),
+        "encoder": manifest.encoder_json(),
         "quantiser": asdict(manifest.quantiser),
         **_vector_facts(index),
         "bytes": sections,
@@ -118,8 +120,8 @@ def _vector_facts(index: Any) -> dict[str, Any]:
     }
 
 
-def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    analyzer = facts["encoder"].get("analyzer", {})
+def _rows(facts: dict[str, Any], manifest: Manifest) -> list[tuple[str, str]]:
+    encoder = manifest.encoder
     quantiser = facts["quantiser"]
     if quantiser["kind"] == "uint8":
         quantisation = (
@@ -135,16 +137,16 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("index", facts["index"]),
         ("written by", facts["written_by"]),
-        *_model_rows(facts["encoder"]),
-        *_table_rows(facts["encoder"].get("table")),
-        ("analyzer", str(analyzer.get("name", "unknown"))),
-        *_field_rows(facts["encoder"]),
+        *_model_rows(encoder),
+        *([] if encoder.table is None else [("table", f"{encoder.table.name} ({encoder.table.id})")]),
+        ("analyzer", "unknown" if encoder.analyzer is None else encoder.analyzer.name),
+        *_field_rows(manifest),
         ("documents", f"{facts['documents']:,}"),
-        *_chunk_rows(facts),
+        *_chunk_rows(facts, manifest.chunk),
         ("terms", f"{facts['terms']:,}"),
         *([] if "vectors" in facts else [("postings", f"{facts['postings']:,}")]),
         ("segments", f"{facts['segments']}"),
-        *_change_rows(facts),
+        *_change_rows(facts, encoder.statistics),
         *_schema_rows(facts["schema"]),
         ("texts", "stored" if facts["stores_text"] else "not stored"),
         *(_vector_rows(facts) or [("quantiser", quantisation)]),
@@ -158,14 +160,14 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _chunk_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _chunk_rows(facts: dict[str, Any], words: int) -> list[tuple[str, str]]:
     """Return a row for the chunks of the documents, if they are cut."""
     if "chunks" not in facts:
         return []
-    return [("chunks", f"{facts['chunks']:,} of at most {counted(facts['encoder']['chunk'], 'word')}")]
+    return [("chunks", f"{facts['chunks']:,} of at most {counted(words, 'word')}")]
 
 
-def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _change_rows(facts: dict[str, Any], statistics: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return rows for the changes since the build, if any."""
     if not facts["generation"]:
         return []
@@ -178,9 +180,9 @@ def _change_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
                 f"{counted(facts['deleted'], unit)}, removed by termwise merge",
             )
         )
-    if built := facts["encoder"].get("statistics"):
+    if "documents" in statistics:
         idf = "idf of the current documents; " if facts["idf"] else ""
-        rows.append(("statistics", f"{idf}others of the build with {counted(built['documents'], unit)}"))
+        rows.append(("statistics", f"{idf}others of the build with {counted(statistics['documents'], unit)}"))
     return rows
 
 
@@ -190,13 +192,15 @@ def _schema_rows(schema: Mapping[str, str]) -> list[tuple[str, str]]:
     return [("attributes", ", ".join(f"{legible_line(name)} ({kind})" for name, kind in schema.items()))]
 
 
-def _field_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _field_rows(manifest: Manifest) -> list[tuple[str, str]]:
     """Return the row for the fields that the build chose, if any."""
-    if weights := encoder.get("field_weights"):
-        each = ", ".join(f"{legible_line(name)} × {weight}" for name, weight in weights)
+    if manifest.field_weights:
+        each = ", ".join(
+            f"{legible_line(name)} × {weight}" for name, weight in manifest.field_weights.items()
+        )
         return [("fields", f"{each}: words count as often as the weight of their field")]
-    if names := encoder.get("fields"):
-        return [("fields", ", ".join(map(legible_line, names)))]
+    if manifest.fields:
+        return [("fields", ", ".join(map(legible_line, manifest.fields)))]
     return []
 
 
@@ -217,45 +221,32 @@ def _vector_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _model_rows(encoder: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _model_rows(encoder: EncoderDescription) -> list[tuple[str, str]]:
     """Return rows for the model, or for the parts of a fused index, with their encoders."""
-    from termwise.engine.query_encoder import FUSION, parts_of
+    from termwise.index.encoder_description import FUSION
 
-    fused = encoder.get("model", {}).get("name") == FUSION
+    fused = encoder.model.name == FUSION
     rows = [("model", FUSION)] if fused else []
-    for part in parts_of(encoder):
-        model = part["model"]
+    for part in encoder.parts:
         settings = ", ".join(
-            f"{name} {value}" for name, value in model.get("parameters", {}).items() if value is not None
+            f"{name} {value}" for name, value in part.model.parameters.items() if value is not None
         )
-        label = f"{model.get('name', 'unknown')}{f' ({settings})' if settings else ''}"
-        rows.append(("part", f"{part['weight']:.6g} × {label}") if fused else ("model", label))
-        rows += _network_rows(part.get("network"))
+        label = f"{part.model.name or 'unknown'}{f' ({settings})' if settings else ''}"
+        rows.append(("part", f"{part.weight:.6g} × {label}") if fused else ("model", label))
+        rows += [] if part.network is None else _network_rows(part.network)
     return rows
 
 
-def _network_rows(described: Any) -> list[tuple[str, str]]:
-    """Return rows for the encoder that computed the weights, if any."""
-    if not isinstance(described, Mapping):
-        return []
-    network = described.get("network")
-    network = network if isinstance(network, Mapping) else {}
-    settings = described.get("settings")
-    pairs = settings.items() if isinstance(settings, Mapping) else ()
+def _network_rows(network: NetworkRecord) -> list[tuple[str, str]]:
+    """Return rows for the encoder that computed the weights."""
+    settings = (f"{name} {value}" for name, value in network.settings.items() if value is not None)
     rows = [
-        ("encoder", f"{described.get('name', 'unknown')} ({described.get('id', 'unknown')})"),
+        ("encoder", f"{network.name or 'unknown'} ({network.id or 'unknown'})"),
         (
             "network",
-            f"{network.get('precision', 'unknown precision')} on {network.get('processor', 'an unknown processor')}",
+            f"{network.precision or 'unknown precision'} on {network.processor or 'an unknown processor'}",
         ),
-        ("encoded with", ", ".join(f"{name} {value}" for name, value in pairs if value is not None)),
-        ("times", f"idf to the power {described['idf_power']:g}" if "idf_power" in described else ""),
+        ("encoded with", ", ".join(settings)),
+        ("times", f"idf to the power {network.idf_power:g}" if network.idf_power else ""),
     ]
     return [row for row in rows if row[1]]
-
-
-def _table_rows(described: Any) -> list[tuple[str, str]]:
-    """Return the row for the translation table of the weights, if any."""
-    if not isinstance(described, Mapping):
-        return []
-    return [("table", f"{described.get('name', 'unknown')} ({described.get('id', 'unknown')})")]

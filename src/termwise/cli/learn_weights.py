@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from termwise.evaluate.contrast import Contrast
     from termwise.fusion import Fusion
     from termwise.records import Qrel, Run
-    from termwise.search import MixtureSearcher
+    from termwise.search import Searcher
 
 _LEAST_GAIN = 5e-5
 """Least difference of two values that four decimal places show."""
@@ -115,17 +115,17 @@ def command(
     """
     from termwise.collection import read_qrels
     from termwise.fusion import cross_validated_run, learn
-    from termwise.search import MixtureSearcher
     from termwise.search.mixture_folder import is_mixture
+    from termwise.search.opening import open_searcher
 
-    present: MixtureSearcher | None = None
+    present: Searcher | None = None
     if len(runs) == 1 and is_mixture(runs[0]):
         given = {"--missing": missing, "--normalise": normalise, "--documents": documents, "--index": index}
         refuse_options(given, "to a mixture, which scores all its candidates with z-scores")
         if queries is None:
             raise UsageError("the weights of a mixture need the queries", fixes=["add --queries FILE"])
         refuse_overwriting([output], [*runs, qrels, queries], overwrite=overwrite)
-        present = MixtureSearcher.open(runs[0])
+        present = open_searcher(runs[0])
         with progress_bar() as progress:
             loaded = present.part_runs(load_queries(queries), progress=progress)
         missing, documents, queries = "minimum", "union", None
@@ -231,7 +231,7 @@ def _refuse_single(path: Path) -> None:
 
 
 def _gains(
-    mixture: MixtureSearcher, runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
+    mixture: Searcher, runs: Sequence[Run], learned: Fusion, validated: Run | None, qrels: list[Qrel]
 ) -> tuple[Contrast, Contrast | None]:
     """Compare the present weights of a mixture with the learned ones on the same queries, and cross-validated."""
     from termwise.evaluate import compare
@@ -247,12 +247,12 @@ def _gains(
     return contrasts[0], None if validated is None else contrasts[1]
 
 
-def gain_text(mixture: MixtureSearcher, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
+def gain_text(mixture: Searcher, gain: Contrast, validated: Contrast | None, *, folds: int) -> str:
     """Return the value of the present weights, and what the learned weights gain, as sentences.
 
     Parameters
     ----------
-    mixture : MixtureSearcher
+    mixture : Searcher
     gain : Contrast
         On the queries of the learning.
     validated : Contrast or None
@@ -260,7 +260,9 @@ def gain_text(mixture: MixtureSearcher, gain: Contrast, validated: Contrast | No
     folds : int
         Number of folds of `validated`.
     """
-    lines = [f"{gain.measure} with the present weights, {mixture.formula}: {gain.baseline_mean:.4f}."]
+    lines = [
+        f"{gain.measure} with the present weights, {mixture.backend.description}: {gain.baseline_mean:.4f}."
+    ]
     if gain.difference < _LEAST_GAIN:
         lines.append("The learned weights gain nothing on these queries.")
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -147,21 +147,21 @@ def command(
         check_report,
         comparable_scores,
         note_interrupted,
-        note_missing_packages,
+        note_plan,
         note_replaced_scores,
-        note_unstored_scores,
         print_probes,
         print_report,
     )
-    from termwise.collection import read_run
-    from termwise.probes.core.effect_rule import parse_delta
     from termwise.probes.core.reference_rankings import DEPTH
-    from termwise.probes.data_set_names import named_folders
+    from termwise.probes.inputs import named_folders, open_inputs
+    from termwise.probes.registry import probes_of
     from termwise.probes.report import Assertion, failed_assertions, read_report, report_at
-    from termwise.probes.session import ProbeSession
+    from termwise.probes.run import ProbeSettings, probe_rankers
 
-    parse_delta(delta)
-    rankings = None if candidates is None else read_run(candidates)
+    settings = ProbeSettings(
+        delta=delta, candidates=candidates, depth=depth or DEPTH, limit=limit, seed=seed,
+        threads=threads or available_processors(), device=device,
+    )  # fmt: skip
     assertions = [Assertion.read(text) for text in fail_if or () if text != CHANGED]
     earlier = None if against is None else EarlierReport(against, read_report(against))
     unchanged_since = earlier if CHANGED in (fail_if or ()) else None
@@ -177,41 +177,32 @@ def command(
         }  # fmt: skip
         refuse_options(given, "with --report, which reads existing scores")
         report = read_report(report_folder)
-        failed_assertions(
-            assertions, report
-        )  # refuses assertions that match no score before anything is printed
+        failed_assertions(assertions, report)  # refuses assertions that match no score
         if unchanged_since is not None:
             comparable_scores(report, unchanged_since)
     else:
+        if not scorers and not list_probes:
+            raise UsageError(
+                "no ranker is given", fixes=["termwise probe bm25", "termwise probe --list shows the probes"]
+            )
         suites = suites or ["quick"]
         with progress_bar() as progress:
-            session = ProbeSession.open(
-                judged=judged or (), collection=collection, data=named_folders(data or ()), stop_words=stop_words,
-                language=language, progress=progress,
+            inputs = open_inputs(
+                judged=judged or (), collection=collection, data=named_folders(data or ()),
+                stop_words=stop_words, language=language,
             )  # fmt: skip
-            probes = session.probes(suites)
             if list_probes:
-                print_probes(probes, suites, as_json)
+                print_probes(probes_of(suites, inputs), suites, as_json)
                 return
-            if not scorers:
-                raise UsageError(
-                    "no ranker is given",
-                    fixes=["termwise probe bm25", "termwise probe --list shows the probes"],
-                )
-            for name in session.unused_data(probes):
-                note(f"{name}: no probe of these suites uses it; --suite all does")
-            with redirect_stdout(sys.stderr):  # output of user functions
-                opened = session.rankers(scorers, threads=threads or available_processors(), device=device)
-                note_unstored_scores(opened, out)
-                try:
-                    report = session.report(
-                        opened, probes, out=out, delta=delta, candidates=rankings, depth=depth or DEPTH, limit=limit,
-                        seed=seed, facts={"suites": suites, "made": date.today().isoformat()},
-                        assertions=assertions, on_missing_package=note_missing_packages, progress=progress,
+            try:
+                with redirect_stdout(sys.stderr):  # output of user functions
+                    report = probe_rankers(
+                        scorers or (), suites=suites, inputs=inputs, settings=settings, out=out,
+                        assertions=assertions, before_scoring=partial(note_plan, out=out), progress=progress,
                     )  # fmt: skip
-                except KeyboardInterrupt:
-                    note_interrupted(out)
-                    raise
+            except KeyboardInterrupt:
+                note_interrupted(out)
+                raise
     print_report(report, as_json=as_json, by_name=by_name, earlier=earlier)
     if out is not None:
         if previous is not None:

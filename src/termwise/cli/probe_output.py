@@ -14,10 +14,11 @@ from termwise.display.safe_text import legible_line
 from termwise.errors import CheckFailedError, UsageError
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.suites import SUITES, ProbeSelection
-from termwise.probes.data_set_names import data_names
+from termwise.probes.inputs import data_names
 from termwise.probes.report import Assertion, differences, failed_assertions, tables
 from termwise.probes.report.differences import Difference
 from termwise.probes.report.folder import SCORES
+from termwise.probes.run import ProbePlan
 from termwise.scorers import ScoreCache
 from termwise.storage.safe_read import is_file
 
@@ -44,7 +45,7 @@ def print_report(
     """Print scores as tables or JSON lines; note skipped probes, and changes since an earlier report."""
     if as_json:
         for cell in report["cells"]:
-            print_json({name: value for name, value in cell.items() if name not in ("sweep", "telling")})
+            print_json({name: value for name, value in cell.items() if name not in ("sweep", "examples")})
     else:
         _print_tables(report, by_name=by_name)
         for line in (
@@ -142,7 +143,7 @@ def _print_tables(report: dict[str, Any], *, by_name: bool) -> None:
         why = f": there are no {needs}" if needs else ""
         console.print(f"{have} no pair in these texts{why} ({_few(names, 3)}).", style="dim")
     deltas = ", ".join(
-        f"{legible_line(one['name'])} {legible_line(tables.threshold(one['reading']))}"
+        f"{legible_line(one['name'])} {legible_line(tables.threshold(one['effect_rule']))}"
         for one in report["scorers"]
     )
     console.print(
@@ -169,10 +170,10 @@ def _shortfall_lines(report: dict[str, Any]) -> Iterator[str]:
         for one in several:
             probe, score = one.row.probe, one.cell["score"]
             shown = f"{score:.2f}" if probe["symmetric"] else tables.signed(score)
-            wanted = f"expected: {tables.expected_score(probe['wanted'])}"
+            expected = f"expected: {tables.expected_score(probe['expectation'])}"
             if not probe["symmetric"] and not tables.significant(one.cell):
-                wanted += ", not significant"
-            parts.append(f"{probe['name']} {shown} ({wanted})")
+                expected += ", not significant"
+            parts.append(f"{probe['name']} {shown} ({expected})")
         if parts:
             yield f"{name} is furthest from the expected score on {_few(parts, 3)}"
 
@@ -192,7 +193,7 @@ def _tie_lines(report: dict[str, Any]) -> Iterator[str]:
     """Name the scorers whose median gap is 0, so that only equal scores are ties."""
     if report["facts"].get("delta") != "median":
         return
-    names = [one["name"] for one in report["scorers"] if one["gaps"] and one["reading"].get("delta") == 0]
+    names = [one["name"] for one in report["scorers"] if one["gaps"] and one["effect_rule"].get("delta") == 0]
     if names:
         yield (
             f"{_few(names)}: half of the neighbours at the top of the rankings have equal scores, so δ is 0; "
@@ -225,12 +226,6 @@ def _missing_package_lines(not_made: Mapping[str, Sequence[str]]) -> Iterator[st
         yield f"skipped, because a package is missing: {_few(names)} ({fix})"
 
 
-def note_missing_packages(not_made: Mapping[str, Sequence[str]]) -> None:
-    """Name the probes that are skipped because a package is missing, with the command that installs it."""
-    for line in _missing_package_lines(not_made):
-        note_line(line)
-
-
 def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[str]:
     """Yield the differences from an earlier report: rankers, thresholds, facts, scores and missing scores."""
     folder, before = earlier
@@ -239,7 +234,7 @@ def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[st
         was = known.get(one["name"], one)
         if was["fingerprint"] != one["fingerprint"]:
             yield f"{one['name']}: the ranker or its settings differ from those in {folder}"
-        if was["reading"] != one["reading"]:
+        if was["effect_rule"] != one["effect_rule"]:
             yield f"{one['name']}: the tie threshold δ differs from that in {folder}"
     for name, was in before["facts"].items():
         now = report["facts"].get(name)
@@ -261,14 +256,18 @@ def _change_lines(report: dict[str, Any], earlier: EarlierReport) -> Iterator[st
         yield f"nothing has changed since {folder}"
 
 
-def note_unstored_scores(scorers: Mapping[str, object], out: Path | None) -> None:
-    """Name the rankers without a fingerprint, whose scores are not stored."""
-    passing = [name for name, one in scorers.items() if not getattr(one, "fingerprint", name)]
+def note_plan(plan: ProbePlan, out: Path | None) -> None:
+    """Name unused data sets, rankers whose scores are not stored, and probes whose package is missing."""
+    for name in plan.unused_data:
+        note(f"{name}: no probe of these suites uses it; --suite all does")
+    passing = [name for name, one in plan.rankers.items() if not getattr(one, "fingerprint", name)]
     if out is not None and passing:
         note(
             f"{_few(passing)}: scores are not stored in {out}, and the next run computes them again; the setting "
             "fingerprint=VERSION identifies a version of the ranker, so that they are stored"
         )
+    for line in _missing_package_lines(plan.not_made):
+        note_line(line)
 
 
 def note_interrupted(out: Path | None) -> None:
@@ -307,7 +306,7 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
                     "section": one.section,
                     "strategy": probe.strategy,
                     "symmetric": probe.symmetric,
-                    "wanted": expectation_of(probe),
+                    "expectation": expectation_of(probe),
                     "needs": probe.needs,
                     "extra": probe.extra,
                 }
@@ -345,17 +344,7 @@ def print_probes(chosen: Sequence[ProbeSelection], suites: Sequence[str], as_jso
 
 
 class ListedProbe(NamedTuple):
-    """Definition of a probe, without the source of its texts.
-
-    Attributes
-    ----------
-    name, title, definition : str
-    symmetric : bool
-    expected : str
-        Score of a good ranker; empty if there is no expectation.
-    extra : str
-        Extra that the samples require; empty if none.
-    """
+    """Definition of a probe, without the source of its texts; `expected` is the score of a good ranker, or empty."""
 
     name: str
     title: str

@@ -76,15 +76,15 @@ def command(
     refuse_overwriting([output], inputs, overwrite=overwrite)
     column = column_separator(separator)
     if scorer is None:
-        rank_many = _index_ranker(folder, table, settings, tuned, threads)
+        timed_run = _index_ranker(folder, table, settings, tuned, threads)
     else:
         given = {"--table": table, "--set": settings, "--settings": tuned, "--threads": threads}
         refuse_options(given, "with --scorer")
-        rank_many = _text_ranker(folder, scorer)
+        timed_run = _text_ranker(folder, scorer)
     candidates = read_run(run)
     query_list = load_queries(queries)
     with progress_bar() as progress:
-        timed = rank_many(query_list, k=k, candidates=candidates, name=tag, progress=progress)
+        timed = timed_run(query_list, k=k, candidates=candidates, name=tag, progress=progress)
     write_run(timed.run, output, separator=column)
     known = {query.query_id for query in query_list}
     without_text = sorted(set(candidates.rankings) - known)
@@ -111,29 +111,27 @@ def _index_ranker(
         refuse_options({"--threads": threads}, "with --table, which uses one thread")
         return opened_scorer(
             folder, table, with_tuned(tuned, model_settings(settings or ()), table)
-        ).rank_many
+        ).timed_run
     if settings is not None or tuned is not None:
         raise UsageError(
             "--set and --settings need --table; the settings of an index are fixed when it is built",
             fixes=["add --table model1, or the folder of a table", "omit them"],
         )
-    from termwise.search import open_searcher
+    from termwise.search.opening import open_searcher
 
-    return partial(open_searcher(folder).rank_many, threads=threads or available_processors())
+    return partial(open_searcher(folder).timed_run, threads=threads or available_processors())
 
 
 def _text_ranker(folder: Path, scorer: str) -> Callable[..., TimedRun]:
     """Return a ranker that scores the stored texts of an index."""
-    from termwise.index import Index
     from termwise.rankers import ScorerContext, open_scorer
     from termwise.scorers.candidate_ranker import TextReranker
     from termwise.scorers.model_scorers import stored_texts
-    from termwise.search import MixtureSearcher
-    from termwise.search.mixture_folder import is_mixture
+    from termwise.search.opening import open_searcher
 
-    index = MixtureSearcher.open(folder).index if is_mixture(folder) else Index.open(folder)
+    index = open_searcher(folder).index
     context = ScorerContext(stored_texts(index), threads=available_processors())
-    return TextReranker(index, open_scorer(scorer, context)).rank_many
+    return TextReranker(index, open_scorer(scorer, context)).timed_run
 
 
 def _note_left_out(query_ids: Sequence[str], reason: str) -> None:

@@ -1,74 +1,52 @@
-"""``termwise search``: answer one query on the terminal, or rank a file of queries into a run file."""
+"""``termwise search``: answer one query on the terminal."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from termwise.attributes.json_values import json_attributes
 from termwise.cli.attribute_output import attribute_line, attribute_text
-from termwise.cli.condition_options import (
-    Condition,
-    Must,
-    MustNot,
-    Phrase,
-    Syntax,
-    condition_line,
-    conditions_of,
-)
-from termwise.cli.example_options import (
-    Fuzzy,
-    Like,
-    LikeFile,
-    Prefix,
-    Weigh,
-    example_of,
-    query_settings,
-    refuse_with_example,
-)
-from termwise.cli.judged import exclusion, load_queries
 from termwise.cli.options import (
     Approximate,
     IndexFolder,
     JsonFlag,
-    Overwrite,
-    Separator,
-    Threads,
     argument,
-    available_processors,
-    column_separator,
     field_names,
     option,
     refuse_options,
 )
-from termwise.cli.terminal import (
-    counted,
-    listed,
-    note,
-    note_line,
-    print_json,
-    print_text,
-    progress_bar,
-    refuse_overwriting,
-    stdout,
+from termwise.cli.search_options import (
+    Condition,
+    Fuzzy,
+    Like,
+    LikeFile,
+    Must,
+    MustNot,
+    Prefix,
+    QuerySet,
+    Syntax,
+    approximate_note,
+    condition_line,
+    query_settings,
+    search_of,
 )
+from termwise.cli.terminal import counted, listed, note, note_line, print_json, print_text, stdout
 from termwise.errors import UsageError
 
 if TYPE_CHECKING:
-    from termwise.engine.query_settings import QuerySettings
+    from termwise.explain import Explanation
     from termwise.filters.facets import ValueCount
-    from termwise.records import Exclusion, Query, Ranking
-    from termwise.search import MixtureSearcher, Searcher, Suggestion
-    from termwise.search.by_example import AnySearcher, Example
-    from termwise.search.conditions import Conditions
+    from termwise.records import AttributeValue
+    from termwise.search import Results, Searcher, Suggestion
+    from termwise.search.single_index import SingleIndex
 
 _REMOVED = "the analyzer removes all words of the query"
 
@@ -81,15 +59,12 @@ _SYNTAX = re.compile(r'"[^"]+"|(?<!\S)[-+][^\W\d_]\w*|(?<!\S)(?:AND|OR|NOT)(?!\S
 def command(
     folder: IndexFolder,
     query: Annotated[str | None, argument("QUERY", "The query, in quotes.")] = None,
-    k: Annotated[
-        int | None, option("-k N", "Number of results.  [default: 10, or 1000 with --queries]")
-    ] = None,
+    k: Annotated[int, option("-k N", "Number of results.", min=1)] = 10,
     explain: Annotated[bool, typer.Option("--explain", help="Show every score as a sum over terms.")] = False,
     show: Annotated[str | None, option("--show A,B", "Attributes to print with each result.")] = None,
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
-    phrase: Phrase = None,
     syntax: Syntax = False,
     sort: Annotated[
         str | None,
@@ -113,38 +88,8 @@ def command(
     prefix: Prefix = False,
     like: Like = None,
     like_file: LikeFile = None,
-    weigh: Weigh = None,
+    settings: QuerySet = None,
     approximate: Approximate = None,
-    queries: Annotated[
-        str | None, option("--queries FILE", "Rank every query of a file, or of ir_datasets:ID.")
-    ] = None,
-    output: Annotated[Path | None, option("--output FILE", "Run file to write, in TREC format.")] = None,
-    exclude_seed: Annotated[
-        str | None,
-        option(
-            "--exclude-seed FILE|id",
-            "With --queries: exclude the source document of each query; a file with query and document "
-            "identifiers, or 'id' for the document that has the identifier of the query.",
-        ),
-    ] = None,
-    tag: Annotated[
-        str | None,
-        option(
-            "--tag NAME",
-            "Name of the run, its last column.  [default: termwise; termwise-approximate-N if the search is "
-            "approximate, from N windows]",
-        ),
-    ] = None,
-    separator: Separator = "space",
-    threads: Threads = None,
-    measure_time: Annotated[
-        bool,
-        typer.Option(
-            "--measure-time",
-            help="Print mean, p50 and p99 of encoding and scoring times; uses one thread by default.",
-        ),
-    ] = False,
-    overwrite: Overwrite = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Search an index or a mixture.
@@ -156,217 +101,125 @@ def command(
     termwise search DIR --like DOC_ID
 
     termwise search DIR --filter 'price < 20' --sort price
-
-    termwise search DIR --queries queries.jsonl --output run.trec
     """
-    given = sum(each is not None for each in (query, queries, like, like_file))
-    lists = given == 0 and any((condition, must, must_not, phrase, sort))
-    if given != 1 and not lists:
+    from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
+    from termwise.search.opening import open_searcher
+
+    asked = search_of(
+        query,
+        k=k,
+        like=like,
+        like_file=like_file,
+        filter=condition,
+        must=must or (),
+        must_not=must_not or (),
+        syntax=syntax,
+        sort=sort,
+        collapse=collapse,
+        collapse_size=collapse_size,
+        facets=field_names(facets) or (),
+        fuzzy=fuzzy,
+        prefix=prefix,
+        weighting=query_settings(settings),
+        approximate=approximate,
+    )
+    lists = query is None and not like and not like_file
+    if lists and not any((condition, must, must_not, sort)):
         raise UsageError(
-            "give exactly one of a query, a query document and a file of queries",
+            "give a query, a query document, or conditions for a list of documents",
             fixes=[
                 f'termwise search {quote(str(folder))} "query"',
                 f"termwise search {quote(str(folder))} --like DOC_ID",
                 f"termwise search {quote(str(folder))} --filter CONDITION, for all documents that it allows",
-                f"termwise search {quote(str(folder))} --queries FILE --output RUN",
+                f"termwise rank {quote(str(folder))} --queries FILE --out RUN",
             ],
         )
-    settings = query_settings(weigh, fuzzy=fuzzy, prefix=prefix)
-    conditions = conditions_of(condition, must, must_not, phrase)
-    if queries is None:
-        refuse_options(
-            {
-                "--output": output,
-                "--tag": tag,
-                "--threads": threads,
-                "--measure-time": measure_time,
-                "--overwrite": overwrite,
-            },
-            "without --queries",
-        )
-        if exclude_seed is not None:
-            raise UsageError(
-                "--exclude-seed applies with --queries only; --like excludes its document itself"
-            )
-        if query is None:
-            refuse_with_example(fuzzy=fuzzy, prefix=prefix, syntax=syntax)
-        if lists:
-            refuse_options({"--explain": explain}, "without a query")
-        searcher = _opened(folder, settings, approximate)
-        example = example_of(searcher, like, like_file)
-        shown = field_names(show) or ()
-        words = query
-        if syntax and query is not None:
-            words, conditions = conditions.with_syntax(query, searcher.schema)
-            words = words or None  # a query of conditions only lists documents
-        matched = example if words is None else words
-        counts = _facets(searcher, field_names(facets) or (), matched, conditions)
-        _answer(
-            searcher,
-            words,
-            example,
-            10 if k is None else k,
-            conditions=conditions,
-            sort=sort,
-            collapse=collapse,
-            collapse_size=collapse_size,
-            show=shown,
-            explain=explain,
-            fuzzy=settings.fuzzy,
-            as_json=as_json,
-        )
-        _print_facets(counts, as_json)
-        if query is not None:
-            if not syntax:
-                _note_syntax(query)
-            _note_file(folder, query)
-    else:
-        refuse_options(
-            {"--explain": explain, "--show": show, "--sort": sort, "--facets": facets, "--syntax": syntax},
-            "to --queries",
-        )
-        if output is None:
-            raise UsageError(
-                "--queries needs --output",
-                fixes=[f"termwise search {quote(str(folder))} --queries {quote(queries)} --output run.trec"],
-            )
-        seeds = None if exclude_seed in (None, "id") else exclude_seed
-        refuse_overwriting([output], [queries, folder, seeds], overwrite=overwrite)
-        _answer_file(
-            _opened(folder, settings, approximate),
-            queries,
-            output,
-            1000 if k is None else k,
-            tag,
-            column_separator(separator),
-            threads,
-            measure_time,
-            exclusion(exclude_seed),
-            as_json,
-            conditions,
-            collapse,
-            collapse_size,
-        )
-
-
-def _opened(folder: Path, settings: QuerySettings, approximate: int | None) -> AnySearcher:
-    from termwise.search import open_searcher
-
-    return open_searcher(folder, query=settings, approximate=approximate)
-
-
-def _answer(
-    searcher: AnySearcher,
-    words: str | None,
-    example: Example | None,
-    k: int,
-    *,
-    conditions: Conditions,
-    sort: str | None,
-    collapse: str | None,
-    collapse_size: int,
-    show: Sequence[str],
-    explain: bool,
-    fuzzy: bool,
-    as_json: bool,
-) -> None:
-    """Rank one query, or one query document, or list documents without a query, and print the results."""
-    from termwise.explain.explanation_text import IN_PIECES, words_in_pieces
-    from termwise.search import MixtureSearcher
-    from termwise.search.conditions import Conditions
-
-    def rank(conditions: Conditions) -> tuple[Ranking, tuple[str, ...]]:
-        arguments: dict[str, Any] = {
-            "k": k,
-            "sort": sort,
-            "collapse": collapse,
-            "collapse_size": collapse_size,
-        }
-        arguments |= conditions.arguments
-        return (
-            (searcher.rank(words, **arguments), ())
-            if example is None
-            else example.rank(searcher, **arguments)
-        )
-
-    query = words or ""
-    # Loads the kernels, so that the measured time is the time of one search, which reads texts for conditions.
-    rank(replace(conditions, required=(), excluded=()))
-    begin = time.perf_counter()
-    ranking, same = rank(conditions)
-    seconds = time.perf_counter() - begin
-    explanations = None
-    if explain or not as_json:
-        explanations = (
-            searcher.explain_many(query, ranking.doc_ids, **conditions.arguments)
-            if example is None
-            else example.explain(searcher, ranking.doc_ids, **conditions.arguments)
-        )
-    attributes = [hit.attributes for hit in searcher.hits(ranking, show=show)] if show else []
-    suggested = searcher.did_you_mean(query) if example is None else []
-    suggestion = f"{'also searched for' if fuzzy else 'did you mean'}: {_suggested(suggested)}"
+    if lists:
+        refuse_options({"--explain": explain}, "without a query")
+    searcher = open_searcher(folder)
+    results = searcher.search(asked)
+    ranking = results.ranking
+    shown = field_names(show) or ()
+    attributes = [hit.attributes for hit in results.hits(show=shown, texts=False)] if shown else []
+    explanations = results.explain() if explain or not as_json else []
+    if like_file:
+        explanations = [replace(each, example=like_file[0].name) for each in explanations]
     if as_json:
-        for position, hit in enumerate(ranking, 1):
-            record = {"rank": position, "doc_id": hit.doc_id, "score": hit.score}
-            if searcher.approximate is not None:
-                record["approximate"] = searcher.windows_for(k if sort is None else len(searcher.index))
-            if show:
-                record["attributes"] = json_attributes(attributes[position - 1])
-            if explanations is not None:
-                record["explanation"] = explanations[position - 1].to_dict()
-            print_json(record)
-        if suggested:
-            print_json({"did_you_mean": [asdict(each) for each in suggested]})
+        _print_json_lines(results, attributes, explanations)
     elif len(ranking):
         from termwise.explain.ranking_terminal import ranking_renderable
 
-        stdout().print(
-            ranking_renderable(
-                ranking,
-                explanations or [],
-                explain=explain,
-                details=[attribute_line(values) for values in attributes],
-            )
-        )
-        results = counted(len(ranking), "result")
-        documents = counted(searcher.index.documents, "document")
-        if conditions:
-            documents += f", {condition_line(conditions)}"
-        approximate = _approximate_note(searcher, k) if sort is None else ""  # sorting takes all matches
-        note(f"{results} from {documents} in {1000 * seconds:.2f} ms{approximate}")
-        if suggested:
-            note_line(suggestion)
-    elif conditions and len(rank(Conditions())[0]):
-        allowed = condition_line(conditions)
-        matching = "" if words is None and example is None else " that matches the query"
-        note(f"no results: the conditions allow no document{matching} ({allowed})")
-        if absent := _in_no_document(searcher, conditions.required):
-            note_line(f"required, but in no document: {listed(absent)}")
-        required = searcher.did_you_mean(f"{' '.join(conditions.required)} ")  # the last word is complete
-        hints = [suggestion] if suggested else []
-        hints += [f"did you mean: {_suggested(required)}"] if required else []
-        for hint in dict.fromkeys(hints):
-            note_line(hint)
+        details = [attribute_line(values) for values in attributes]
+        stdout().print(ranking_renderable(ranking, explanations, explain=explain, details=details))
+        documents = counted(searcher.documents, "document")
+        if conditions := condition_line(results):
+            documents += f", {conditions}"
+        found = counted(len(ranking), "result")
+        note(f"{found} from {documents}{approximate_note(results.windows, asked)}")
+        _note_suggestions(results)
     else:
-        note("\n  ".join(_empty_result_lines(searcher, query, example, suggestion if suggested else "")))
-    if example is None:
-        if len(ranking) and words is not None and isinstance(searcher, MixtureSearcher):
-            _note_silent_parts(searcher, query)
-        if explanations and (pieces := words_in_pieces(explanations)):
+        _note_nothing_found(searcher, results)
+    if not lists and not like and not like_file:
+        if len(ranking) and len(searcher.parts) > 1:
+            _note_silent_parts(searcher, results.text)
+        if pieces := words_in_pieces(explanations):
             note_line(f"{IN_PIECES}: {listed(pieces)}")
-    if same:
-        note_line(f"excluded, because the text is the same: {listed(same)}")
+    if results.same_text:
+        note_line(f"excluded, because the text is the same: {listed(results.same_text)}")
+    _print_facets(results.facets() if asked.facets else {}, as_json)
+    if query is not None:
+        if not syntax:
+            _note_syntax(query)
+        _note_file(folder, query)
 
 
-def _facets(
-    searcher: AnySearcher, fields: Sequence[str], query: str | Example | None, conditions: Conditions
-) -> dict[str, list[ValueCount]]:
-    """Count the values of attributes in the matches of a query or of a query document."""
-    if not fields:
-        return {}
-    if query is None or isinstance(query, str):
-        return searcher.facets(fields, query=query, **conditions.arguments)
-    return query.facets(searcher, fields, **conditions.arguments)
+def _print_json_lines(
+    results: Results,
+    attributes: Sequence[Mapping[str, AttributeValue]],
+    explanations: Sequence[Explanation],
+) -> None:
+    """Print each result, and the suggestions, as JSON."""
+    for position, hit in enumerate(results.ranking):
+        record: dict[str, Any] = {"rank": position + 1, "doc_id": hit.doc_id, "score": hit.score}
+        if results.search.approximate is not None:
+            record["approximate"] = results.windows
+        if attributes:
+            record["attributes"] = json_attributes(attributes[position])
+        if explanations:
+            record["explanation"] = explanations[position].to_dict()
+        print_json(record)
+    if suggested := results.did_you_mean():
+        print_json({"did_you_mean": [asdict(each) for each in suggested]})
+
+
+def _suggestion(results: Results) -> str:
+    """Return the suggestions for words that no document has, as a line; empty without any."""
+    if not (suggested := results.did_you_mean()):
+        return ""
+    return f"{'also searched for' if results.search.fuzzy else 'did you mean'}: {_suggested(suggested)}"
+
+
+def _note_suggestions(results: Results) -> None:
+    if line := _suggestion(results):
+        note_line(line)
+
+
+def _note_nothing_found(searcher: Searcher, results: Results) -> None:
+    """Print why there are no results, and what else to search for."""
+    suggestion = _suggestion(results)
+    conditions = condition_line(results)
+    if not conditions or not len(searcher.search(results.without_conditions()).ranking):
+        note("\n  ".join(_empty_result_lines(searcher, results, suggestion)))
+        return
+    matching = " that matches the query" if results.text else ""
+    note(f"no results: the conditions allow no document{matching} ({conditions})")
+    if absent := _in_no_document(searcher, results.must):
+        note_line(f"required, but in no document: {listed(absent)}")
+    near = searcher.did_you_mean(f"{' '.join(results.must)} ")  # the last word is complete
+    hints = [suggestion] if suggestion else []
+    hints += [f"did you mean: {_suggested(near)}"] if near else []
+    for hint in dict.fromkeys(hints):
+        note_line(hint)
 
 
 def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
@@ -383,18 +236,6 @@ def _print_facets(counts: dict[str, list[ValueCount]], as_json: bool) -> None:
     for field, values in counts.items():
         line = ", ".join(f"{attribute_text(value)} {documents:,}" for value, documents in values)
         print_text(f"{field}: {line or 'no values'}")
-
-
-def _approximate_note(searcher: AnySearcher, k: int) -> str:
-    """Return the end of a note on results, which says whether they are approximate."""
-    given = searcher.approximate
-    if given is None:
-        return ""
-    windows = searcher.windows_for(k)
-    if windows is None:
-        return "; exact: all vectors were read, because the index is small"
-    raised = "" if windows == given else f", because as many results are needed (--approximate {given:,})"
-    return f"; approximate, from {counted(windows, 'window')}{raised}: some of the best can be missing"
 
 
 def _note_syntax(query: str) -> None:
@@ -414,53 +255,28 @@ def _note_file(folder: Path, query: str) -> None:
             )
 
 
-def _note_excluded(searcher: AnySearcher, queries: Sequence[Query], exclude: Exclusion) -> None:
-    """Report how many documents are excluded, and from how many queries."""
-    from termwise.records import ExcludedDocuments
-
-    if exclude is None:
-        return
-    excluded = ExcludedDocuments.of(exclude)
-    counts = [
-        int((searcher.index.find_many(sorted(excluded.for_query(query.query_id))) >= 0).sum())
-        for query in queries
-    ]
-    where = f"in {sum(map(bool, counts)):,} of {counted(len(queries), 'query')}"
-    note(f"excluded: {counted(sum(counts), 'document')}, {where}")
-
-
-def _empty_result_lines(
-    searcher: AnySearcher, query: str, example: Example | None, suggestion: str
-) -> list[str]:
+def _empty_result_lines(searcher: Searcher, results: Results, suggestion: str) -> list[str]:
     """Return the reason for an empty result, and what else to search for."""
-    from termwise.engine.query_encoder import query_encoder_of
-    from termwise.search import MixtureSearcher
     from termwise.text.languages import LANGUAGES
 
-    mixed = isinstance(searcher, MixtureSearcher)
-    if isinstance(searcher, MixtureSearcher):
-        searcher = searcher.parts[0].searcher  # no part has results; the words of the first are named
-    text = query if example is None else example.text
-    if (
-        len(searcher.encode(text).row(0)[0])
-        == 0
-        < len(query_encoder_of(searcher.index).encode_query(text).row(0)[0])
-    ):
-        return ["no results: --weigh removes all terms of the query"]
-    if example is not None:
+    first = searcher.parts[0]  # no part has results; the words of the first are named
+    text, asked = results.text, results.search
+    if results.encode(text).vectors[0].terms.size == 0 < first.backend.encoder.encode_query(text).nnz:
+        return ["no results: --set removes all terms of the query"]
+    if asked.query is None and text:
         return ["no results: no other document shares a term with the query document"]
-    if not query.strip():
+    if not text.strip():
         return ["no results: the query is empty"]
-    reasons = _reasons(searcher, query)
+    reasons = _reasons(first.backend, text)
     lines = [f"no results: {'; '.join(reasons) or _REMOVED}"]
     if suggestion:
         lines.append(suggestion)
-    name = searcher.encoder.analyzer.spec.name
-    if name in ("english", *LANGUAGES) and _CJK.search(query):
+    name = first.backend.encoder.analyzer.spec.name
+    if name in ("english", *LANGUAGES) and _CJK.search(text):
         lines.append(
             f"the analyzer {name} does not split Chinese, Japanese and Korean into words: index with --analyzer cjk"
         )
-    elif reasons and not mixed and searcher.index.manifest.encoder.get("model", {}).get("exact") is True:
+    elif reasons and len(searcher.parts) == 1 and first.backend.is_exact:
         lines.append(
             "the model of this index matches exact terms only; model1, tilde, tildev2, lookup and best also find "
             "related terms"
@@ -468,13 +284,13 @@ def _empty_result_lines(
     return lines
 
 
-def _reasons(searcher: Searcher, query: str) -> list[str]:
+def _reasons(backend: SingleIndex, query: str) -> list[str]:
     """Return why no word of a query has a weight in an index."""
     from termwise.text import unknown_token
     from termwise.text.words_around import word_around
 
-    analysis = searcher.encoder.analyzer.analyze(query)
-    known, without_pieces = searcher.index.vocabulary.number, unknown_token(searcher.encoder.analyzer)
+    analysis = backend.encoder.analyzer.analyze(query)
+    known, without_pieces = backend.index.vocabulary.number, unknown_token(backend.encoder.analyzer)
     unknown, weightless = dict[str, str](), dict[str, str]()
     for token, span in zip(analysis.tokens, analysis.spans.tolist(), strict=True):
         word = query[slice(*word_around(query, *span))]
@@ -483,16 +299,11 @@ def _reasons(searcher: Searcher, query: str) -> list[str]:
     return reasons + ([f"not in the index: {listed(unknown)}"] if unknown else [])
 
 
-def _in_no_document(searcher: AnySearcher, required: Sequence[str]) -> list[str]:
+def _in_no_document(searcher: Searcher, required: Sequence[str]) -> list[str]:
     """Return the required words that no document has, as far as an index of whole words shows it."""
-    from termwise.search import MixtureSearcher
-
-    searchers = (
-        [part.searcher for part in searcher.parts] if isinstance(searcher, MixtureSearcher) else [searcher]
-    )
-    for each in searchers:
-        model, similar = each.index.manifest.encoder.get("model", {}), each.similar_terms
-        if similar is not None and model.get("exact") is True:
+    for part in searcher.parts:
+        similar = part.backend.similar_terms
+        if similar is not None and part.backend.is_exact:
             return [
                 text[start:end]
                 for text in dict.fromkeys(required)
@@ -507,69 +318,9 @@ def _suggested(suggestions: Sequence[Suggestion]) -> str:
     return listed(dict.fromkeys(similar.word for each in suggestions for similar in each.words))
 
 
-def _note_silent_parts(searcher: MixtureSearcher, query: str) -> None:
+def _note_silent_parts(searcher: Searcher, query: str) -> None:
     """Name the parts of a mixture that know no word of a query, because only the others rank then."""
     for part in searcher.parts:
-        if len(part.searcher.encode(query).row(0)[0]) == 0:
-            reasons = _reasons(part.searcher, query)
+        if part.backend.encoder.encode_query(query).nnz == 0:
+            reasons = _reasons(part.backend, query)
             note_line(f"{part.name}: {'; '.join(reasons) or _REMOVED}")
-
-
-def _answer_file(
-    searcher: AnySearcher,
-    queries: str,
-    output: Path,
-    k: int,
-    tag: str | None,
-    separator: Literal["space", "tab"],
-    threads: int | None,
-    measure_time: bool,
-    exclude: Exclusion,
-    as_json: bool,
-    conditions: Conditions,
-    collapse: str | None,
-    collapse_size: int,
-) -> None:
-    from termwise.collection import write_run
-
-    query_list = load_queries(queries)
-    windows = searcher.windows_for(k)
-    tag = tag or ("termwise" if windows is None else f"termwise-approximate-{windows}")
-    if measure_time:
-        searcher.rank(
-            query_list[0], k=k
-        )  # loads the kernels, so that the measured times are those of the queries only
-    begin = time.perf_counter()
-    with progress_bar() as progress:
-        timed = searcher.rank_many(
-            query_list,
-            k=k,
-            threads=threads or (1 if measure_time else available_processors()),
-            exclude=exclude,
-            collapse=collapse,
-            collapse_size=collapse_size,
-            **conditions.arguments,
-            name=tag,
-            progress=progress,
-        )
-    seconds = time.perf_counter() - begin
-    _note_excluded(searcher, query_list, exclude)
-    write_run(timed.run, output, separator=separator)
-    if measure_time:
-        from termwise.evaluate import Latency, latency_table, to_text
-
-        latency = Latency.of(timed.encoding, timed.scoring)
-        if as_json:
-            print_json({"run": str(output), **latency.row()})
-        else:
-            print_text(to_text(latency_table({tag: latency})))
-    elif as_json:
-        print_json(
-            {
-                "run": str(output),
-                "queries": len(timed.run),
-                "seconds": round(seconds, 3),
-                **({} if searcher.approximate is None else {"approximate": windows}),
-            }
-        )
-    note(f"{output}: {counted(len(timed.run), 'query')}, {seconds:.1f} s{_approximate_note(searcher, k)}")

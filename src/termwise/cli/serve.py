@@ -111,7 +111,7 @@ def command(
 
     hosts = tuple(allowed_hosts or (("localhost",) if host in LOOPBACK else ()))
     settings = ServiceSettings(
-        threads=threads or available_processors(),
+        threads=available_processors() if threads is None else threads,
         queue=queue,
         timeout=timeout,
         refresh_interval=refresh_interval,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING, Annotated, Any
 
+from termwise.cli.hints import spell
 from termwise.cli.options import JsonFlag, argument, option
 from termwise.cli.terminal import note, print_json, stdout
 from termwise.display.safe_text import legible_line
@@ -57,7 +58,7 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_jso
         for term in translated:
             known.setdefault(term, word if len(terms) > 1 else "")
     for refusal in refusals if known else refusals[1:]:
-        note("; ".join([legible_line(refusal.message), *map(legible_line, refusal.fixes)]))
+        note("; ".join([legible_line(refusal.message), *map(legible_line, refusal.fixes_worded(spell))]))
     if not known:
         raise refusals[0]
     answers = [_looked_up(opened, term, k, least) for term in known]

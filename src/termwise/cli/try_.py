@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from termwise.collection import PythonQuestions
     from termwise.models import NetworkModel
     from termwise.records import Document, Ranking, Run
-    from termwise.search.by_example import AnySearcher
+    from termwise.search import Searcher
 
 QUESTION = "merge two sorted lists"
 
@@ -49,7 +49,7 @@ class _System:
 
     name: str
     folder: Path
-    searcher: AnySearcher
+    searcher: Searcher
     left_out: int
     ranking: Ranking
     run: Run
@@ -82,13 +82,12 @@ def command(
     downloaded. The indexes are kept for the commands printed at the end.
     """
     from termwise.collection import PythonQuestions, open_collection
-    from termwise.search import MixtureSearcher
     from termwise.translation import shipped_tables
 
     begin = time.perf_counter()
     documents = list(open_collection("python:stdlib").documents())
     questions = PythonQuestions.load({document.doc_id for document in documents})
-    searcher: AnySearcher = _index_counts("bm25", documents, out)
+    searcher: Searcher = _index_counts("bm25", documents, out)
     built = time.perf_counter() - begin
     systems = [_evaluated("bm25", out, searcher, 0, question, k, questions)]
     for name in LABELS:
@@ -101,7 +100,7 @@ def command(
         else:
             continue
         system = _evaluated(name, folder, searcher, left_out, question, k, questions)
-        if not isinstance(searcher, MixtureSearcher):
+        if len(searcher.parts) == 1:
             system = replace(system, mixed=_fused_measures([systems[0].run, system.run], questions))
         systems.append(system)
     if as_json:
@@ -116,7 +115,7 @@ def shipped_weights(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> AnySearcher:
+def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
     """Index documents with a model of term counts."""
     from termwise.indexing import BuildOptions, build_index
 
@@ -133,7 +132,7 @@ def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Any
 
 def _index_shipped_weights(
     name: str, weights: Path, documents: Sequence[Document], folder: Path, *, encode: bool
-) -> tuple[AnySearcher, int]:
+) -> tuple[Searcher, int]:
     """Index documents with shipped weights; return the searcher and the number of documents left out."""
     from termwise.encode import open_precomputed_encoder
     from termwise.indexing import BuildOptions, build_index
@@ -161,14 +160,14 @@ def _index_shipped_weights(
 def _evaluated(
     name: str,
     folder: Path,
-    searcher: AnySearcher,
+    searcher: Searcher,
     left_out: int,
     question: str,
     k: int,
     questions: PythonQuestions,
 ) -> _System:
     ranking = searcher.rank(question, k=k)
-    run = searcher.rank_many(questions.queries, k=100).run
+    run = searcher.rank_many(questions.queries, k=100)
     return _System(name, folder, searcher, left_out, ranking, run, _means(run, questions))
 
 

@@ -125,12 +125,12 @@ def _numbers(option: str, text: str | None, default: Sequence[float]) -> tuple[f
 def _first(path: Path, judged_queries: Sequence[Query], k: int, progress: Progress) -> Run:
     """Return the first-stage run, truncated to `k` documents per query."""
     from termwise.records import Ranking, Run
-    from termwise.search import open_searcher
+    from termwise.search.opening import open_searcher
 
     if is_folder(path):
         searcher = open_searcher(path)
         threads = available_processors()
-        return searcher.rank_many(judged_queries, k=k, threads=threads, name=path.stem, progress=progress).run
+        return searcher.rank_many(judged_queries, k=k, threads=threads, name=path.stem, progress=progress)
     (run,) = read_runs([path])
     truncated = [Ranking(ranking.doc_ids[:k], ranking.scores[:k], ranking.query_id) for ranking in run]
     return Run(truncated, run.name)

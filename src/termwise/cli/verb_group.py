@@ -13,7 +13,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Start": ("try",),
     "Build an index": ("index", "encode", "build-graph", "inspect", "verify"),
     "Change an index": ("add", "delete", "merge"),
-    "Search": ("search", "explain", "rerank"),
+    "Search": ("search", "explain", "rank", "rerank"),
     "Serve": ("serve", "serve-key"),
     "Fuse": ("fuse", "learn-weights", "fuse-indexes", "tune"),
     "Measure": ("evaluate", "compare", "probe"),

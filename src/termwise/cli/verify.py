@@ -20,12 +20,10 @@ def command(folder: IndexFolder, as_json: JsonFlag = False) -> None:
 
     termwise verify docs.tw
     """
-    from termwise.index import verify
-    from termwise.search.mixture import verify_mixture
-    from termwise.search.mixture_folder import is_mixture
+    from termwise.search import verify
 
     with progress_bar() as progress:
-        damages = (verify_mixture if is_mixture(folder) else verify)(folder, progress=progress)
+        damages = verify(folder, progress=progress)
     if as_json:
         print_json({"index": str(folder), "intact": not damages, "damages": [asdict(d) for d in damages]})
     elif not damages:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from termwise.collection.lines import SURROGATE, read_lines
+from termwise.collection.lines import read_lines
+from termwise.display.safe_text import lone_surrogate
 from termwise.errors import MalformedRecordError, ParameterError
+from termwise.fixes import Fix
 
 
 def split(line: str, widths: Iterable[int]) -> list[str]:
@@ -103,6 +105,21 @@ def without_header(
     yield from lines
 
 
+def unnamed_column(names: Sequence[str], identifiers: Collection[str]) -> list[str]:
+    """Return the fix for a header whose first name is empty: pandas writes the index of a table there.
+
+    Examples
+    --------
+    >>> unnamed_column(["", "text"], {"id"})
+    ["name the first column, if it has the identifiers; in pandas: df.to_csv(FILE, index_label='id')"]
+    """
+    if names[0] or not any(names):
+        return []
+    if any(name in identifiers for name in names):
+        return ["leave the first column out; in pandas: df.to_csv(FILE, index=False)"]
+    return ["name the first column, if it has the identifiers; in pandas: df.to_csv(FILE, index_label='id')"]
+
+
 def is_whole(text: str) -> bool:
     """Return whether a text is a whole number in ASCII digits, with or without a sign."""
     return re.fullmatch("[+-]?[0-9]+", text) is not None
@@ -121,15 +138,15 @@ def check_writable(kind: str, value: str, *, tabs: bool) -> None:
         Whether tabs separate the columns; identifiers can then have spaces.
     """
     splits = any(character in "\t\n\r" for character in value) if tabs else value.split() != [value]
-    if value and not splits and not value.startswith("\ufeff") and not SURROGATE.search(value):
+    if value and not splits and not value.startswith("\ufeff") and not lone_surrogate(value):
         return
     white = "tabs and line ends" if tabs else "white space"
-    fixes: tuple[str, ...] = ()
+    fixes: tuple[str | Fix, ...] = ()
     if kind == "run name":
         fixes = ("choose a name without spaces for the run, such as fused",)
     elif not tabs:
         fixes = (
-            "set `separator='tab'`: termwise reads such files, but trec_eval does not",
+            Fix.use("use {}: termwise reads such files, but trec_eval does not", separator="tab"),
             "give the documents and queries identifiers without spaces",
         )
     raise ParameterError(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice
 from termwise.errors import DataError, MissingExtraError, ParameterError, UnknownNameError
-from termwise.records import Document, Qrel, Query, join_fields, join_texts
+from termwise.fixes import NAMES, Fix
+from termwise.records import Document, Qrel, Query, join_query
 
 PREFIX = "ir_datasets:"
 
@@ -105,17 +106,13 @@ class DatasetCollection:
                 texts = _texts(record, tuple(self.fields), self.name)
                 yield Document.of_fields(record.doc_id, dict(zip(self.fields, texts, strict=True)))
             else:
-                yield Document(record.doc_id, _text(record, self.fields, self.name, join_fields))
+                yield Document.of_texts(record.doc_id, _chosen_texts(record, self.fields, self.name))
 
 
-def _text(
-    record: Any,
-    fields: tuple[str, ...] | None,
-    spec: str,
-    join: Callable[[Iterable[str]], str] = join_texts,
-) -> str:
+def _chosen_texts(record: Any, fields: tuple[str, ...] | None, spec: str) -> list[str]:
+    """Return the texts of the chosen fields of a record, or its default text."""
     if fields is None and callable(getattr(record, "default_text", None)):
-        return str(record.default_text()).strip()
+        return [str(record.default_text()).strip()]
     if fields is None:
         bodies = [name for name in BODY_FIELDS if hasattr(record, name)][:1]
         fields = (*(["title"] if hasattr(record, "title") else []), *bodies)
@@ -123,9 +120,9 @@ def _text(
             raise ParameterError(
                 "the text fields of a dataset are unknown",
                 facts=[("dataset", spec.removeprefix(PREFIX)), ("fields", ", ".join(record._fields))],
-                fixes=["name them: `fields=(NAME, NAME)`"],
+                fixes=[Fix.use("name them: {}", fields=NAMES)],
             )
-    return join(_texts(record, fields, spec))
+    return _texts(record, fields, spec)
 
 
 def _texts(record: Any, fields: tuple[str, ...], spec: str) -> list[str]:
@@ -153,7 +150,7 @@ def dataset_queries(spec: str, fields: tuple[str, ...] | None) -> Iterator[Query
         return ("title",) if plain and hasattr(record, "title") and not hasattr(record, "text") else fields
 
     return (
-        Query(record.query_id, _text(record, chosen(record), spec))
+        Query(record.query_id, join_query(_chosen_texts(record, chosen(record), spec)))
         for record in _supplied(spec, dataset.queries_iter)
     )
 

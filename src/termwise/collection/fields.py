@@ -7,7 +7,7 @@ The rules for the text, in order:
 2. By default the text is the title and the first of `BODY_FIELDS` that the record has.
 3. A record without a title and without such a field is an error.
 
-One space joins the parts that are not empty. A field that is absent or ``null`` is empty.
+Line ends join the parts that are not empty; in a query, spaces. A field that is absent or ``null`` is empty.
 
 Attributes are kept on request: named fields, those of a `Schema`, or all fields that are neither the identifier nor a
 part of the text. The fields of an object, such as ``metadata`` of BEIR, are named ``metadata.NAME``.
@@ -24,17 +24,17 @@ from termwise.attributes.field_types import is_missing, possible_types
 from termwise.attributes.schema import attribute_error
 from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, ParameterError, UnknownNameError
+from termwise.fixes import NAMES, Fix
 from termwise.records import (
     NO_ATTRIBUTES,
     Attributes,
     AttributeValue,
     Document,
     Origin,
-    join_fields,
-    join_texts,
+    join_query,
 )
 from termwise.storage.manifest_json import Misfit
-from termwise.validation import is_whole_number
+from termwise.validation import is_integer, is_whole_number
 
 ID_FIELDS = ("_id", "id", "doc_id", "docid", "docno")
 """Names of the identifier; the first one that a record has is used."""
@@ -56,6 +56,21 @@ MOST_WEIGHT = 100
 """Largest weight of a field."""
 
 
+def identifier(value: object) -> str | None:
+    """Return an identifier in JSON as text: a string that is not empty, or a whole number; None for another value.
+
+    A number with a fraction or an exponent, such as ``1.0``, is no identifier: programs write it in different ways.
+
+    Examples
+    --------
+    >>> identifier("d1"), identifier(7), identifier(1.0), identifier(True), identifier("")
+    ('d1', '7', None, None, None)
+    """
+    if isinstance(value, str):
+        return value or None
+    return str(value) if is_integer(value) else None
+
+
 def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return `fields` as a tuple; raise `ParameterError` unless it is a sequence of names, or None."""
     if fields is None:
@@ -65,7 +80,7 @@ def checked_names(fields: Sequence[str] | None) -> tuple[str, ...] | None:
         raise ParameterError(
             "fields must be a sequence of field names",
             facts=[("given", repr(fields))],
-            fixes=["`fields=(NAME, NAME)`"],
+            fixes=[Fix.use(fields=NAMES)],
         )
     return tuple(fields)
 
@@ -86,7 +101,7 @@ def checked_fields(fields: Sequence[str] | Mapping[str, int] | None) -> FieldCho
             raise ParameterError(
                 f"the weight of a field is a whole number from 1 to {MOST_WEIGHT}",
                 facts=[("field", name), ("weight", shown(weight)), ("reason", reason)],
-                fixes=["for other ratios, multiply all weights: `fields={NAME: 3, NAME: 2}`"],
+                fixes=[Fix.use("for other ratios, multiply all weights: {}", fields={"title": 3, "text": 2})],
             )
     return dict(fields)
 
@@ -101,7 +116,7 @@ def checked_attributes(attributes: object) -> AttributeChoice:
         raise ParameterError(
             "attributes must be 'all', a sequence of field names, or a Schema",
             facts=[("given", repr(attributes))],
-            fixes=["`attributes=(NAME, NAME)`", "`attributes='all'`"],
+            fixes=[Fix.use(attributes=NAMES), Fix.use(attributes="all")],
         )
     return tuple(attributes) or None
 
@@ -162,7 +177,7 @@ class RecordReader:
         self._seen: dict[str, None] = {}
 
     def read(self, number: int, record: Mapping[str, Any]) -> tuple[str, str]:
-        """Return identifier and text of the record on line `number`.
+        """Return identifier and text of the query on line `number`.
 
         Raises
         ------
@@ -171,12 +186,12 @@ class RecordReader:
             a string, or if the record has no known text field.
         """
         doc_id, texts = self._texts(number, record)
-        return doc_id, join_texts(texts.values())
+        return doc_id, join_query(texts.values())
 
     def _texts(self, number: int, record: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         self._look_for(self._missing, record)
         doc_id = self._identifier(number, record)
-        names = self._text_fields(number, record)
+        names = self._fields or self._default_fields(number, record)
         return doc_id, {name: self._text(number, record, name) for name in names}
 
     def document(self, number: int, record: Mapping[str, Any]) -> Document:
@@ -195,7 +210,7 @@ class RecordReader:
             kept = self._kept(number, flat, tuple(texts))
         if self._keeps_fields:
             return Document.of_fields(doc_id, texts, kept)
-        return Document(doc_id, join_fields(texts.values()), kept)
+        return Document.of_texts(doc_id, texts.values(), kept)
 
     def documents(self, records: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Document]:
         """Yield the documents of numbered records; see `document` and `finish` for the errors."""
@@ -216,9 +231,6 @@ class RecordReader:
             missing.difference_update(record)
             if len(self._seen) < 50:
                 self._seen.update(dict.fromkeys(record))
-
-    def _text_fields(self, number: int, record: Mapping[str, Any]) -> Sequence[str]:
-        return self._fields or self._default_fields(number, record)
 
     def _flat(self, number: int, record: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the record with the fields of its objects named ``OBJECT.FIELD``."""
@@ -259,31 +271,35 @@ class RecordReader:
         return kept
 
     def _malformed(
-        self, number: int, message: str, expected: str, seen: str, fixes: Iterable[str] = ()
+        self, number: int, message: str, expected: str, seen: str, fixes: Iterable[str | Fix] = ()
     ) -> MalformedRecordError:
         return MalformedRecordError.at(
             self._path, number, unit=self._unit, expected=expected, seen=seen, message=message, fixes=fixes
         )
 
     def _identifier(self, number: int, record: Mapping[str, Any]) -> str:
-        for name in self._id_fields:
-            if name in record:
-                value = record[name]
-                if isinstance(value, int) and not isinstance(value, bool):
-                    return str(value)
-                if isinstance(value, str) and value:
-                    return value
-                raise self._malformed(
-                    number,
-                    "an identifier is not valid",
-                    f"{name}: a string that is not empty, or a whole number",
-                    f"{name}: {value!r}",
-                )
+        name = next((name for name in self._id_fields if name in record), None)
+        if name is None:
+            raise self._malformed(
+                number,
+                "a record has no identifier",
+                f"an identifier: one of {', '.join(self._id_fields)}",
+                _names(record),
+            )
+        value = record[name]
+        found = identifier(value)
+        if found is not None and not found.startswith("\ufeff"):
+            return found
         raise self._malformed(
             number,
-            "a record has no identifier",
-            f"an identifier: one of {', '.join(self._id_fields)}",
-            _names(record),
+            "an identifier is not valid",
+            f"{name}: a string that is not empty, or a whole number"
+            if found is None
+            else f"{name}: a string that does not begin with a byte order mark",
+            f"{name}: {value!r}",
+            [f"write it without a fraction, {value:.0f}, or as a string"]
+            if isinstance(value, float) and value.is_integer()
+            else (),
         )
 
     def _default_fields(self, number: int, record: Mapping[str, Any]) -> list[str]:
@@ -295,9 +311,9 @@ class RecordReader:
                 "a record has no text under a known name",
                 f"a text: title or one of {', '.join(self._body_fields)}",
                 _names(record),
-                ["index the weights as they are: `model='vectors'`"]
+                [Fix.use("index the weights as they are: {}", model="vectors")]
                 if "vector" in record
-                else ["name the fields that hold the text: `fields=(NAME, NAME)`"],
+                else [Fix.use("name the fields that hold the text: {}", fields=NAMES)],
             )
         return names
 
@@ -307,14 +323,14 @@ class RecordReader:
             return value
         if value is None:
             return ""
-        if name in self._id_fields and isinstance(value, int):
-            return str(value)
+        if name in self._id_fields and (text := identifier(value)):
+            return text
         raise self._malformed(
             number,
             "a text is not a string",
             f"{name}: a string",
             f"{name}: {value!r}",
-            ["leave the field out with `fields=(NAME, NAME)`, or turn it into a string"],
+            [Fix.use("leave the field out with {}, or turn it into a string", fields=NAMES)],
         )
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from termwise.collection.columns import names_columns
+from termwise.collection.columns import names_columns, unnamed_column
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
 from termwise.collection.json_array import read_json_array
 from termwise.collection.lines import read_json_lines, read_lines
 from termwise.collection.record_files import RecordFile
 from termwise.errors import MalformedRecordError, TermwiseError
-from termwise.records import Document, join_texts
+from termwise.records import Document
 from termwise.storage.safe_read import is_file
 
 HEADER_IDS = frozenset((*ID_FIELDS, "pid"))
@@ -58,7 +58,7 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True)
 class TabSeparatedCollection:
-    """File with an identifier, a tab and the text on each line; further columns belong to the text.
+    """File with an identifier, a tab and the text on each line; further columns are further fields of the text.
 
     There is no quoting. A first line with names of columns (one of `HEADER_IDS`, then one of `HEADER_TEXTS`) is a
     header and is skipped; every other line is a document.
@@ -103,9 +103,13 @@ class TabSeparatedCollection:
             doc_id, *columns = line.split("\t")
             if not columns or not doc_id:
                 raise MalformedRecordError.at(
-                    self.path, number, expected="an identifier, a tab and a text", seen=line
+                    self.path,
+                    number,
+                    expected="an identifier, a tab and a text",
+                    seen=line,
+                    fixes=unnamed_column([doc_id, *columns], HEADER_IDS) if number == 1 else (),
                 )
-            yield Document(doc_id, join_texts(columns))
+            yield Document.of_texts(doc_id, columns)
 
 
 def count_documents(collection: JsonLinesCollection | TabSeparatedCollection) -> int | None:

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from termwise.collection.lines import BYTE_ORDER_MARK, CONVERT, DECODER, MAX_LINE, opened, refuse_surrogates
+from termwise.collection.lines import (
+    BYTE_ORDER_MARK,
+    DECODER,
+    MAX_LINE,
+    conversion,
+    opened,
+    refuse_surrogates,
+)
 from termwise.errors import MalformedRecordError
 
 CHUNK = 1 << 16
@@ -66,7 +73,7 @@ def read_json_array(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     ("expected", "UTF-8"),
                     ("seen", f"byte 0x{error.object[error.start]:02x}"),
                 ],
-                fixes=[CONVERT],
+                fixes=[conversion(path, error.object)],
             ) from error
 
 
@@ -131,8 +138,7 @@ class _ArrayReader:
                 reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
                 raise self._malformed("a JSON object {...}", "{", reason) from error
         source = self._buffer[self._position : end]
-        if "\\ud" in source or "\\uD" in source:
-            refuse_surrogates(record, self._path, self._number, "record")
+        refuse_surrogates(record, source, self._path, self._number, unit="record")
         self._position = end
         result: dict[str, Any] = record
         return result

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
-import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +14,29 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, BinaryIO, cast
 
-from termwise.display.safe_text import shown
+from termwise.display.safe_text import lone_surrogate, shown
 from termwise.errors import MalformedRecordError, MissingFileError, StorageError
 from termwise.storage.safe_read import is_file, path_exists
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-CONVERT = "convert the file: iconv -f latin1 -t utf-8 OLD > NEW    (latin1: the encoding of OLD)"
-"""Fix for text that is not UTF-8."""
+_SAMPLE = 1 << 20
+"""Number of bytes from which the encoding of a file is guessed."""
+
+DECOMPRESSORS = {".bz2": "bunzip2 --keep", ".xz": "unxz --keep", ".zip": "unzip", ".zst": "unzstd"}
+"""Commands that decompress a file that is not read in compressed form, by its ending."""
+
+_COMPRESSED = (
+    (b"BZh", b"1AY&SY", ".bz2"),
+    (b"\xfd7zXZ\x00", b"", ".xz"),
+    (b"PK\x03\x04", b"", ".zip"),
+    (b"\x28\xb5\x2f\xfd", b"", ".zst"),
+)
+"""First bytes of a compressed file, and those from the fifth on, with its ending."""
 
 MAX_LINE = 64_000_000
 """Largest number of bytes in a line, and in a file that is read at once."""
-
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
@@ -39,7 +48,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     MissingFileError
         If the file does not exist, is a folder or cannot be read.
     MalformedRecordError
-        If a compressed file is damaged or cut off, or a file named ``.gz`` is not compressed.
+        If a compressed file is damaged or cut off, a file named ``.gz`` is not compressed, or a file is compressed in
+        another way.
     StorageError
         If reading fails later.
     """
@@ -53,12 +63,19 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from error
     with stream:
         try:
-            start = stream.peek(2)[:2]
-            if start == GZIP_MAGIC:
+            start = stream.peek(10)[:10]
+            for first, fifth, ending in _COMPRESSED:
+                if start.startswith(first) and start[4:].startswith(fifth):
+                    raise MalformedRecordError(
+                        "a file is compressed in another way than gzip",
+                        facts=[("file", path), ("found", f"the first bytes of {ending}")],
+                        fixes=[decompression(path, ending)],
+                    )
+            if start.startswith(GZIP_MAGIC):
                 with gzip.GzipFile(fileobj=stream) as inner, io.BufferedReader(cast(Any, inner)) as buffered:
                     yield cast(BinaryIO, buffered)
             elif path.suffix == ".gz":
-                raise _damaged(path, f"a file that starts with {start!r}")
+                raise _damaged(path, f"a file that starts with {start[:2]!r}")
             else:
                 yield cast(BinaryIO, stream)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -67,6 +84,46 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             raise StorageError(
                 "reading a file failed", facts=[("file", path), ("reason", error.strerror or str(error))]
             ) from error
+
+
+def decompression(path: Path, ending: str) -> str:
+    """Return the command that decompresses a file with an ending of `DECOMPRESSORS`."""
+    return f"{DECOMPRESSORS[ending]} {quote(str(path))}"
+
+
+def conversion(path: Path, seen: bytes) -> str:
+    """Return the command that converts a file to UTF-8, with a guess of its encoding.
+
+    Parameters
+    ----------
+    path : Path
+    seen : bytes
+        Bytes of the file that are not UTF-8.
+    """
+    if is_file(path):
+        with opened(path) as stream:
+            seen = stream.read(_SAMPLE) + seen
+    encoding = _guessed_encoding(seen)
+    return f"convert the file: iconv -f {encoding} -t utf-8 OLD > NEW    ({encoding}: the encoding of OLD)"
+
+
+def _guessed_encoding(text: bytes) -> str:
+    r"""Return the likely encoding of text that is not UTF-8.
+
+    Examples
+    --------
+    >>> [_guessed_encoding(text) for text in ("é".encode("utf-16"), "Café".encode("utf-16-be"))]
+    ['utf-16', 'utf-16be']
+    >>> _guessed_encoding(b"caf\xe9"), _guessed_encoding(b"\x93caf\xe9\x94")
+    ('latin1', 'windows-1252')
+    """
+    if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if 4 * text.count(0) > len(text):
+        return "utf-16be" if text[::2].count(0) > text[1::2].count(0) else "utf-16le"
+    # Bytes that are not UTF-8 become U+DC80 to U+DCFF; latin1 has control characters from 0x80 to 0x9f.
+    controls = set(map(chr, range(0xDC80, 0xDCA0)))
+    return "latin1" if controls.isdisjoint(text.decode("utf-8", "surrogateescape")) else "windows-1252"
 
 
 def _damaged(path: Path, seen: str) -> MalformedRecordError:
@@ -97,16 +154,19 @@ def read_bytes(path: Path, *, most: int = MAX_LINE) -> bytes:
     return data
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, *, joined: bool = True) -> Iterator[tuple[int, str]]:
     r"""Yield the lines of a UTF-8 text file with their numbers.
 
-    Line ends (``\n`` or ``\r\n``) and a byte order mark at the start of the file are removed. Blank lines are skipped,
-    but counted.
+    Line ends (``\n`` or ``\r\n``) and byte order marks at the start of a line are removed. Blank lines are skipped, but
+    counted.
 
     Parameters
     ----------
     path : Path
         Plain or gzip-compressed file; the first bytes determine which.
+    joined : bool, optional
+        Whether a byte order mark at the start of a later line is that of a file that was appended to another one. If
+        False, it is a character of the line, as in a list of words.
 
     Yields
     ------
@@ -123,12 +183,22 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         If reading fails later.
     """
     for number, text in read_raw_lines(path):
+        if joined:
+            text = without_marks(text)
         if text and not text.isspace():
             yield number, text.removesuffix("\n").removesuffix("\r")
 
 
+def without_marks(line: str) -> str:
+    """Remove byte order marks from the start of a line."""
+    return line.lstrip("\ufeff")
+
+
 def read_raw_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield all lines of a UTF-8 text file with their numbers and line ends; errors as `read_lines`."""
+    """Yield all lines of a UTF-8 text file with their numbers and line ends; errors as `read_lines`.
+
+    A byte order mark at the start of the file is removed.
+    """
     offset = 0
     with opened(path) as stream:
         for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
@@ -159,7 +229,7 @@ def _decoded(raw: bytes, path: Path, number: int, offset: int) -> str:
             expected="UTF-8",
             seen=f"byte 0x{raw[error.start]:02x} at offset {offset + error.start}, in {excerpt!r}",
             message="a line is not UTF-8",
-            fixes=[CONVERT],
+            fixes=[conversion(path, raw)],
         ) from error
 
 
@@ -191,8 +261,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     MissingFileError, StorageError
         As `read_lines`.
     MalformedRecordError
-        If a line is not a JSON object, an object has a key twice, or a lone surrogate is in a key or a string at the
-        top level of the record, or in a key of an object there.
+        If a line is not a JSON object, an object has a key twice, or a string has a lone surrogate.
 
     Examples
     --------
@@ -222,8 +291,7 @@ def read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise MalformedRecordError.at(
                 path, number, expected="a JSON object {...}", seen=line, fixes=_unwrapped(path, number, line)
             )
-        if "\\ud" in line or "\\uD" in line:
-            refuse_surrogates(record, path, number)
+        refuse_surrogates(record, line, path, number)
         yield number, record
 
 
@@ -249,19 +317,18 @@ def _unwrapped(path: Path, number: int, line: str) -> list[str]:
     return [f"jq -c '.[]' {quote(str(path))} > objects.jsonl"] if is_array else []
 
 
-def refuse_surrogates(record: dict[str, Any], path: Path, number: int, unit: str = "line") -> None:
-    """Raise `MalformedRecordError` for a lone surrogate in a record; see `read_json_lines`."""
-    for name, value in record.items():
-        for text in (
-            name,
-            *([value] if isinstance(value, str) else value if isinstance(value, dict) else []),
-        ):
-            if surrogate := SURROGATE.search(text):
-                raise MalformedRecordError.at(
-                    path,
-                    number,
-                    expected="complete characters",
-                    seen=f"a lone surrogate, \\u{ord(surrogate[0]):04x}, in {name!a}",
-                    message="a string has a lone surrogate",
-                    unit=unit,
-                )
+def refuse_surrogates(
+    record: dict[str, Any], source: str, path: Path, number: int, *, unit: str = "line"
+) -> None:
+    """Raise `MalformedRecordError` for a lone surrogate in a record, of which `source` is the JSON text."""
+    written = "\\ud" in source or "\\uD" in source
+    if written and (found := lone_surrogate(record)):
+        field, surrogate = found
+        raise MalformedRecordError.at(
+            path,
+            number,
+            expected="complete characters",
+            seen=f"a lone surrogate, {surrogate}, in {field}",
+            message="a string has a lone surrogate",
+            unit=unit,
+        )

@@ -15,10 +15,12 @@ from termwise.collection.file_collections import (
     TabSeparatedCollection,
 )
 from termwise.collection.json_array import begins_with_array
+from termwise.collection.lines import DECOMPRESSORS, decompression
 from termwise.collection.parquet import ParquetCollection
 from termwise.collection.python_docs import PythonDocumentation
 from termwise.collection.table import TableCollection
 from termwise.errors import MissingFileError, ParameterError, UnknownNameError
+from termwise.fixes import Fix
 from termwise.records import Document
 from termwise.storage.safe_read import is_file, is_folder, path_exists
 from termwise.validation import check_path
@@ -160,7 +162,11 @@ def open_collection(
                 + ", ".join(PARQUET_SUFFIXES),
             ),
         ],
-        fixes=["rename the file: its ending determines its format"],
+        fixes=[
+            decompression(path, suffix)
+            if suffix in DECOMPRESSORS
+            else "rename the file: its ending determines its format"
+        ],
     )
 
 
@@ -189,7 +195,7 @@ def _refuse_fields(fields: FieldChoice, spec: str | Path) -> None:
         raise ParameterError(
             "this collection has no named fields to choose from",
             facts=[("collection", spec), ("fields", ", ".join(fields))],
-            fixes=["omit `fields`", *([_HEADER] if spec != PYTHON else [])],
+            fixes=[Fix.omit("fields"), *([_HEADER] if spec != PYTHON else [])],
         )
 
 
@@ -198,5 +204,5 @@ def _refuse_attributes(attributes: AttributeChoice, spec: str | Path) -> None:
         raise ParameterError(
             "this collection has no named fields to keep as attributes",
             facts=[("collection", spec)],
-            fixes=["omit `attributes`", *([_HEADER] if path_exists(Path(spec)) else [])],
+            fixes=[Fix.omit("attributes"), *([_HEADER] if path_exists(Path(spec)) else [])],
         )

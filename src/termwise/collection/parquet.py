@@ -9,6 +9,7 @@ from typing import Any
 from termwise.attributes import Schema
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
 from termwise.collection.record_files import RecordFile
+from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
 
 BATCH = 1000
@@ -46,10 +47,22 @@ class ParquetCollection(RecordFile):
     def _rows(self) -> Iterator[dict[str, Any]]:
         arrow = _pyarrow()
         file = self._open()
+        names = file.schema_arrow.names
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise MalformedRecordError(
+                "a Parquet file has two columns of one name",
+                facts=[("file", self.path), ("column", shown(twice))],
+                fixes=["rename or leave out one of them"],
+            )
         try:
-            for batch in file.iter_batches(BATCH, columns=self._columns(file.schema_arrow.names)):
+            for batch in file.iter_batches(BATCH, columns=self._columns(names)):
                 yield from batch.cast(_microseconds(arrow, batch.schema), safe=False).to_pylist()
-        except (arrow.ArrowException, OSError) as error:
+        except (
+            arrow.ArrowException,
+            OSError,
+            ValueError,
+        ) as error:  # ValueError: not UTF-8, or a field twice
             raise self._unreadable(error) from error
 
     def _columns(self, names: list[str]) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from termwise.collection.columns import without_header
+from termwise.collection.columns import unnamed_column, without_header
 from termwise.collection.datasets import PREFIX, dataset_queries
 from termwise.collection.fields import RecordReader, checked_names
 from termwise.collection.lines import read_json_lines, read_lines, refuse_pipe
@@ -116,7 +116,9 @@ def _columns(path: Path) -> Iterator[tuple[int, Query]]:
     for number, line in without_header(read_lines(path), identifiers=HEADER_IDS, texts=TEXT_FIELDS):
         query_id, tab, text = line.partition("\t")
         if not tab or not query_id or "\t" in text:
-            raise MalformedRecordError.at(path, number, expected="an identifier, a tab and a text", seen=line)
+            fixes = unnamed_column(line.split("\t"), HEADER_IDS) if number == 1 else ()
+            expected = "an identifier, a tab and a text"
+            raise MalformedRecordError.at(path, number, expected=expected, seen=line, fixes=fixes)
         yield number, Query(query_id, text)
 
 

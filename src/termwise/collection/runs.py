@@ -13,6 +13,7 @@ import numpy as np
 
 from termwise.collection.columns import check_writable, is_whole, read_columns
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
+from termwise.fixes import Fix
 from termwise.records import Ranking, Run
 from termwise.storage.atomic_file import written_whole
 from termwise.storage.safe_read import is_folder
@@ -112,7 +113,11 @@ def read_run(path: str | Path, *, name: str | None = None) -> Run:
         raise MissingFileError(
             "a folder is not a run",
             facts=[("folder", path)],
-            fixes=[f"if it is an index, rank the queries with it: `Searcher.open({path})`"],
+            fixes=[
+                Fix.sentence(
+                    "if it is an index, rank the queries with it: {}", Fix.call("termwise.open", path)
+                )
+            ],
         )
     table: dict[str, _Rows] = {}
     tag = ""

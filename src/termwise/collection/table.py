@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from termwise.collection.columns import unnamed_column
 from termwise.collection.fields import BODY_FIELDS, ID_FIELDS
-from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines
+from termwise.collection.lines import MAX_LINE, read_lines, read_raw_lines, without_marks
 from termwise.collection.record_files import RecordFile
+from termwise.display.safe_text import shown
 from termwise.errors import MalformedRecordError
 
 TABLE_IDS = (*ID_FIELDS, "pid")
@@ -59,13 +61,21 @@ class TableCollection(RecordFile):
             return
         if csv.field_size_limit() < MAX_LINE:
             csv.field_size_limit(MAX_LINE)  # a setting of the process; there is none for one reader
-        rows = csv.reader((line for _, line in read_raw_lines(self.path)), strict=True)
+        begins = True
+
+        def lines() -> Iterator[str]:
+            nonlocal begins
+            for _, line in read_raw_lines(self.path):
+                text, begins = without_marks(line) if begins else line, False
+                yield text
+
+        rows = csv.reader(lines(), strict=True)
         number = 1
         try:
             for cells in rows:
                 if any(cells):
                     yield number, cells
-                number = rows.line_num + 1
+                number, begins = rows.line_num + 1, True
         except csv.Error as error:
             raise MalformedRecordError.at(
                 self.path, number, expected="comma-separated values", seen=str(error)
@@ -79,15 +89,22 @@ class TableCollection(RecordFile):
         expected = ""
         if not any(name in TABLE_IDS for name in names):
             expected = f"names of columns, one of them an identifier: {', '.join(TABLE_IDS)}"
-        elif "" in names or len(set(names)) < len(names):
-            expected = "a different name for each column"
-        if expected:
-            raise MalformedRecordError.at(
-                self.path,
-                number,
-                expected=expected,
-                seen=self.delimiter.join(cells),
-                message="the first line does not name the columns",
-                fixes=["separate the columns with commas"] if len(cells) == 1 and ";" in cells[0] else (),
-            )
-        return names
+        elif "" in names:
+            expected = "a name for each column"
+        elif len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            expected = f"a different name for each column, and {shown(twice)} is given twice"
+        if not expected:
+            return names
+        if len(cells) == 1 and ";" in cells[0]:
+            fixes = ["separate the columns with commas"]
+        else:
+            fixes = unnamed_column(names, TABLE_IDS)
+        raise MalformedRecordError.at(
+            self.path,
+            number,
+            expected=expected,
+            seen=self.delimiter.join(cells),
+            message="the first line does not name the columns",
+            fixes=fixes,
+        )

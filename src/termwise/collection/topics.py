@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from io import BytesIO
 from pathlib import Path
 
 from termwise.collection.fields import refuse_missing_fields
 from termwise.collection.lines import read_bytes, read_lines
 from termwise.errors import MalformedRecordError
-from termwise.records import Query, join_texts
+from termwise.records import Query, join_query
 
 LABELS = {
     "num": "Number",
@@ -41,6 +42,10 @@ LABELS = {
 DEFAULT_FIELDS = ("query", "title")
 """Fields of the default text; the first one in a topic counts."""
 
+KNOWN_FIELDS = frozenset((*LABELS, *DEFAULT_FIELDS))
+"""Tags that begin a field of a classic topic; others do if they begin a line in most topics."""
+
+_LINE_START = re.compile(r"^\s*<([A-Za-z][\w.-]*)[^<>]*>", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
 _ENTITY = re.compile(r"&(amp|lt|gt|quot|apos);")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -103,7 +108,7 @@ def _number(topic: Mapping[str, str], path: Path, number: int) -> str:
 
 def _text(topic: Mapping[str, str], fields: tuple[str, ...] | None, path: Path, number: int) -> str:
     if fields is not None:
-        return join_texts(topic.get(name, "") for name in fields)
+        return join_query(topic.get(name, "") for name in fields)
     for name in (*DEFAULT_FIELDS, ""):
         if name in topic:
             return topic[name]
@@ -119,16 +124,29 @@ def _text(topic: Mapping[str, str], fields: tuple[str, ...] | None, path: Path, 
 
 def _classic(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the fields of classic topics by lower-case tag, with single spaces."""
+    topics = list(_topic_texts(path))
+    begun = Counter(name for _, text in topics for name in _line_starts(text))
+    found = Counter(
+        name for _, text in topics for name in {tag[2].lower() for tag in _TAG.finditer(text) if not tag[1]}
+    )
+    frequent = {name for name in begun if 2 * begun[name] > len(topics)}
+    inline = {name for name in KNOWN_FIELDS if 2 * found[name] > len(topics)}
+    for number, text in topics:
+        yield number, _classic_fields(text, KNOWN_FIELDS | frequent, inline - _line_starts(text))
+
+
+def _topic_texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the first line number and the text of each topic, from its opening tag to the closing one."""
     start, lines, line_number = 0, [], 0
     for line_number, line in read_lines(path):
-        if start == 0 and re.match(r"\s*<top\b", line, re.IGNORECASE):
+        if re.match(r"\s*<top\s*>", line, re.IGNORECASE):
+            if start:
+                break
             start = line_number
-        elif start and re.match(r"\s*<top\b", line, re.IGNORECASE):
-            break
         if start:
             lines.append(line)
             if re.search(r"</top\s*>", line, re.IGNORECASE):
-                yield start, _classic_fields(" ".join(lines))
+                yield start, "\n".join(lines)
                 start, lines = 0, []
     if start:
         raise MalformedRecordError.at(
@@ -140,20 +158,45 @@ def _classic(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         )
 
 
-def _classic_fields(text: str) -> dict[str, str]:
+def _line_starts(text: str) -> set[str]:
+    """Return the lower-case names of the opening tags at the starts of lines."""
+    return {name.lower() for name in _LINE_START.findall(text)}
+
+
+def _classic_fields(text: str, names: Set[str], inline: Set[str]) -> dict[str, str]:
+    """Return the fields of a topic; a tag that begins no field, as in ``vector<int>``, is a part of the text.
+
+    Parameters
+    ----------
+    text : str
+        Lines of the topic.
+    names, inline : set of str
+        Tags that begin a field at the start of a line, and inside a line. Where no field is open, each tag does.
+    """
     fields: dict[str, str] = {}
-    name = ""
-    pieces = _TAG.split(text)
-    for closing, tag, content in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
-        name = "" if closing else tag.lower()
-        if name in ("", "top") or name in fields:
+    name, start = "", 0
+    for tag in _TAG.finditer(text):
+        word = tag[2].lower()
+        if tag[1]:
+            ends = word in (name, "top")
+        else:
+            before = text[text.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+            ends = not name or word in (inline - {name, *fields} if before.strip() else names)
+        if not ends:
             continue
-        content = _ENTITY.sub(lambda entity: _ENTITIES[entity.group(1)], " ".join(content.split()))
-        label = LABELS.get(name)
-        if label and content.lower().startswith(f"{label.lower()}:"):
-            content = content[len(label) + 1 :].lstrip()
-        fields[name] = content
+        if name and not (name == "num" and name in fields):
+            fields[name] = join_query((fields.get(name, ""), _content(name, text[start : tag.start()])))
+        name, start = "" if tag[1] or word == "top" else word, tag.end()
     return fields
+
+
+def _content(name: str, text: str) -> str:
+    """Return the text of a field without its label."""
+    content = _ENTITY.sub(lambda entity: _ENTITIES[entity.group(1)], " ".join(text.split()))
+    label = LABELS.get(name)
+    if label and content.lower().startswith(f"{label.lower()}:"):
+        content = content[len(label) + 1 :].lstrip()
+    return content
 
 
 def _xml(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -185,7 +228,7 @@ def _xml_fields(topic: ET.Element) -> dict[str, str]:
         if name == "num" or name not in fields:
             fields.setdefault(name, text)
         else:
-            fields[name] = join_texts((fields[name], text))
+            fields[name] = join_query((fields[name], text))
         own.append(child.tail or "")
     if text := " ".join(" ".join(own).split()):
         fields[""] = text

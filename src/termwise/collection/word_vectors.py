@@ -118,7 +118,7 @@ def _of_lines(path: Path) -> WordTable:
     words: list[str] = []
     vectors: list[npt.NDArray[np.float32]] = []
     size = announced = None
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, joined=False):
         word, *numbers = line.rstrip().split(" ")
         if number == 1 and len(numbers) == 1 and word.isdecimal() and numbers[0].isdecimal():
             announced = int(word[:18])
@@ -155,7 +155,7 @@ def _of_array(path: Path) -> WordTable:
             "a file is not an array of numpy", facts=[("file", path), ("reason", reason)]
         ) from error
     words_path = path.with_suffix(_WORDS)
-    words = [line for _, line in read_lines(words_path)]
+    words = [line for _, line in read_lines(words_path, joined=False)]
     try:
         return WordTable(words, vectors)
     except (DataError, TypeError, ValueError) as error:

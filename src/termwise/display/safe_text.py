@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 _LINE_BREAK = re.compile("\r(?!\n)|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _DIGEST = re.compile("((?:sha256:)?[0-9a-f]{12})[0-9a-f]{52}")
 _WHITE = str.maketrans("\n\t", "  ")
@@ -43,6 +44,40 @@ def legible_line(text: str) -> str:
     'run 1 �[2J'
     """
     return legible(text).translate(_WHITE)
+
+
+def lone_surrogate(value: object, name: str = "") -> tuple[str, str] | None:
+    r"""Find a lone surrogate, which UTF-8 cannot encode, in a string, or in mappings and sequences at any depth.
+
+    Parameters
+    ----------
+    value : object
+    name : str, optional
+        Name of the value.
+
+    Returns
+    -------
+    tuple of (str, str) or None
+        Name of the field, after the names of those that it is inside of, and the surrogate as an escape.
+
+    Examples
+    --------
+    >>> lone_surrogate({"size": 3, "meta": {"tags": ["tea", "half \ud83d"]}})
+    ('meta.tags', '\\ud83d')
+    """
+    pending = [(name, value)]
+    while pending:
+        place, each = pending.pop()
+        if isinstance(each, str):
+            if not each.isascii() and (found := _SURROGATE.search(each)):
+                return ascii(place)[1:-1], f"\\u{ord(found[0]):04x}"
+        elif isinstance(each, Mapping):
+            for key, inner in each.items():
+                inside = f"{place}.{key}" if place else str(key)
+                pending += [(inside, inner), (inside, key)]
+        elif isinstance(each, list | tuple | set | frozenset):
+            pending += [(place, inner) for inner in each]
+    return None
 
 
 def short_digest(identity: str) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
+from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fixes import Fix
+from termwise.index.encoder_description import NetworkRecord
 from termwise.storage.file_record import text_fingerprint
 from termwise.text import Analyzer, Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -110,7 +113,7 @@ def check_encoder(value: object, protocol: type = DocumentEncoder) -> None:
         raise ParameterError(
             "this is not an encoder of documents",
             facts=[("given", type(value).__name__), ("expected", "a termwise.encode.DocumentEncoder")],
-            fixes=["open one with `termwise.encode.open_document_encoder(model)`"],
+            fixes=[Fix.python("termwise.encode.open_document_encoder(model)", "open one with {}")],
         )
 
 
@@ -119,15 +122,20 @@ def network_record(encoder: DocumentEncoder) -> dict[str, Any]:
     return {**encoder.description, **({"idf_power": encoder.idf_power} if encoder.idf_power else {})}
 
 
+def built_precision(built: NetworkRecord | None) -> NetworkPrecision | None:
+    """Return the precision of the network of an index; None if it is not known."""
+    return None if built is None or not built.precision else cast(NetworkPrecision, built.precision)
+
+
 def check_network(
-    built: Mapping[str, Any], encoder: DocumentEncoder, *, index: Path, fixes: Sequence[str]
+    built: NetworkRecord | None, encoder: DocumentEncoder, *, index: Path, fixes: Sequence[str | Fix]
 ) -> None:
     """Compare an encoder with the one that an index was built with.
 
     Parameters
     ----------
-    built : mapping
-        Record of the network in the manifest of the index, see `network_record`; empty without one.
+    built : NetworkRecord or None
+        Network of the index.
     encoder : DocumentEncoder
     index : Path
         Folder of the index, for the error.
@@ -140,12 +148,13 @@ def check_network(
         If the network or its settings differ; the error names both.
     """
     given = network_record(encoder)
-    differing = [name for name, value in _identity(built).items() if _identity(given)[name] != value]
+    before = {} if built is None else built.json
+    differing = [name for name, value in _identity(before).items() if _identity(given)[name] != value]
     if differing:
         raise VocabularyMismatchError(
             "the network is not the one that the index was built with",
             facts=[
-                ("index", f"{index}  {_shown(built)}"),
+                ("index", f"{index}  {_shown(before)}"),
                 ("network", _shown(given)),
                 ("differ in", ", ".join(differing)),
             ],

@@ -54,6 +54,7 @@ from termwise.encode.encoder_manifest import (
 )
 from termwise.encode.network_inputs import PieceTokenizer
 from termwise.errors import ModelFormatError
+from termwise.fixes import Code, Fix
 from termwise.models.tildev2 import Counting
 from termwise.storage.file_record import json_fingerprint
 from termwise.storage.model_folder import ModelFolders
@@ -240,8 +241,11 @@ class EncoderFolder:
                 "this encoder has no floors, which the compact form needs",
                 facts=[("encoder", self.folder), ("missing", FLOORS)],
                 fixes=[
-                    "set `form='exact'`",
-                    f"measure them with `convert_checkpoint({self.folder}, floors_from=COLLECTION)`",
+                    Fix.use(form="exact"),
+                    Fix.sentence(
+                        "measure them with {}",
+                        Fix.call("convert_checkpoint", self.folder, floors_from=Code("COLLECTION")),
+                    ),
                 ],
             )
         return self._cleaned_vector(FLOORS)
@@ -394,7 +398,10 @@ def require_kind(folder: EncoderFolder, kind: EncoderKind) -> None:
         raise ModelFormatError(
             f"the encoder is of kind {folder.manifest.kind}, not {kind}",
             facts=[("encoder", folder.name), ("kind", folder.manifest.kind), ("expected", kind)],
-            fixes=[f"set `model='{folder.manifest.kind}'`", f"set `encoder=FOLDER` of kind {kind}"],
+            fixes=[
+                Fix.use(model=folder.manifest.kind),
+                Fix.sentence("use {} of kind {}", Fix.use(encoder=Code("FOLDER")), kind),
+            ],
         )
 
 
@@ -412,8 +419,11 @@ def _manifest_bytes(name: str, folder: Path) -> bytes:
             "this folder is a checkpoint for training, not an encoder folder",
             facts=[("path", folder), ("missing", NAME), shipped],
             fixes=[
-                f"convert it with `convert_checkpoint({folder})`",
-                f"if it is a dense encoder, fit a query table to it: `train_lookup(teacher={folder})`",
+                Fix.sentence("convert it with {}", Fix.call("convert_checkpoint", folder)),
+                Fix.sentence(
+                    "if it is a dense encoder, fit a query table to it: {}",
+                    Fix.call("train_lookup", teacher=folder),
+                ),
             ],
         )
 

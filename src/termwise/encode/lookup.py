@@ -15,6 +15,7 @@ from termwise.encode.network_encoder import NetworkDocumentEncoder
 from termwise.encode.network_inputs import prompt_pieces
 from termwise.encode.onnx_session import OnnxSession
 from termwise.errors import ModelFormatError, ParameterError
+from termwise.fixes import Fix
 from termwise.models import Lookup
 from termwise.vectors import DocumentVectors, TermVectors
 
@@ -45,8 +46,8 @@ class LookupDocumentEncoder(NetworkDocumentEncoder[DocumentVectors]):
             positions = self.folder.manifest.positions
             longer = min(self._length + before, positions)
             fixes = {
-                "set `overlap=0`": before < self._size,
-                f"set `length={longer}`": before + self._overlap < longer - 2,
+                Fix.use(overlap=0): before < self._size,
+                Fix.use(length=longer): before + self._overlap < longer - 2,
             }
             raise ParameterError(
                 "the windows have no room for a text between prompt and overlap",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 
 PieceIds = npt.NDArray[np.int32]
 
@@ -105,14 +106,14 @@ def window_sizes(*, length: int, overlap: int | None, positions: int) -> tuple[i
         raise ParameterError(
             "the windows are longer than the input of the encoder",
             facts=[("length", length), ("most", positions)],
-            fixes=[f"set `length={positions}`"],
+            fixes=[Fix.use(length=positions)],
         )
     shared = size // 8 if overlap is None else overlap
     if shared >= size:
         raise ParameterError(
             "the overlap is not smaller than the windows",
             facts=[("overlap", overlap), ("pieces of a window", size)],
-            fixes=[f"set `overlap={max(0, size // 8)}`"],
+            fixes=[Fix.use(overlap=max(0, size // 8))],
         )
     return size, shared
 

@@ -18,6 +18,7 @@ from termwise.encode.splade_doc import SpladeDocumentEncoder
 from termwise.encode.tilde import TildeDocumentEncoder, TildeQueryEncoder
 from termwise.encode.tildev2 import TildeV2DocumentEncoder
 from termwise.errors import MissingFileError, ParameterError
+from termwise.fixes import Code, Fix
 from termwise.models import Lookup, NetworkModel, SpladeDoc, Tilde, TildeV2
 from termwise.models.tildev2 import AS_TRAINED, NO_EXPANSION
 from termwise.storage.safe_read import is_file
@@ -192,7 +193,10 @@ def expander_of(model: TildeV2, folder: EncoderFolder) -> str | None:
             ("tried", ", ".join([*shipped_encoders(), str(sibling)])),
         ],
         fixes=[
-            "set `expansion_encoder=FOLDER` to the TILDE encoder that expanded the training passages",
-            "set `expansion_encoder='none'`",
+            Fix.use(
+                "use {}, the TILDE encoder that expanded the training passages",
+                expansion_encoder=Code("FOLDER"),
+            ),
+            Fix.use(expansion_encoder="none"),
         ],
     )

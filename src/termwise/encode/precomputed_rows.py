@@ -64,6 +64,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fixes import Fix
 from termwise.models.checks import check_parameter
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.manifest_json import Misfit
@@ -127,7 +128,7 @@ class ImpactRows:
             raise WeightError(
                 "precomputed rows hold only weights above 0",
                 facts=[("smallest", float(rows.weights.min()))],
-                fixes=["set `form='compact'`"],
+                fixes=[Fix.use(form="compact")],
             )
         scale = float(rows.weights.max(initial=0)) / 255 or 1.0
         impacts = np.clip(np.rint(rows.weights.astype(np.float64) / scale), 1, 255).astype(np.uint8)
@@ -395,7 +396,7 @@ class PrecomputedEncoder:
                     ("first text", repr(texts[unknown[0]][:60])),
                     ("encoder", self._encoder.description.get("name")),
                 ],
-                fixes=["set `missing='encode'` to run the network over them", "omit these texts"],
+                fixes=[Fix.use("use {} to run the network over them", missing="encode"), "omit these texts"],
             )
         encoded = self._encoder.encode_documents([texts[position] for position in unknown], advance=advance)
         return interleave_rows(known, encoded, is_known)

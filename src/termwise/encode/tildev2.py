@@ -19,6 +19,7 @@ from termwise.encode.network_inputs import PieceIds, chunks, framed, windows_of
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.pooled_rows import RowPool
 from termwise.errors import ModelFormatError, ParameterError, VocabularyMismatchError
+from termwise.fixes import Call, Code, Fix
 from termwise.models.tildev2 import Counting, TildeV2
 from termwise.weights import TermWeights
 
@@ -100,8 +101,11 @@ def _floors(folder: EncoderFolder) -> npt.NDArray[np.float32]:
             "the expanding encoder has no floors, which an expansion lift needs",
             facts=[("encoder", folder.name), ("missing", FLOORS)],
             fixes=[
-                "set `expansion_lift=0`",
-                f"measure them with `convert_checkpoint({folder.name}, floors_from=COLLECTION)`",
+                Fix.use(expansion_lift=0),
+                Fix.sentence(
+                    "measure them with {}",
+                    Fix.call("convert_checkpoint", folder.name, floors_from=Code("COLLECTION")),
+                ),
             ],
         )
     return folder.floors
@@ -211,9 +215,13 @@ def _expander_and_length(model: TildeV2, folder: EncoderFolder, session: OnnxSes
             "this encoder records no expansion of its training passages",
             facts=[("encoder", folder.name), ("expansion_encoder", expanding.name)],
             fixes=[
-                "set `expansion_encoder='none'`",
-                "convert the published checkpoint again with "
-                f"`convert_checkpoint(expansion=Expansion('{expanding.name}', TERMS))`",
+                Fix.use(expansion_encoder="none"),
+                Fix.sentence(
+                    "convert the published checkpoint again with {}",
+                    Fix.call(
+                        "convert_checkpoint", expansion=Call.of("Expansion", expanding.name, Code("TERMS"))
+                    ),
+                ),
             ],
         )
     expander = Expander(
@@ -229,7 +237,9 @@ def _expander_and_length(model: TildeV2, folder: EncoderFolder, session: OnnxSes
                 ("encoder", f"{folder.name}, {len(folder.vocabulary)} terms"),
                 ("expansion_encoder", f"{expanding.name}, {len(expanding.vocabulary)} terms"),
             ],
-            fixes=["set `expansion_encoder=FOLDER` to the expanding encoder of its training"],
+            fixes=[
+                Fix.use("use {}, the expanding encoder of its training", expansion_encoder=Code("FOLDER"))
+            ],
         )
     length = min(manifest.length, trained.length) if model.length is None else model.length
     room = min(expanding.manifest.positions, manifest.positions - expander.terms - 1)
@@ -242,7 +252,11 @@ def _expander_and_length(model: TildeV2, folder: EncoderFolder, session: OnnxSes
                 ("input of the encoder", manifest.positions),
                 ("input of the expanding encoder", expanding.manifest.positions),
             ],
-            fixes=[f"set `length={room}`" if room >= 3 else "set `expansion_terms=NUMBER` to fewer terms"],
+            fixes=[
+                Fix.use(length=room)
+                if room >= 3
+                else Fix.use("use {}, fewer terms", expansion_terms=Code("NUMBER"))
+            ],
         )
     return expander, length
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from termwise.engine.text_conditions import TextConditions
 from termwise.errors import ParameterError
 from termwise.filters import Filter, Range, ValueCount, as_filter, facet_counts, range_counts, rows_allowed
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.attribute_columns import NoColumns
 from termwise.index.deletions import packed_rows
@@ -163,7 +164,7 @@ def allowed_documents(index: Index, given: FilterLike) -> AllowedDocuments:
         raise ParameterError(
             "this index has no attributes to filter by",
             facts=[("index", index.path), ("filter", str(given))],
-            fixes=["build the index with `attributes=all`"],
+            fixes=[Fix.build(attributes="all")],
         )
     filter = None if isinstance(given, str) else as_filter(given, index.schema)
     name = given if isinstance(given, str) else str(filter)

@@ -18,10 +18,10 @@ from termwise.engine.dense_retrieval import best_by_vectors, score_by_vectors, t
 from termwise.engine.query_vector import QueryVector
 from termwise.engine.retrieval import SegmentResults, rows_left_out
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.index.vector_graph import VectorGraph, graph_files
-from termwise.validation import is_integer
 
 MOST_WINDOWS = 1 << 24
 """Largest number of windows that a graph may be asked for."""
@@ -34,40 +34,13 @@ class ApproximateRetrieval:
     Attributes
     ----------
     graphs : mapping of Path to VectorGraph
-        Graph by the path of the vectors of a segment. Segments without one are searched exactly.
+        Graph by the path of the vectors of a segment, see `open_graphs`. Segments without one are searched exactly.
     windows : int
-        Number of windows that each graph proposes for a query.
+        Number of windows that each graph proposes for a query, from 1 to `MOST_WINDOWS`.
     """
 
     graphs: Mapping[Path, VectorGraph]
     windows: int
-
-    @classmethod
-    def open(cls, index: Index, windows: int) -> ApproximateRetrieval:
-        """Open the graphs of an index.
-
-        Raises
-        ------
-        ParameterError
-            If the index has no vectors, or the number of windows is out of range.
-        MissingExtraError, MissingFileError, CorruptIndexError
-            See `VectorGraph`.
-        """
-        if not is_integer(windows) or not 1 <= windows <= MOST_WINDOWS:
-            raise ParameterError(
-                "approximate is the number of windows from the graph for each query",
-                facts=[("approximate", windows), ("expected", f"a whole number from 1 to {MOST_WINDOWS:,}")],
-            )
-        if index.term_vectors is None:
-            raise ParameterError(
-                "only an index with vectors can be searched approximately",
-                facts=[("index", index.path)],
-                fixes=["omit `approximate`"],
-            )
-        files = [file for file in graph_files(index) if len(file.vectors.rows)]
-        built = [file for file in files if file.exists]
-        files = built or files  # segments that were added since the graphs were built have none
-        return cls({file.vectors.path: VectorGraph(file) for file in files}, int(windows))
 
     def windows_for(self, index: Index, k: int) -> int | None:
         """Return the least number of windows that a search for `k` results takes from each graph.
@@ -115,3 +88,25 @@ class ApproximateRetrieval:
                 return rows[best], scores[best], None
             count *= 2
         return best_by_vectors(vectors, query, k, left_out)
+
+
+def open_graphs(index: Index) -> dict[Path, VectorGraph]:
+    """Open the graphs of an index by the paths of the vectors of their segments.
+
+    Raises
+    ------
+    ParameterError
+        If the index has no vectors.
+    MissingExtraError, MissingFileError, CorruptIndexError
+        See `VectorGraph`.
+    """
+    if index.term_vectors is None:
+        raise ParameterError(
+            "only an index with vectors can be searched approximately",
+            facts=[("index", index.path)],
+            fixes=[Fix.omit("approximate")],
+        )
+    files = [file for file in graph_files(index) if len(file.vectors.rows)]
+    built = [file for file in files if file.exists]
+    files = built or files  # segments that were added since the graphs were built have none
+    return {file.vectors.path: VectorGraph(file) for file in files}

@@ -1,4 +1,4 @@
-"""Weighting of query terms, for queries that are whole documents, and terms to add for mistyped or unfinished words.
+"""Weighting of query terms, for queries that are whole documents, and terms added for mistyped or unfinished words.
 
 Short queries do not need the weighting. In a query of two hundred words many terms carry little information: they
 cost time and add noise. The settings are static, need no network, and apply to every model:
@@ -12,27 +12,29 @@ cost time and add noise. The settings are static, need no network, and apply to 
 ``max_terms``  keeps only this many terms: those with the largest product of ``counts`` and idf (or a higher power of
                it), as search engines choose terms for "more like this". If the query is a document of the index, terms
                that no other document contains are skipped.
-``fuzzy``      adds terms of similar spelling for each word that the index lacks.
-``prefix``     adds terms that begin with the last word of the query, for search while a user types.
 =============  =======================================================================================================
 
 `idf_power`, `min_df` and `max_terms` need document frequencies, which an index that ranks by vectors does not have.
-`fuzzy` and `prefix` need terms that are whole words; `termwise.engine.similar_terms` describes the added terms.
+
+A search may add terms of similar spelling for each word that the index lacks (``fuzzy``), and terms that begin with the
+last word of the query, for search while a user types (``prefix``). Both need terms that are whole words;
+`termwise.engine.similar_terms` describes the added terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import QueryEncoder, analyzer_of, query_weighting_of
+from termwise.engine.query_encoder import QueryEncoder, query_weighting_of
 from termwise.engine.similar_terms import AddedTerm, SimilarTerms
-from termwise.engine.words_in_pieces import SimilarPieces
+from termwise.engine.subwords import SimilarPieces
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.models.idf_power import LARGEST_POWER, idf_factors
 from termwise.settings import TypedSettings
@@ -59,10 +61,6 @@ class QuerySettings(TypedSettings):
         Lower bound for the document frequency of a term.
     max_terms : int
         Number of terms to keep; 0 for all.
-    fuzzy : bool
-        Whether to add terms of similar spelling for words that the index lacks.
-    prefix : bool
-        Whether to add terms that begin with the last word, if the query ends with it.
     """
 
     called: ClassVar[str] = "query setting"
@@ -73,8 +71,6 @@ class QuerySettings(TypedSettings):
     idf_power: float = 0.0
     min_df: int = 0
     max_terms: int = 0
-    fuzzy: bool = False
-    prefix: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,44 +78,23 @@ class QuerySettings(TypedSettings):
             raise ParameterError(
                 "k3 requires saturated counts",
                 facts=[("k3", self.k3), ("counts", self.counts)],
-                fixes=["set `counts=saturated`", "omit k3"],
+                fixes=[Fix.use(counts="saturated"), "omit k3"],
             )
 
 
-def for_part(settings: QuerySettings, index: Index) -> QuerySettings:
-    """Return the settings for an index in a mixture: without `fuzzy` and `prefix` if its terms are not whole words.
-
-    The mixture lets such an index read the similar words of the other parts.
-    """
-    if not (settings.fuzzy or settings.prefix) or SimilarTerms.of(index, analyzer_of(index)) is not None:
-        return settings
-    return replace(settings, fuzzy=False, prefix=False)
+DEFAULT = QuerySettings()
+"""Settings that do not change the weights."""
 
 
-def with_settings(
-    encoder: QueryEncoder, index: Index, settings: QuerySettings, similar: SimilarTerms | None
-) -> QueryEncoder:
-    """Return a query encoder that applies the settings.
-
-    Parameters
-    ----------
-    encoder : QueryEncoder
-        Query encoder of the index.
-    index : Index
-        Source of the document frequencies.
-    settings : QuerySettings
-        With the defaults, the result is `encoder` itself.
-    similar : SimilarTerms or None
-        Look-up of similar terms; None if the terms of the index are not whole words.
+def check_settings(settings: QuerySettings, index: Index) -> None:
+    """Check that an index can apply the settings.
 
     Raises
     ------
     ParameterError
-        If `settings` change counts and the query weighting of the index is not ``counts``, need document frequencies
-        and the index ranks by vectors, or add terms and the terms of the index are not whole words.
+        If `settings` change counts and the query weighting of the index is not ``counts``, or need document frequencies
+        and the index ranks by vectors.
     """
-    if settings == QuerySettings():
-        return encoder
     weighting = query_weighting_of(index)
     if settings.counts != "raw" and weighting != "counts":
         raise ParameterError(
@@ -134,33 +109,30 @@ def with_settings(
             facts=[("index", index.path), *((name, getattr(settings, name)) for name in needing)],
             fixes=[f"omit {' and '.join(needing)}"],
         )
-    if similar is None and (settings.fuzzy or settings.prefix):
-        raise no_whole_words(settings, [("index", index.path), ("analyzer", encoder.analyzer.spec.name)])
-    return WeighedQueryEncoder(encoder, index, settings, similar)
 
 
-def no_whole_words(settings: QuerySettings, facts: Sequence[tuple[str, object]]) -> ParameterError:
-    """Return the error for an index or a mixture whose terms are pieces of words."""
-    given = [name for name in ("fuzzy", "prefix") if getattr(settings, name)]
+def no_whole_words(fuzzy: bool, prefix: bool, facts: Sequence[tuple[str, object]]) -> ParameterError:
+    """Return the error for similar terms in an index or a mixture whose terms are pieces of words."""
+    given = [name for name, wanted in (("fuzzy", fuzzy), ("prefix", prefix)) if wanted]
     return ParameterError(
         "similar terms need an index of whole words; this one splits unknown words into pieces",
         facts=[*facts, *((name, True) for name in given)],
-        fixes=[*(f"omit `{name}`" for name in given), "search an index of bm25, or a mixture with one"],
+        fixes=[*(Fix.omit(name) for name in given), "search an index of bm25, or a mixture with one"],
     )
 
 
 def added_terms(encoder: QueryEncoder, query: str) -> list[AddedTerm]:
     """Return the terms that an encoder adds to a query, because they resemble its words."""
-    return encoder.added_terms(query) if isinstance(encoder, WeighedQueryEncoder) else []
+    return encoder.added_terms(query) if isinstance(encoder, WeightedQueryEncoder) else []
 
 
 def without_replaced(encoder: QueryEncoder, query: str, added: Sequence[AddedTerm]) -> str:
     """Return a query with spaces in place of the words that added terms replace."""
-    return encoder.without_replaced(query, added) if isinstance(encoder, WeighedQueryEncoder) else query
+    return encoder.without_replaced(query, added) if isinstance(encoder, WeightedQueryEncoder) else query
 
 
 @dataclass(frozen=True, eq=False)
-class WeighedQueryEncoder:
+class WeightedQueryEncoder:
     """Applies settings to the rows of another encoder.
 
     Attributes
@@ -172,14 +144,18 @@ class WeighedQueryEncoder:
     settings : QuerySettings
     similar : SimilarTerms, SimilarPieces or None
         Look-up of similar terms, for `fuzzy` and `prefix`.
+    fuzzy, prefix : bool
+        Whether to add terms of similar spelling, and terms that begin with the last word.
     example : int or None
         Position of the document whose text is the query, if any.
     """
 
     encoder: QueryEncoder
     index: Index
-    settings: QuerySettings
+    settings: QuerySettings = DEFAULT
     similar: SimilarTerms | SimilarPieces | None = None
+    fuzzy: bool = False
+    prefix: bool = False
     example: int | None = None
 
     @property
@@ -189,10 +165,9 @@ class WeighedQueryEncoder:
 
     def added_terms(self, query: str) -> list[AddedTerm]:
         """Return the terms that are added to a query for mistyped or unfinished words."""
-        fuzzy, prefix = self.settings.fuzzy, self.settings.prefix
-        if self.similar is None or not (fuzzy or prefix):
+        if self.similar is None or not (self.fuzzy or self.prefix):
             return []
-        return self.similar.added_to(query, fuzzy=fuzzy, prefix=prefix)
+        return self.similar.added_to(query, fuzzy=self.fuzzy, prefix=self.prefix)
 
     def without_replaced(self, query: str, added: Sequence[AddedTerm]) -> str:
         """Return a query without the words that added terms replace."""
@@ -254,7 +229,7 @@ class WeighedQueryEncoder:
         usable = frequencies >= max(1, settings.min_df)
         if settings.max_terms:
             if self.example is not None:
-                rows = (self.index.row(chunk)[0] for chunk in self.index.chunks(self.example))
+                rows = (self.index.row(chunk)[0] for chunk in self.index.chunks.of(self.example))
                 usable &= frequencies > sum(np.isin(terms, row).astype(np.int64) for row in rows)
             order = np.lexsort((terms, -importance, ~usable))
             usable[order[settings.max_terms :]] = False

@@ -68,7 +68,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
     Whole-number weights are not changed. Others are rounded to multiples of a power of two such that the largest weight
     of a term is between 2048 and 4095 units; the smallest is at least one. The document bias, whose weight is the sum
     of the others, has the same unit. An index with vectors drops terms that have none, like unknown words.
-    In an index that was changed, weights are first multiplied by `Index.query_factors`.
+    In an index that was changed, weights are first multiplied by `Index.idf`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
         raise VocabularyMismatchError(
             "a query term lies outside the vocabulary", facts=[("term", int(terms[-1])), ("terms", slots)]
         )
-    factors = index.query_factors(terms)
+    factors = None if index.idf is None else index.idf.of(terms)
     if factors is not None:
         real = real * factors
     if index.term_vectors is not None:
@@ -133,7 +133,7 @@ def query_vector(index: Index, row: TermWeights) -> QueryVector:
             # The bias has a finer unit than the impacts; convert the impacts to it.
             unit /= 2**manifest.quantiser.bias_bits
             weights = weights << manifest.quantiser.bias_bits
-        bound = (int(weights.sum()) * 255 + int(background) * 65535) << index.largest_shift
+        bound = (int(weights.sum()) * 255 + int(background) * 65535) << index.segments.largest_shift
         if bound >= limit:
             raise _too_large(bound, limit)
     return QueryVector(terms, weights, background.item(), scale, unit, constant, bound)

@@ -19,7 +19,7 @@ from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.segment import Segment
 from termwise.records import AttributeValue, Ranking
-from termwise.validation import check, check_count
+from termwise.validation import check
 
 DEEPER = 16
 """Factor of the number of documents that are collapsed, as long as too few are kept."""
@@ -54,26 +54,18 @@ class ResultOrder:
 
     @classmethod
     def parse(cls, sort: str | None, collapse: str | None, collapse_size: int, schema: Schema) -> ResultOrder:
-        """Check the arguments of a search; `sort` has a minus sign for descending order.
+        """Parse the order of a search; `sort` has a minus sign for descending order.
 
         Raises
         ------
         ParameterError, UnknownNameError
-            If the documents have no such attribute, its values are lists, or `collapse_size` is out of range or without
-            `collapse`.
+            If the documents have no such attribute, or its values are lists.
 
         Examples
         --------
         >>> ResultOrder.parse("-price", None, 1, Schema({"price": "float"}))
         ResultOrder(sort='price', descending=True, collapse=None, collapse_size=1)
         """
-        check_count("collapse_size", collapse_size)
-        if collapse is None and collapse_size != 1:
-            raise ParameterError(
-                "the number of results of each value needs an attribute",
-                facts=[("collapse_size", collapse_size)],
-                fixes=["name the attribute: `collapse=NAME`"],
-            )
         descending = False
         if sort is not None:
             check("sort", sort, isinstance(sort, str), "an attribute, after - for descending order")
@@ -138,7 +130,8 @@ class ResultOrder:
         """
         assert self.sort is not None, "results are sorted"
         of_segments = [
-            places[self._first_rows(segment, rows, k)] for segment, places, rows in index.by_segment(ordinals)
+            places[self._first_rows(segment, rows, k)]
+            for segment, places, rows in index.segments.by_segment(ordinals)
         ]
         if len(of_segments) == 1:
             return of_segments[0]
@@ -177,7 +170,7 @@ class ResultOrder:
 def _first_of_values(index: Index, field: str, ordinals: Ordinals, size: int) -> Places:
     """Return the places in `ordinals` of the first `size` documents with each value, and of those without one."""
     of_segments = []
-    for segment, places, rows in index.by_segment(ordinals):
+    for segment, places, rows in index.segments.by_segment(ordinals):
         if segment.attributes is not None:
             keys, present = segment.attributes.keys(field, rows)
             places = np.concatenate([places[present][_first_of_each(keys[present], size)], places[~present]])

@@ -112,7 +112,7 @@ def _first_documents(
     depth = k
     while True:
         chunks, scores, _ = _first_rows(index, query, depth, search, allowed)
-        documents, first = np.unique(index.documents_of(chunks), return_index=True)
+        documents, first = np.unique(index.chunks.documents_of(chunks), return_index=True)
         if len(documents) >= k or len(chunks) < depth:
             best = np.argsort(first)[:k]
             return documents[best], scores[first[best]], partial(score_documents, index, query)
@@ -166,10 +166,10 @@ def documents_in_order(
     """
     if query is not None and query.vector is not None:
         return np.sort(all_results(index, query, exclude=exclude, allowed=allowed)[0])
-    ordinals = index.document_starts
+    ordinals = index.chunks.starts
     if query is not None and len(ordinals):
         mask = np.zeros(len(index), dtype=np.bool_)
-        for first, segment in zip(index.firsts, index.segments, strict=True):
+        for first, segment in zip(index.segments.firsts, index.segments, strict=True):
             present = np.zeros(segment.documents, dtype=np.bool_)
             for place in segment.places_of_terms(query.terms)[0].tolist():
                 present[segment.rows_with(place)] = True
@@ -180,7 +180,7 @@ def documents_in_order(
     return ordinals if allowed is None else ordinals[allowed.allow(ordinals)]
 
 
-def listed(
+def keep_candidates(
     ordinals: npt.NDArray[np.int64], index: Index, candidates: Sequence[str] | None
 ) -> npt.NDArray[np.int64]:
     """Return those of the documents that are candidates, in the order of the candidates; all without candidates."""
@@ -225,7 +225,7 @@ def best_chunks(
     """
     if not index.manifest.chunk:
         return documents, *_score(index, query, documents)
-    counts = index.chunk_counts(documents)
+    counts = index.chunks.counts(documents)
     chunks = concatenated_ranges(documents, counts)
     scores, matched = _score(index, query, chunks)
     owners = np.repeat(np.arange(len(documents)), counts)
@@ -240,7 +240,7 @@ def _score(index: Index, query: QueryVector, ordinals: npt.NDArray[np.int64]) ->
         return sums * query.unit + query.constant, matched
     scores = np.empty(len(ordinals), dtype=np.float64)
     matched = np.empty(len(ordinals), dtype=np.bool_)
-    for segment, positions, rows in index.by_segment(ordinals):
+    for segment, positions, rows in index.segments.by_segment(ordinals):
         sums, shared = _score_rows(segment, query, rows)
         scores[positions] = sums * query.unit + query.constant
         matched[positions] = shared
@@ -291,7 +291,7 @@ def _is_direct(index: Index, query: QueryVector, allowed: AllowedDocuments | Non
     """Whether to score allowed documents one by one; see `DIRECT`."""
     if allowed is None or not allowed.few:
         return False
-    return allowed.postings * DIRECT <= count_postings(index.views, query.terms)
+    return allowed.postings * DIRECT <= count_postings(index.segments.views, query.terms)
 
 
 def _search_postings(
@@ -299,7 +299,7 @@ def _search_postings(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
     """Return the ordinals and sums of the `k` best documents by the postings of all segments."""
     number = np.int32 if query.bound < 2**31 - 1 else np.int64
-    views = index.views if allowed is None else allowed.views
+    views = index.segments.views if allowed is None else allowed.views
     by_document = allowed is not None and allowed.few and allowed.is_kept
     retrieve = retrieve_allowed if by_document else retrieve_segments
     ordinals, sums, corrupt_segment = retrieve(
@@ -320,7 +320,7 @@ def _search_segments(
     ordinals: list[npt.NDArray[np.int64]] = []
     sums: list[npt.NDArray[Any]] = []
     every: npt.NDArray[np.float64] | None = None
-    for number, (first, segment) in enumerate(zip(index.firsts, index.segments, strict=True)):
+    for number, (first, segment) in enumerate(zip(index.segments.firsts, index.segments, strict=True)):
         rows_allowed = None if allowed is None else allowed.segments[number]
         available = len(segment) if rows_allowed is None else rows_allowed.count
         if available:

@@ -14,8 +14,9 @@ of the mistyped word, and the mistyped word, with one edit at its end. The analy
 word of the term *solut*, and *sleeping* one of *sleep*. Without stemming, this finds the same terms again.
 
 A similar stem can be that of a word that resembles the mistyped one little: *dri*, the stem of *dry*, is one edit from
-*dril*, the stem of *drils*. Where texts are stored, a term is similar only if they write it as a word within
-`most_edits` of the mistyped one, with or without its last character: *lists* for *lsit*.
+*dril*, the stem of *drils*. So the distance of a term is that of its words from the mistyped word: of the words that
+stored texts write, with or without the last character, as in *lists* for *lsit*, or else of the word that was compared.
+Where texts are stored, a term is similar only if one of its words is within `most_edits` of the mistyped one.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class SimilarTerm:
     word : str
         A word of this term that resembles the given word: the term itself if none is known.
     distance : int
-        Number of edits; 0 for a term that begins with the word.
+        Number of edits between the given word and the nearest word of the term; 0 for a term that begins with the word.
     documents : int
         Number of documents, or of chunks of documents, with a weight for the term.
     """
@@ -207,32 +208,42 @@ class SimilarTerms:
             return ()
         word = word.lower()
         most = max(most_edits(token), most_edits(word))
+        near: dict[int, SimilarTerm] = {}
         for distance in range(1, most + 1):
             found = self._within(token, distance) if distance <= most_edits(token) else {}
             # Other analyzers can be slow, and their form of a word depends on its neighbours.
             if isinstance(self.analyzer, WordAnalyzer):
                 found |= self._of_words_within(word, distance)
-            if found:
-                # Some of the most frequent terms can have no word of similar spelling.
-                terms = self._most_frequent(np.fromiter(found, dtype=np.int64), distance, 2 * MOST_TERMS)
-                similar = (term for term in terms if self._has_word_within(most, word, term))
-                if nearest := tuple(islice(similar, MOST_TERMS)):
-                    return tuple(replace(term, word=found[term.number]) for term in nearest)
-        return ()
+            numbers = np.fromiter(found, dtype=np.int64)
+            terms = self._most_frequent(numbers, distance, len(found) if self._has_stems else MOST_TERMS)
+            terms = [replace(term, word=found[term.number]) for term in terms]
+            if self._has_stems:
+                # Some of the nearest terms can have no word of similar spelling.
+                terms = sorted(terms, key=lambda term: edits(word, term.word))[: 2 * MOST_TERMS]
+                terms = [
+                    each for term in terms if (each := self._with_distance(word, most, term)) is not None
+                ]
+            near |= {term.number: term for term in terms if term.number not in near}
+            least = min((term.distance for term in near.values()), default=0)
+            if 0 < least <= distance:
+                break
+        nearest = [term for term in near.values() if term.distance == least] if near else []
+        return tuple(sorted(nearest, key=lambda term: (-term.documents, term.term))[:MOST_TERMS])
 
-    def _has_word_within(self, most: int, word: str, term: SimilarTerm) -> bool:
-        """Return whether texts write a term as a word of similar spelling, or none of its words is known."""
-        if not isinstance(self.analyzer, WordAnalyzer) or self._terms_are_words:
-            return True
+    def _with_distance(self, word: str, most: int, term: SimilarTerm) -> SimilarTerm | None:
+        """Return a term with the distance of its words from a word; None if texts write no word of similar spelling."""
         words = self.written(term)
+        if not words:
+            return replace(term, distance=edits(word, term.word))
         # The last character can be the ending of a plural, which the stemmer removes.
-        return not words or any(edits(word, form) <= most for each in words for form in (each, each[:-1]))
+        distance = min(edits(word, form) for each in words for form in (each, each[:-1]))
+        return replace(term, distance=max(1, distance)) if distance <= most else None
 
     @cached_property
-    def _terms_are_words(self) -> bool:
-        """Whether every term is a word in lower case, so that its distance is that of the word."""
+    def _has_stems(self) -> bool:
+        """Whether a term can be another string than a word in lower case, which has another distance."""
         analyzer = self.analyzer
-        return isinstance(analyzer, WordAnalyzer) and all(
+        return isinstance(analyzer, WordAnalyzer) and not all(
             isinstance(step, LowerCase | StopWords) for step in analyzer.steps
         )
 

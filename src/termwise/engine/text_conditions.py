@@ -1,6 +1,9 @@
 """Conditions on the texts of documents: words and phrases that they contain, or do not contain.
 
 A text contains a word or phrase if the tokens of the phrase are adjacent in the tokens of the text, in the same order.
+No phrase crosses the border of two fields, such as that of a title and the text after it. Indexes that were written
+before stored texts had borders know them only if their fields have weights.
+
 Words that the analyzer removes are skipped in both, so their number and place does not matter: with a stop list that
 has "of" and "in", the phrase "bank of england" is in "bank in England" and in "Bank England". Lucene counts the removed
 words, but not which ones they are, so that "bank of england" is in "bank central england" there.
@@ -21,9 +24,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import FUSION
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
+from termwise.index.encoder_description import FUSION
+from termwise.index.field_texts import unpack
 from termwise.text import Analyzer, unknown_token
 from termwise.text.words_around import word_around
 
@@ -92,13 +97,13 @@ class TextReader:
         word the weight 0, and a weighted sum of indexes does not know what was dropped from them.
         """
         encoder = self.index.manifest.encoder
-        model, described = encoder.get("model", {}), encoder.get("analyzer", {})
         return (
-            model.get("exact") is True
-            and model.get("name") != FUSION
-            and "network" not in encoder
+            encoder.model.exact
+            and encoder.model.name != FUSION
+            and encoder.network is None
             and self.index.manifest.quantiser.dropped == 0
-            and described.get("fingerprint") == self._analyzer.spec.fingerprint
+            and encoder.analyzer is not None
+            and encoder.analyzer.fingerprint == self._analyzer.spec.fingerprint
         )
 
     @cached_property
@@ -160,7 +165,7 @@ class TextReader:
                         else "the model can weigh words that a text does not have, and leave out others",
                     ),
                 ],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
         verdicts = np.full(len(self.index), UNKNOWN, dtype=np.int8)
         if self.postings_are_words:
@@ -178,12 +183,14 @@ class TextReader:
         """Read the texts of documents for which a verdict on a phrase is unknown, and add it."""
         unread = np.logical_or.reduce([verdicts[ordinals] == UNKNOWN for _, verdicts in phrases])
         ordinals = ordinals[unread]
-        for ordinal, text in zip(ordinals.tolist(), self._texts.document_texts(ordinals), strict=True):
-            tokens = self._analyzer.tokens(text or "")
+        for ordinal, stored in zip(
+            ordinals.tolist(), self._texts.store.document_texts(ordinals), strict=True
+        ):
+            fields = [(self._analyzer.tokens(text), text) for text in unpack(stored or "")]
             for phrase, verdicts in phrases:
                 if verdicts[ordinal] == UNKNOWN:
-                    chunks = self.index.chunks(ordinal)
-                    contained = self._contains(tokens, text or "", phrase)
+                    chunks = self.index.chunks.of(ordinal)
+                    contained = any(self._contains(tokens, text, phrase) for tokens, text in fields)
                     verdicts[chunks.start : chunks.stop] = CONTAINED if contained else LACKING
 
     def _contains(self, tokens: list[str], text: str, phrase: Phrase) -> bool:
@@ -200,15 +207,15 @@ class TextReader:
         number = self.index.vocabulary.number(token)
         if number is None:
             return mask
-        for first, segment in zip(self.index.firsts, self.index.segments, strict=True):
+        for first, segment in zip(self.index.segments.firsts, self.index.segments, strict=True):
             places, _ = segment.places_of_terms(np.array([number], dtype=np.int32))
             if len(places):
                 present = np.zeros(segment.documents, dtype=np.bool_)
                 present[segment.rows_with(int(places[0]))] = True
                 mask[first : first + len(segment)] = segment.live_part(present)
         if self.index.manifest.chunk and mask.any():
-            starts = self.index.document_starts
-            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunk_counts(starts))
+            starts = self.index.chunks.starts
+            mask = np.repeat(np.logical_or.reduceat(mask, starts), self.index.chunks.counts(starts))
         return mask
 
 

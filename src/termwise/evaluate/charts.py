@@ -104,16 +104,9 @@ def side(direction: float) -> Side:
 
 
 def sorted_differences(differences: npt.NDArray[np.float64], axis: Axis, names: Sequence[str]) -> Plot:
-    """Draw one bar per query, from the largest gain to the largest loss.
+    """Draw one bar per query, from the largest gain to the largest loss, on a vertical axis that contains 0.
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n,), float64
-        One per query. A difference of 0 has no bar.
-    axis : Axis
-        Vertical axis that contains 0.
-    names : sequence of str of length n
-        Names of the queries in the tooltips.
+    A difference of 0 has no bar; `names` are those of the queries in the tooltips.
     """
     order = np.argsort(-differences, kind="stable")
     step = PLOT_WIDTH / len(order)
@@ -168,17 +161,7 @@ def shares(wins: int, ties: int, losses: int) -> tuple[Bar, ...]:
 
 
 def histogram_bars(counts: npt.NDArray[np.intp], *, high: float, tallest: int) -> tuple[Bar, ...]:
-    """Draw a histogram.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (BINS,)
-        Numbers of values in equal bins from 0 to `high`.
-    high : float
-        End of the range.
-    tallest : int
-        Count that has the full height, the same for all histograms that are compared.
-    """
+    """Draw the numbers of values in equal bins from 0 to `high`; `tallest` is the count that has the full height."""
     bars = []
     for position, number in enumerate(counts.tolist()):
         height = BIN_HEIGHT * number / tallest

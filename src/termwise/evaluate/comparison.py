@@ -32,6 +32,7 @@ from termwise.evaluate.paired_tests import (
     paired_t,
     sign_flip_p,
 )
+from termwise.fixes import Fix
 from termwise.records import Exclusion, Qrel, Run
 
 if TYPE_CHECKING:
@@ -339,7 +340,7 @@ def _checked_baseline(
         raise DuplicateIdError(
             "two runs have the same name",
             facts=[("name", shortlist(duplicates))],
-            fixes=["give each run a different name: `Run(rankings, name=…)`"],
+            fixes=[Fix.python("Run(rankings, name=…)", "give each run a different name: {}")],
         )
     if baseline is not None and baseline not in names:
         raise UnknownNameError.of("run", baseline, names)
@@ -359,7 +360,7 @@ def _check_number(name: str, value: float, expected: str, holds: bool, default: 
         raise ParameterError(
             f"{name} is out of range",
             facts=[("given", shown(value)), ("expected", expected)],
-            fixes=[f"set `{name}={default}`"],
+            fixes=[Fix.use(**{name: default})],
         )
 
 
@@ -370,7 +371,7 @@ def _over_shared_queries(evaluations: Sequence[Evaluation]) -> tuple[Evaluation,
         raise DataError(
             "no judged query is in every run, so there is nothing to compare",
             facts=[("queries of " + e.run, e.counts.queries) for e in evaluations],
-            fixes=["count missing queries as 0: `missing='zero'`, the default"],
+            fixes=[Fix.use("count missing queries as 0: {}, the default", missing="zero")],
         )
     query_ids = [query_id for query_id in evaluations[0].query_ids if query_id in shared]
     rows = (

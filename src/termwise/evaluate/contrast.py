@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fixes import Fix
 from termwise.validation import is_finite_number
 
 Test = Literal["t", "permutation"]
@@ -142,7 +143,7 @@ class Criterion:
             raise ParameterError(
                 "the level of a test is out of range",
                 facts=[("given", shown(self.level)), ("expected", "a number between 0 and 1")],
-                fixes=["set `level=0.05`"],
+                fixes=[Fix.use(level=0.05)],
             )
 
     @property

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, final, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -385,14 +385,20 @@ class Evaluator:
         """Store the values of a batch of rankings."""
         if not batch:
             return
-        for measures, judged, evaluator in self._evaluators:
-            evaluable = {query: scores for query, scores in batch.items() if query in judged}
+        for group in self._evaluators:
+            evaluable = {query: scores for query, scores in batch.items() if query in group.queries}
+            if group.judged_only:
+                evaluable = {
+                    query: kept
+                    for query, scores in evaluable.items()
+                    if (kept := {doc: score for doc, score in scores.items() if doc.startswith("j")})
+                }
             if evaluable:
-                for metric in evaluator.iter_calc(evaluable):
+                for metric in group.evaluator.iter_calc(evaluable):
                     if metric.query_id in evaluable:  # queries outside the batch have default values
-                        values[metric.measure][int(metric.query_id) - 1] = metric.value
-            for query in batch.keys() - judged:
-                for measure in measures:
+                        values[group.measures[metric.measure]][int(metric.query_id) - 1] = metric.value
+            for query in batch.keys() - group.queries:
+                for measure in group.measures.values():
                     values[measure][int(query) - 1] = _without_relevant(measure, len(batch[query]))
 
     def _read(self, qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], int]:
@@ -443,10 +449,21 @@ def _trec_eval_order(ranking: Ranking) -> list[str]:
     return [doc_id for _, doc_id in sorted(zip(scores, ranking.doc_ids, strict=True), reverse=True)]
 
 
-def _evaluators(
-    measures: Sequence[Measure], table: dict[str, dict[str, int]]
-) -> list[tuple[list[Measure], set[str], Any]]:
-    """Return each group of measures with the queries that its evaluator can measure, and the evaluator."""
+class _Group(NamedTuple):
+    """Measures that one evaluator computes.
+
+    `measures` are those asked for, by the one that the evaluator computes; `queries` are those that it can measure. If
+    `judged_only`, it receives rankings without unjudged documents. pytrec_eval would remove those with a negative grade
+    too.
+    """
+
+    measures: dict[Measure, Measure]
+    queries: set[str]
+    judged_only: bool
+    evaluator: Any
+
+
+def _evaluators(measures: Sequence[Measure], table: dict[str, dict[str, int]]) -> list[_Group]:
     import ir_measures
 
     highest = max(grade for grades in table.values() for grade in grades.values())
@@ -460,13 +477,13 @@ def _evaluators(
             )
     # An nDCG with its own gains has its own evaluator: ir_measures 0.4.3 may pass the changed grades to another nDCG
     # in the same evaluator, depending on the order of a set.
-    groups: dict[str, list[Measure]] = {}
+    groups: dict[tuple[str, bool], list[Measure]] = {}
     for measure in measures:
         by_trec_eval = _provider(measure).NAME == "pytrec_eval"
         key = str(measure) if "gains" in measure.params else "pytrec_eval" if by_trec_eval else "others"
-        groups.setdefault(key, []).append(measure)
-    evaluators: list[tuple[list[Measure], set[str], Any]] = []
-    for key, group in groups.items():
+        groups.setdefault((key, bool(measure.params.get("judged_only"))), []).append(measure)
+    evaluators: list[_Group] = []
+    for (key, judged_only), group in groups.items():
         judged = table
         if key != "others":
             # pytrec_eval 0.5.11 crashes on queries without a positive grade.
@@ -476,8 +493,20 @@ def _evaluators(
                 for query, grades in table.items()
                 if any(gains.get(grade, grade) > 0 for grade in grades.values())
             }
-        evaluators.append((group, set(judged), ir_measures.evaluator(group, judged) if judged else None))
+        computed = {_of_all_documents(measure): measure for measure in group}
+        evaluator = ir_measures.evaluator(list(computed), judged) if judged else None
+        evaluators.append(_Group(computed, set(judged), judged_only, evaluator))
     return evaluators
+
+
+def _of_all_documents(measure: Measure) -> Measure:
+    """Return a measure without its parameter ``judged_only``."""
+    from ir_measures import measures
+
+    parameters = {key: value for key, value in measure.params.items() if key != "judged_only"}
+    family = measures.registry[measure.NAME]
+    made: Measure = family(**parameters) if parameters else family
+    return made
 
 
 def _provider(measure: Measure) -> Any:

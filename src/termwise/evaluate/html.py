@@ -124,7 +124,7 @@ def comparison_html(
         sections=[_section(comparison, measure, criterion, texts or {}) for measure in comparison.measures],
         spreads=(),
         **_query_table(evaluations, comparison, texts or {}),
-        test_titles=_TEST_TITLES,
+        test_titles=tuple(_TEST_COLUMNS.values()),
         notes=(*conventions(evaluations), *methods(comparison, criterion=criterion)),
         baseline=comparison.baseline if with_baseline else None,
         confidence=f"{100 * comparison.confidence:g}%",
@@ -196,7 +196,7 @@ def _section(
             }
             for contrast in contrasts
         ],
-        "tests": _cells(contrast_table(contrasts).pick([key for key, _ in _TEST_COLUMNS])),
+        "tests": _cells(contrast_table(contrasts).pick(list(_TEST_COLUMNS))),
     }
 
 
@@ -219,22 +219,20 @@ def _side(verdict: Verdict) -> Side:
     return "" if verdict == "not significant" else verdict
 
 
-_TEST_COLUMNS = (
-    ("run", "Run"),
-    ("baseline", "Against"),
-    ("ci_low", "Low"),
-    ("ci_high", "High"),
-    ("t", "t"),
-    ("p_t", "p (t)"),
-    ("p_t_bonferroni", "Bonferroni"),
-    ("p_t_holm", "Holm"),
-    ("p_permutation", "p (permutation)"),
-    ("p_permutation_bonferroni", "Bonferroni"),
-    ("p_permutation_holm", "Holm"),
-    ("effect_size", "Cohen’s d_z"),
-)
-
-_TEST_TITLES = tuple(title for _, title in _TEST_COLUMNS)
+_TEST_COLUMNS = {
+    "run": "Run",
+    "baseline": "Against",
+    "ci_low": "Low",
+    "ci_high": "High",
+    "t": "t",
+    "p_t": "p (t)",
+    "p_t_bonferroni": "Bonferroni",
+    "p_t_holm": "Holm",
+    "p_permutation": "p (permutation)",
+    "p_permutation_bonferroni": "Bonferroni",
+    "p_permutation_holm": "Holm",
+    "effect_size": "Cohen’s d_z",
+}
 
 
 def _cells(table: Table) -> tuple[tuple[str, ...], ...]:
@@ -270,37 +268,27 @@ def _spreads(measure: str, evaluations: Sequence[Evaluation]) -> dict[str, objec
     return {"measure": measure, "high": f"{high:.4g}", "rows": rows}
 
 
-def _query_columns(
-    evaluations: Sequence[Evaluation], comparison: Comparison | None
-) -> tuple[list[tuple[str, str]], list[tuple[Mapping[str, float], NumberStyle]]]:
-    """Return the columns of the table of queries: measures with titles, and values by query with their format."""
-    titles: list[tuple[str, str]] = []
-    columns: list[tuple[Mapping[str, float], NumberStyle]] = []
-    for measure in evaluations[0].measures:
-        for evaluation in evaluations:
-            titles.append((measure, evaluation.run))
-            values = evaluation.values[measure].tolist()
-            columns.append((dict(zip(evaluation.query_ids, values, strict=True)), measure_style(measure)))
-        if comparison is not None and comparison.pairs == "baseline":
-            for contrast in comparison.of(measure):
-                titles.append((measure, f"Δ {contrast.run}"))
-                values = contrast.differences.tolist()
-                columns.append((dict(zip(comparison.query_ids, values, strict=True)), "difference"))
-    return titles, columns
-
-
 def _query_table(
     evaluations: Sequence[Evaluation], comparison: Comparison | None, texts: Mapping[str, str]
 ) -> dict[str, object]:
-    titles, columns = _query_columns(evaluations, comparison)
+    """Return the table of queries: columns of measures and differences, each with its measure and title, and rows."""
+    columns: list[tuple[tuple[str, str], Mapping[str, float], NumberStyle]] = []
+    for measure in evaluations[0].measures:
+        for evaluation in evaluations:
+            by_query = dict(zip(evaluation.query_ids, evaluation.values[measure].tolist(), strict=True))
+            columns.append(((measure, evaluation.run), by_query, measure_style(measure)))
+        if comparison is not None and comparison.pairs == "baseline":
+            for contrast in comparison.of(measure):
+                by_query = dict(zip(comparison.query_ids, contrast.differences.tolist(), strict=True))
+                columns.append(((measure, f"Δ {contrast.run}"), by_query, "difference"))
     query_ids = dict.fromkeys(query_id for e in evaluations for query_id in e.query_ids)
     return {
-        "columns": titles,
+        "columns": [title for title, _, _ in columns],
         "queries": [
             (
                 query_id,
                 texts.get(query_id, ""),
-                [_query_cell(values.get(query_id), style) for values, style in columns],
+                [_query_cell(values.get(query_id), style) for _, values, style in columns],
             )
             for query_id in query_ids
         ],

@@ -27,8 +27,9 @@ so intervals over fewer than 100 queries are somewhat too narrow; verdicts use t
 
 Differences up to 1e-9 in size are rounding errors and count as 0.
 
-Undefined statistics are None: t, its p, the interval and d_z if all differences are equal, as with identical runs;
-and every test, interval and effect size with a single query. Identical runs have a permutation p of 1.
+Undefined statistics are None: t, its p, the interval and d_z if all differences are equal, as with identical runs
+or a constant difference (t divides by their standard deviation, which is 0); and every test, interval and effect size
+with a single query. Identical runs have a permutation p of 1.
 
 References
 ----------

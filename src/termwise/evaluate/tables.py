@@ -21,6 +21,7 @@ from termwise.evaluate.formats import NumberStyle, Value, csv_lines, format_valu
 from termwise.evaluate.latency import Latency
 from termwise.evaluate.measures import is_count
 from termwise.evaluate.paired_tests import MAX_RESAMPLES
+from termwise.fixes import Fix
 
 if TYPE_CHECKING:
     from termwise.evaluate.comparison import Comparison
@@ -233,7 +234,7 @@ def check_comparable(evaluations: Sequence[Evaluation]) -> None:
         raise ParameterError(
             "two evaluations in one table have the same name",
             facts=[("runs", ", ".join(names))],
-            fixes=["give each run a different name: `Run(rankings, name=…)`"],
+            fixes=[Fix.python("Run(rankings, name=…)", "give each run a different name: {}")],
         )
     first = evaluations[0]
     for other in evaluations[1:]:
@@ -309,7 +310,7 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
     few = len(comparison.query_ids) < 100
     baseline = legible_line(comparison.baseline)
     against = "for every pair of runs" if comparison.pairs == "all" else f"with {baseline} as the baseline"
-    power = power_note(comparison, criterion)
+    power, equal = power_note(comparison, criterion), _equal_differences_note(comparison)
     return (
         f"Differences are per query, {against}.",
         f"Intervals: {100 * comparison.confidence:g}% percentile bootstrap over queries, "
@@ -320,7 +321,19 @@ def methods(comparison: Comparison, *, criterion: Criterion = DEFAULT_CRITERION)
         f"Bonferroni and Holm over the {_counted(str(family), 'comparison', 'comparisons')} of one measure, "
         "separately for each test.",
         f"Verdict better or worse: {criterion.how}, p < {criterion.level:g}; otherwise not significant.",
+        *([] if equal is None else [equal]),
         *([] if power is None else [power]),
+    )
+
+
+def _equal_differences_note(comparison: Comparison) -> str | None:
+    """Return a note if the differences of a contrast do not vary, else None."""
+    undefined = (each for each in comparison.contrasts if each.queries > 1 and each.p_t is None)
+    if (first := next(undefined, None)) is None:
+        return None
+    return (
+        f"No p(t), interval and d_z where all differences are equal, as for {legible_line(first.run)} "
+        f"({first.measure}): their standard deviation is 0."
     )
 
 

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import parts_of
 from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.index.encoder_description import ModelRecord
+from termwise.index.manifest import NAME
 from termwise.models.attachments import STARTS, TranslationColumns
+from termwise.storage.manifest_json import Misfit, expect_number
 
 Span = tuple[int, int]
 
@@ -74,10 +76,14 @@ class TranslationShares:
         """Read the columns of an index, or return None if it has none."""
         if STARTS not in index.manifest.attachments:
             return None
-        parts = parts_of(index.manifest.encoder)
-        model: Mapping[str, Any] = next((part["model"] for part in parts if _expands(part)), {})
+        parts = index.manifest.encoder.parts
+        expanding = next((part.model for part in parts if not part.model.exact), ModelRecord())
         columns = TranslationColumns.read(index.attachment, index.manifest.terms)
-        p = float(model.get("parameters", {}).get("self_translation", 0.0))
+        p = expanding.parameters.get("self_translation", 0.0)
+        try:
+            p = expect_number(p, "encoder.model.parameters.self_translation", 0, 1)
+        except Misfit as misfit:
+            raise corrupt(index.path / NAME, None, misfit.expected, misfit.seen) from None
         return cls(index, columns, p, len(parts) == 1)
 
     def sources(
@@ -135,8 +141,8 @@ def fused_translations(
     expanding = [
         (index, new)
         for index, new in zip(indexes, numbers, strict=True)
-        for part in parts_of(index.manifest.encoder)
-        if _expands(part)
+        for part in index.manifest.encoder.parts
+        if not part.model.exact
     ]
     if len(expanding) != 1 or STARTS not in expanding[0][0].manifest.attachments:
         return {}
@@ -148,8 +154,3 @@ def fused_translations(
     starts = np.concatenate([[0], np.cumsum(np.bincount(targets, minlength=n_terms))])
     renumbered = TranslationColumns(starts, sources[order].astype(np.uint32), columns.chances[order])
     return renumbered.files()
-
-
-def _expands(part: Mapping[str, Any]) -> bool:
-    """Return whether a part of an index can hold terms absent from texts."""
-    return not part["model"].get("exact", False)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from termwise.encode.encoder_folder import EncoderFolder
 from termwise.encode.encoder_manifest import DOCUMENT_TOKENIZER
 from termwise.encode.network_inputs import PieceTokenizer, window_sizes, window_spans
@@ -12,6 +9,7 @@ from termwise.engine.dense_retrieval import BestWindow
 from termwise.errors import TermwiseError
 from termwise.explain.explanation import Window
 from termwise.index import Index
+from termwise.index.encoder_description import NetworkRecord
 from termwise.text import Analyzer, CleanedAnalyzer
 
 
@@ -28,30 +26,29 @@ def located(best: BestWindow, index: Index, analyzer: Analyzer, text: str | None
     text : str or None
         Text of the document.
     """
-    spans = [] if text is None else _spans(index.manifest.encoder.get("network") or {}, analyzer, text)
+    spans = [] if text is None else _spans(index.manifest.encoder.network, analyzer, text)
     # The text or the tokenizer is another one if the numbers of windows differ.
     start, end = spans[best.number] if len(spans) == best.count else (None, None)
     return Window(best.number + 1, best.count, start, end)
 
 
-def _spans(network: Mapping[str, Any], analyzer: Analyzer, text: str) -> list[tuple[int, int]]:
-    settings = network.get("settings") or {}
-    tokenizer = _tokenizer(network, analyzer)
-    if tokenizer is None or not {"length", "overlap"} <= set(settings):
+def _spans(network: NetworkRecord | None, analyzer: Analyzer, text: str) -> list[tuple[int, int]]:
+    if network is None or network.length is None:
         return []
-    length = settings["length"]
-    size, overlap = window_sizes(length=length, overlap=settings["overlap"], positions=length)
-    prompt = network.get("document_prompt", "")
-    return window_spans(tokenizer, text, size=size, overlap=overlap, prompt=prompt)
+    tokenizer = _tokenizer(network, analyzer)
+    if tokenizer is None:
+        return []
+    size, overlap = window_sizes(length=network.length, overlap=network.overlap, positions=network.length)
+    return window_spans(tokenizer, text, size=size, overlap=overlap, prompt=network.document_prompt)
 
 
-def _tokenizer(network: Mapping[str, Any], analyzer: Analyzer) -> PieceTokenizer | None:
+def _tokenizer(network: NetworkRecord, analyzer: Analyzer) -> PieceTokenizer | None:
     """Return the tokenizer of documents; None if it is in an encoder folder that is not there, or has changed."""
-    own = network.get(DOCUMENT_TOKENIZER.removesuffix(".json"))
-    if own is None:
+    own = network.document_tokenizer
+    if not own:
         return analyzer.uncleaned if isinstance(analyzer, CleanedAnalyzer) else None
     try:
-        folder = EncoderFolder.open(network["name"])
+        folder = EncoderFolder.open(network.name)
         return folder.document_tokenizer if folder.manifest.files[DOCUMENT_TOKENIZER].sha256 == own else None
     except (TermwiseError, KeyError):
         return None

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from termwise.explain.explanation import Explanation, Window
 from termwise.index import Index
-from termwise.index.field_texts import unpack
-from termwise.records import join_texts
+from termwise.index.field_texts import joined, unpack
+from termwise.records import join_fields
 from termwise.text.chunks import Span, chunk_spans
 
 
@@ -37,14 +37,14 @@ class DocumentText:
             if stored is None
             else cls._of_fields(unpack(stored))
             if index.manifest.field_weights
-            else cls(stored)
-            for stored in index.stored_document_texts(documents)
+            else cls(joined(stored))
+            for stored in index.store.document_texts(documents)
         ]
 
     @classmethod
     def _of_fields(cls, fields: list[str]) -> DocumentText:
-        text = join_texts(fields)
-        return cls(text, len(text) - len(join_texts(fields[-1:])))
+        text = join_fields(fields)
+        return cls(text, len(text) - len(join_fields(fields[-1:])))
 
     def chunks(self, words: int) -> list[Span]:
         """Return the ranges of the chunks, without what is part of each chunk; see `chunk_spans`."""
@@ -59,7 +59,7 @@ def chunk_window(index: Index, document: int, chunk: int, text: DocumentText | N
     """
     if not index.manifest.chunk:
         return None
-    count = len(index.chunks(document))
+    count = len(index.chunks.of(document))
     spans = [] if text is None else text.chunks(index.manifest.chunk)
     start, end = spans[chunk - document] if len(spans) == count else (None, None)
     return Window(chunk - document + 1, count, start, end)

@@ -13,8 +13,8 @@ from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import added_terms, without_replaced
 from termwise.engine.query_vector import QueryVector, query_vector
 from termwise.engine.retrieval import RankedOrdinals, all_results, best_chunks
+from termwise.engine.subwords import is_known
 from termwise.engine.text_conditions import TextConditions
-from termwise.engine.words_in_pieces import is_known
 from termwise.explain.attribution import Span, TranslationShares
 from termwise.explain.chunks import DocumentText, chunk_window, in_document, text_of_chunk
 from termwise.explain.explanation import (
@@ -42,7 +42,7 @@ def explain(
     allowed: AllowedDocuments | None = None,
     texts_of: Index | None = None,
 ) -> list[Explanation]:
-    """Explain the scores of documents for one query; see `Searcher.explain_many`.
+    """Explain the scores of documents for one query; see `Results.explain`.
 
     `texts_of` is an index that stores the texts of the documents, if this one does not.
     """
@@ -76,10 +76,6 @@ def explain(
         window = chunk_window(index, ordinal, chunk, whole)
         text = text_of_chunk(whole, window)
         best = best_window(index, vector, chunk)
-        count = 0 if doc_id in exclude else competitors or 0
-        rank, neighbours, results = (
-            (None, (), None) if ranked is None else _rank_and_neighbours(index, ranked, ordinal, count)
-        )
         explanation = Explanation(
             query=query,
             doc_id=doc_id,
@@ -90,14 +86,14 @@ def explain(
             ),
             unknown=tuple(sorted(unknown)),
             text=text,
-            rank=rank,
-            competitors=neighbours,
-            results=results,
             windows=() if best is None else (_window(best, index, encoder, text),),
             index=name,
         )
         if window is not None:
             explanation = in_document(explanation, whole, window)
+        if ranked is not None:
+            count = 0 if doc_id in exclude else competitors or 0
+            explanation = with_rank(explanation, index, ranked, ordinal, count)
         explanations.append(explanation)
     return explanations
 
@@ -154,7 +150,7 @@ def _contributions(
         return _largest_first(_with_pieces(by_vectors, query, text))
     terms, impacts = index.row(ordinal)
     impact_of = dict(zip(terms.tolist(), impacts.tolist(), strict=True))
-    always_exact = bool(index.manifest.encoder.get("model", {}).get("exact"))
+    always_exact = index.manifest.encoder.model.exact
     shift = 2**index.manifest.quantiser.bias_bits if index.manifest.background and not vector.exact else 1
     scale = index.manifest.quantiser.scale
     translations = None if text is None else TranslationShares.of(index)
@@ -246,18 +242,18 @@ def _largest_first(contributions: list[Contribution]) -> tuple[Contribution, ...
     return tuple(sorted(contributions, key=lambda contribution: -contribution.score))
 
 
-def _rank_and_neighbours(
-    index: Index, ranked: RankedOrdinals, ordinal: int, neighbours: int
-) -> tuple[int | None, tuple[Competitor, ...], int]:
-    """Return the rank of a document, its neighbours, and the number of ranked documents."""
+def with_rank(
+    explanation: Explanation, index: Index, ranked: RankedOrdinals, ordinal: int, neighbours: int
+) -> Explanation:
+    """Add the rank of a document, its neighbours, and the number of ranked documents."""
     ordinals, scores = ranked
     matches = np.flatnonzero(ordinals == ordinal)
     position = int(matches[0]) if len(matches) else len(ordinals)
-    rank = position + 1 if len(matches) else None
     neighbourhood = range(max(0, position - neighbours), min(len(ordinals), position + neighbours + 1))
     competitors = tuple(
         Competitor(i + 1, index.doc_id(int(ordinals[i])), float(scores[i]))
         for i in neighbourhood
         if i != position
     )
-    return rank, competitors, len(ordinals)
+    rank = position + 1 if len(matches) else None
+    return replace(explanation, rank=rank, competitors=competitors, results=len(ordinals))

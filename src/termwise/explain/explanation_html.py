@@ -125,17 +125,8 @@ def explanation_html(explanation: Explanation) -> str:
 
     The page has the query, with the words in the colours of their terms; the score as a stacked bar, a formula and a
     table; the text, with words marked by their contribution; and the neighbours in the ranking. In a query by example,
-    the texts of both documents are side by side.
-
-    Parameters
-    ----------
-    explanation : Explanation
-
-    Returns
-    -------
-    str
-        The whole document, to be written as UTF-8. For a text longer than `WHOLE_TEXT` characters, it has passages and
-        a note.
+    the texts of both documents are side by side. For a text longer than `WHOLE_TEXT` characters, it has passages and a
+    note.
 
     Examples
     --------

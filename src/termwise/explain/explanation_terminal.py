@@ -44,21 +44,10 @@ _SHARES = (0.92, 0.8, 0.6)
 def explanation_renderable(
     explanation: Explanation, *, width: int | None = None, full: bool = False
 ) -> ConsoleRenderable:
-    """Return an explanation for the terminal.
+    """Return an explanation for the terminal, for `rich.console.Console.print`.
 
-    Parameters
-    ----------
-    explanation : Explanation
-    width : int, optional
-        Largest width in columns; that of the console by default.
-    full : bool, optional
-        Write the whole text and all terms, not only the most important parts.
-
-    Returns
-    -------
-    ConsoleRenderable
-        Renderable for `rich.console.Console.print`. The rounded numbers of the table add up to the score; a rounding
-        difference has its own line.
+    The rounded numbers of the table add up to the score; a rounding difference has its own line. `width` is the largest
+    width in columns, by default that of the console. With `full`, the whole text and all terms are written.
 
     Examples
     --------
@@ -236,7 +225,7 @@ class _ExplanationView:
         if name and explanation.example is None:
             heading.append(f" · {name}", "not bold")
         if explanation.text is None:
-            missing = Text("not stored in this index; build with --store-text (Python: store_text=True)")
+            missing = Text("not stored in this index; build it with store_text")
             document: list[Text] = [missing]
         else:
             document = self._passages(

@@ -75,17 +75,7 @@ _QUERY_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 @dataclass(frozen=True)
 class Remark:
-    """Remark about words of a query, such as the reason why they contribute nothing.
-
-    Attributes
-    ----------
-    reason : str
-        For example ``"not in this document"``.
-    words : tuple of str
-        Distinct words of the query.
-    more : int
-        Number of further words.
-    """
+    """Reason, such as ``"not in this document"``, distinct words of the query, and the number of further words."""
 
     reason: str
     words: tuple[str, ...]
@@ -94,16 +84,9 @@ class Remark:
 
 @dataclass(frozen=True)
 class TranslationSources:
-    """Words of the text that are translated to a term.
+    """Words of the text that are translated to the term of a contribution.
 
-    Attributes
-    ----------
-    position : int
-        Position of the contribution.
-    parts : tuple of (str, float)
-        Words of the text, ``"itself"`` for the term, with their shares; largest first.
-    more : int
-        Number of further words.
+    `parts` are words, ``"itself"`` for the term, with their shares, largest first; `more` is the number of others.
     """
 
     position: int
@@ -239,22 +222,8 @@ def summands(
     """Yield the parts of the score as a sum: the constant, terms, the sum of the other terms, and the rounding.
 
     In a mixture, each part has a constant (see `shift_name`), which comes before its terms. If it is 0, for example
-    because all candidates have the same score, it is left out.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    positions : sequence of int
-        Positions of the contributions, see `contributing`.
-    most : int or None
-        Number of terms to list; None for all. The others are added up, see `largest`.
-    decimals : int
-        Decimals of the numbers; `rounding` is the last part if it is not 0.
-
-    Yields
-    ------
-    tuple of (str, float, int or None)
-        Name, value, and position of the contribution, or None for the other parts.
+    because all candidates have the same score, it is left out. Of several terms, `most` are listed, see `largest`. Each
+    part has a name, a value, and the position of the contribution, or None.
     """
     contributions = explanation.contributions
     listed = list(positions) if most is None else largest(explanation, positions, most)
@@ -364,14 +333,6 @@ def label(part: Contribution, query: str, *, words: int = 2) -> str:
 
     The name of a piece of a word is the word.
 
-    Parameters
-    ----------
-    part : Contribution
-    query : str
-        The query of the explanation.
-    words : int, optional
-        Largest number of distinct words.
-
     Examples
     --------
     >>> from termwise.explain.explanation import Contribution
@@ -424,13 +385,9 @@ def has_pieces(explanation: Explanation, positions: Iterable[int]) -> bool:
 
 
 def scored_window(explanation: Explanation) -> tuple[str, Span] | None:
-    """Return the name and the range of the window of a long text that was compared with the query.
+    """Return the name and the range of whole words of the window of a long text that was compared with the query.
 
-    Returns
-    -------
-    (str, (int, int)) or None
-        A name such as ``"window 3 of 5"``, with the part of a mixture, and a range of characters that begins and ends
-        with whole words. None if the text is a single window, or its range is not known.
+    None if the text is a single window, or its range is not known.
 
     Examples
     --------
@@ -507,14 +464,11 @@ def added_by_model(explanation: Explanation) -> frozenset[int]:
 
 
 def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
-    """Return the parts of the sum with the pieces of one word added up, largest first.
+    """Return the parts of the sum with the pieces of one word added up: name, score, and position; largest first.
 
-    Returns
-    -------
-    list of (str, float, int)
-        Name, score, and position of the largest contribution. The name is the word, with its contributing pieces if
-        other pieces contribute nothing, or with ``(pieces)``, see `words_in_pieces`. In a mixture, the contributions
-        of a word in all parts are added up.
+    The position is that of the largest contribution. The name is the word, with its contributing pieces if other pieces
+    contribute nothing, or with ``(pieces)``, see `words_in_pieces`. In a mixture, the contributions of a word in all
+    parts are added up.
 
     Examples
     --------
@@ -549,15 +503,7 @@ def sums_of_words(explanation: Explanation) -> list[tuple[str, float, int]]:
 
 
 def translation_sources(explanation: Explanation, *, words: int = 4) -> list[TranslationSources]:
-    """Return the source words of each translated term, in the order of the contributions.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        Has sources if its index was compiled from a translation table and stores texts.
-    words : int, optional
-        Largest number of words per term.
-    """
+    """Return at most `words` source words of each translated term, in the order of the contributions."""
     text = explanation.text or ""
     sources = []
     for position, part in enumerate(explanation.contributions):
@@ -607,12 +553,7 @@ def query_marks(explanation: Explanation, *, small: bool = False) -> list[Mark]:
 
 
 def word_groups(explanation: Explanation) -> list[int]:
-    """Return a group for each contribution: those that share a word of the query have the same one.
-
-    Returns
-    -------
-    list of int
-        Position of the first contribution of the group of each contribution.
+    """Return the first contribution of the group of each one: those that share a word of the query are one group.
 
     Examples
     --------
@@ -638,18 +579,7 @@ def hues(explanation: Explanation, positions: Iterable[int]) -> dict[int, int]:
 
     With `positions` of all contributions of a short query, a term has the same colour in the explanations of all
     documents. If there are more terms than colours, the largest contributions get colours. A document bias has none.
-    In a mixture, a word has the same colour in all parts.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    positions : iterable of int
-        Positions of contributions.
-
-    Returns
-    -------
-    dict of int to int
-        Position to number of the colour, from 0 to `HUES` - 1.
+    In a mixture, a word has the same colour in all parts. Colours are numbers from 0 to `HUES` - 1.
     """
     parts = explanation.contributions
     coloured = [position for position in sorted(positions) if parts[position].origin not in NOT_TERMS]
@@ -670,13 +600,7 @@ def remarks(explanation: Explanation, *, words: int = 40) -> list[Remark]:
 
     A word of the text can have the weight 0, and stop words and punctuation are not part of the query. In a mixture,
     each part has a remark on the words that it has no weight for. Reasons without words are left out, and so are words
-    of `small_contributions` that lower the score.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    words : int, optional
-        Largest number of words per remark.
+    of `small_contributions` that lower the score. A remark lists at most `words` words.
     """
     query, stored = explanation.query, explanation.text is not None
     scales = {part.name: part.scale for part in explanation.parts}

@@ -63,14 +63,14 @@ class DocumentFields:
     def of(cls, index: Index, ordinal: int) -> DocumentFields | None:
         """Read the fields of a document; None if the index has no weights of fields or no texts."""
         weights = index.manifest.field_weights
-        stored = index.stored_texts(np.array([ordinal]))[0] if weights else None
+        stored = index.store.texts(np.array([ordinal]))[0] if weights else None
         if stored is None:
             return None
         fields, start = [], 0
-        for (name, weight), text in zip(weights.items(), unpack(stored), strict=False):
+        for (name, weight), text in zip(weights.items(), unpack(stored), strict=True):
             length = 0 if text.isspace() else len(text)
             fields.append((name, weight, (start, start + length)))
-            start += length + (length > 0)  # a space is between two texts
+            start += length + (length > 0)  # a line end is between two texts
         return cls(tuple(fields))
 
     def count(self, spans: Sequence[Span]) -> int:

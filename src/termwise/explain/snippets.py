@@ -70,13 +70,6 @@ def cut(text: str, marks: Iterable[Mark]) -> list[Piece]:
 
     Overlapping marks have the style of the heaviest mark, and of equal weights, of the first term.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-    marks : iterable of Mark
-        In any order; they may overlap.
-
     Examples
     --------
     >>> cut("merge lists", [Mark(0, 5, 4.0), Mark(6, 10, 2.0, 1)])
@@ -370,27 +363,12 @@ def _joined(windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def heaviest_windows(
     marks: Sequence[Mark], cells: Sequence[int], width: int, count: int
 ) -> list[tuple[int, int]]:
-    """Choose windows of marks, each at most `width` cells wide, the heaviest first.
+    """Choose at most `count` windows of marks, each at most `width` cells wide, the heaviest first.
 
     The value of a window is the sum of the weights of its distinct terms; among equals the one with more marks is
     chosen, then the earlier. Terms of earlier windows have a smaller weight. The start of the text is chosen first if
-    it has four fifths of the best value.
-
-    Parameters
-    ----------
-    marks : sequence of Mark
-        Marks by position.
-    cells : sequence of int
-        Number of cells before each character of the text.
-    width : int
-        Width of a window in cells; a longer mark is a window alone.
-    count : int
-        Largest number of windows.
-
-    Returns
-    -------
-    list of (int, int)
-        Half-open ranges of characters.
+    it has four fifths of the best value. Marks are sorted by position; one that is wider than a window is a window
+    alone. `cells` has the number of cells before each character of the text.
     """
     heaviest = max((mark.weight for mark in marks), default=1.0)
     full_value = {mark.term: max(1, round(mark.weight / heaviest * 1_000_000)) for mark in marks}

@@ -17,6 +17,7 @@ from termwise.errors import ParameterError
 from termwise.filters.evaluation import rows_allowed
 from termwise.filters.expressions import Exists, GreaterOrEqual, Less
 from termwise.filters.types import check_filter
+from termwise.fixes import Fix
 from termwise.index.attribute_columns import (
     AttributeColumns,
     BooleanColumn,
@@ -114,8 +115,7 @@ def _counts(columns: AttributeColumns, field: str, mask: Mask) -> _Counts | None
                 facts=[("field", field), ("type", columns.schema[field])],
                 fixes=[
                     "filter by each range, such as FIELD >= LOW and FIELD < HIGH, and count the results",
-                    "in Python: facets(ranges={FIELD: {NAME: (LOW, HIGH)}})",
-                    'in a request to a service: {"ranges": {FIELD: {NAME: [LOW, HIGH]}}}',
+                    Fix.use("count ranges: {}", ranges={field: {"low": (0, 10)}}),
                 ],
             )
         numbers = column.values[mask & column.present(0, columns.rows)]
@@ -211,7 +211,7 @@ def range_counts(
         raise ParameterError(
             "only values of this field can be counted, not ranges",
             facts=[("field", field), ("type", schema[field])],
-            fixes=[f"count values: `facets([{field!r}])`"],
+            fixes=[Fix.use("count values: {}", facets=[field])],
         )
     counts = []
     for name, each in ranges.items():

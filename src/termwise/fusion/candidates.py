@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownNameError, WeightError
+from termwise.fixes import Fix
 from termwise.fusion.scaling import QueryScales, Scaler, Scaling, scalings_of
 from termwise.records import Ranking, Run
 
@@ -177,7 +178,7 @@ def _missing_score(
             "a missing score cannot be 0 in a run with scores below 0: the document would rank above documents of "
             "the run",
             facts=[("run", run), ("query", query_id), ("lowest", lowest)],
-            fixes=["set `missing='minimum'`", "set `missing='drop'`"],
+            fixes=[Fix.use(missing="minimum"), Fix.use(missing="drop")],
         )
     return 0.0
 

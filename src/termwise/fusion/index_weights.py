@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.fusion.scaling import Scaling
 from termwise.fusion.weights_file import Fusion, check_order
 from termwise.index import Index
@@ -77,10 +78,16 @@ def index_weights(fusion: Fusion, indexes: Sequence[Index]) -> tuple[float, ...]
                 "an index cannot hold this normalisation",
                 facts=[("run", fusion.runs[number]), ("normalisation", scaling), ("why", _WHY[scaling])],
                 fixes=[
-                    f"normalise at search time: `mix_indexes(weights={list(fusion.weights)})`"
+                    Fix.sentence(
+                        "normalise at search time: {}", Fix.call("mix_indexes", weights=list(fusion.weights))
+                    )
                     if scaling == "z"
                     else "fuse runs",
-                    "choose weights for `scaling='raw'`, or learn them for `scaling='global'`",
+                    Fix.sentence(
+                        "choose weights for {}, or learn them for {}",
+                        Fix.use(scaling="raw"),
+                        Fix.use(scaling="global"),
+                    ),
                 ],
             )
     check_order(fusion, [index.path.name.removesuffix(".tw") for index in indexes])
@@ -99,22 +106,22 @@ def check_settings(fusion: Fusion, indexes: Sequence[Index]) -> None:
 
 
 def _check_settings(fusion: Fusion, number: int, index: Index) -> None:
-    model = index.manifest.encoder.get("model", {})
-    built = model.get("parameters", {})
+    described = index.manifest.encoder
+    built = described.model.parameters
     tuned, table = fusion.settings[number], fusion.tables[number]
     differences = [
         (name, f"{built.get(name, 'none')}, tuned {tuned[name]}")
         for name in tuned
         if name not in built or built[name] != tuned[name]
     ]
-    compiled = index.manifest.encoder.get("table", {})
-    if table is not None and compiled.get("id") != table.id:
-        differences.append(("table", f"{compiled.get('name', 'none')}, tuned with {table.name}"))
+    compiled = described.table
+    if table is not None and (compiled is None or compiled.id != table.id):
+        name = "none" if compiled is None else compiled.name
+        differences.append(("table", f"{name}, tuned with {table.name}"))
     if differences:
-        arguments = [f"model={'model1' if table is None else table.name!r}"]
-        arguments += [f"{name}={value!r}" for name, value in tuned.items()]
+        built_with = {"model": "model1" if table is None else table.name, **tuned}
         raise ParameterError(
             "an index does not have the settings that its weight was tuned with",
-            facts=[("index", index.path), ("model", model.get("name", "unknown")), *differences],
-            fixes=[f"build it with these settings: `build_index({', '.join(arguments)})`"],
+            facts=[("index", index.path), ("model", described.model.name or "unknown"), *differences],
+            fixes=[Fix.sentence("build it with these settings: {}", Fix.call("build_index", **built_with))],
         )

@@ -21,13 +21,16 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from termwise.engine.query_encoder import FUSION, analyzer_of, fused_description, query_weighting_of
+from termwise.engine.query_encoder import analyzer_of, query_weighting_of
 from termwise.errors import ParameterError, UnknownIdError, VocabularyMismatchError, WeightError
 from termwise.explain.attribution import fused_translations
+from termwise.fixes import Code, Fix
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import FUSION, fused_description
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
+from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.text import AnalyzerSpec, Numbering, Vocabulary
 from termwise.validation import check, check_path
@@ -145,7 +148,7 @@ def fuse_indexes(
                 **fused_translations(parts.indexes, parts.numbers, len(parts.vocabulary)),
             },
         )
-    return Searcher.open(path)
+    return open_searcher(path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +242,9 @@ class _Parts:
             stored = index.weights(ordinals)
             row = np.repeat(np.arange(len(ordinals)), np.diff(stored.indptr))
             keys.append(row * width + new[stored.terms])
-            factors = index.query_factors(stored.terms)  # the idf of an index that was changed
+            factors = (
+                None if index.idf is None else index.idf.of(stored.terms)
+            )  # the idf of an index that was changed
             values.append(weight * stored.weights.astype(np.float64) * (1.0 if factors is None else factors))
         key, value = np.concatenate(keys), np.concatenate(values)
         order = np.argsort(key, kind="stable")  # merges sorted runs
@@ -281,7 +286,9 @@ def _write_rows(
 ) -> None:
     for batch, doc_ids in _identifiers(first):
         stored_texts = (
-            None if texts is None else [text or "" for text in texts.texts(ordinals_of[texts.path][batch])]
+            None
+            if texts is None
+            else [text or "" for text in texts.store.texts(ordinals_of[texts.path][batch])]
         )
         writer.add_documents(doc_ids, stored_texts)
         batch_ordinals = [ordinals_of[index.path][batch] for index in parts.indexes]
@@ -343,7 +350,7 @@ def _missing_document(index: Index, other: Index, doc_id: str, missing: int) -> 
     )
 
 
-def _common_analyzer(indexes: Sequence[Index], mixing: str) -> AnalyzerSpec:
+def _common_analyzer(indexes: Sequence[Index], mixing: Fix) -> AnalyzerSpec:
     first, *others = (analyzer_of(index).spec for index in indexes)
     for index, spec in zip(indexes[1:], others, strict=True):
         if spec.fingerprint != first.fingerprint:
@@ -364,24 +371,27 @@ def _common_analyzer(indexes: Sequence[Index], mixing: str) -> AnalyzerSpec:
     return first
 
 
-def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[str]:
+def _rebuilding(which: str, index: Index, analyzer: AnalyzerSpec) -> list[Fix]:
     """Return how to rebuild an index with another analyzer; nothing if its model has its own analyzer."""
     description = index.manifest.encoder
-    name = description["model"]["name"]
-    if name == FUSION or "network" in description or "table" in description:
+    name = description.model.name
+    if name == FUSION or description.network is not None or description.table is not None:
         return []
     file = ":FILE" if analyzer.files else ""
-    return [f"rebuild the {which}: `build_index(model='{name}', analyzer='{analyzer.name}{file}')`"]
+    build = Fix.call("build_index", model=name, analyzer=f"{analyzer.name}{file}")
+    return [Fix.sentence("rebuild the {}: {}", which, build)]
 
 
-def _mixing(indexes: Sequence[Index], weights: Sequence[float]) -> str:
+def _mixing(indexes: Sequence[Index], weights: Sequence[float]) -> Fix:
     """Return how to rank with indexes whose weights cannot be added term by term."""
-    folders = ", ".join(str(index.path) for index in indexes)
-    shares = ", ".join(f"{weight:g}" for weight in weights)
-    return f"add their scores at search time instead: `mix_indexes({folders}, weights=[{shares}])`"
+    folders = [str(index.path) for index in indexes]
+    shares = [Code(f"{weight:g}") for weight in weights]
+    return Fix.sentence(
+        "add their scores at search time instead: {}", Fix.call("mix_indexes", folders, weights=shares)
+    )
 
 
-def _common_weighting(indexes: Sequence[Index], mixing: str) -> str:
+def _common_weighting(indexes: Sequence[Index], mixing: Fix) -> str:
     first, *others = (query_weighting_of(index) for index in indexes)
     for index, weighting in zip(indexes[1:], others, strict=True):
         if weighting != first:
@@ -424,7 +434,7 @@ def check_indexes(indexes: Sequence[str | Path | Index]) -> None:
         )
 
 
-def _check_postings(opened: Sequence[Index], mixing: str) -> None:
+def _check_postings(opened: Sequence[Index], mixing: Fix) -> None:
     for index in opened:
         if index.term_vectors is not None:
             raise ParameterError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.fusion.objective import RANKED_MEASURES, Objective, RankedObjective
 from termwise.fusion.step_function import EQUAL, Choice
 from termwise.progress import Progress, no_progress
@@ -83,16 +84,16 @@ def best_share(
     """
     if objective.runs != 2:
         raise ParameterError(
-            f"{method} needs two runs", facts=[("runs", objective.runs)], fixes=["set `method='ascent'`"]
+            f"{method} needs two runs", facts=[("runs", objective.runs)], fixes=[Fix.use(method="ascent")]
         )
     if method == "grid":
         return best_of_grid(objective, (1.0, 0.0), (0.0, 1.0), progress=progress)
     if not isinstance(objective, RankedObjective):
-        raise no_exact_sweep(objective.measure, ["set `method='grid'`", "set `method='ascent'`"])
+        raise no_exact_sweep(objective.measure, [Fix.use(method="grid"), Fix.use(method="ascent")])
     return best_on_line(objective, (1.0, 0.0), (0.0, 1.0), progress=progress)
 
 
-def no_exact_sweep(measure: str, fixes: Sequence[str]) -> ParameterError:
+def no_exact_sweep(measure: str, fixes: Sequence[str | Fix]) -> ParameterError:
     """Return the error for a measure that depends on more than the ranks of relevant documents."""
     return ParameterError(
         f"the measure {measure} has no exact sweep",

@@ -16,11 +16,13 @@ from termwise.fusion.indexes import check_folders, check_indexes
 from termwise.fusion.interpolation import checked_weights
 from termwise.index import Index, Manifest
 from termwise.index.container import storage_errors
-from termwise.index.manifest import publish
+from termwise.index.folder import publish
 from termwise.indexing.mixture_writer import MixtureWriter, copy_index, link_or_copy
-from termwise.search.mixture import MixtureSearcher, Part
+from termwise.search.backend import Part
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import DEPTH, MixtureManifest, is_mixture
 from termwise.search.searcher import Searcher
+from termwise.search.single_index import SingleIndex
 from termwise.validation import check, check_flag, check_names, check_path
 
 
@@ -32,7 +34,7 @@ def mix_indexes(
     names: Sequence[str] | None = None,
     depth: int = DEPTH,
     overwrite: bool = False,
-) -> MixtureSearcher:
+) -> Searcher:
     """Write a mixture of existing indexes, whose normalised scores are added at search time.
 
     Parameters
@@ -54,7 +56,7 @@ def mix_indexes(
 
     Returns
     -------
-    MixtureSearcher
+    Searcher
         The mixture, opened.
 
     Raises
@@ -98,9 +100,7 @@ def mix_indexes(
     check("names", names, len(names) == len(opened), "one name for each index")
     chosen = [each for each in zip(names, opened, shares, strict=True) if each[2] != 0]
     # Before anything is copied, the constructor checks names, weights, depth and documents.
-    mixture = MixtureSearcher(
-        [Part(name, Searcher(index), share) for name, index, share in chosen], depth=depth
-    )
+    mixture = Mixture([Part(name, SingleIndex(index), share) for name, index, share in chosen], depth=depth)
     texts = _texts_of_left_out([index for _, index, _ in chosen], opened)
     with MixtureWriter(Path(path), overwrite=overwrite) as writer:
         for number, (name, index, _) in enumerate(chosen):

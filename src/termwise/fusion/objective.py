@@ -19,6 +19,7 @@ import numpy.typing as npt
 from termwise.errors import DataError, ParameterError, WeightError
 from termwise.evaluate import Evaluation, Evaluator, parse_measures
 from termwise.evaluate.formats import shortlist
+from termwise.fixes import Fix
 from termwise.fusion.candidates import (
     Candidates,
     FusedDocuments,
@@ -124,7 +125,7 @@ class RankedObjective:
             raise WeightError(
                 "scores are too large for an exact search",
                 facts=[("largest", _LARGEST)],
-                fixes=["set `scaling='z'`"],
+                fixes=[Fix.use(scaling="z")],
             )
         steps = []
         for query, (begin, end) in enumerate(zip(self.indptr[:-1], self.indptr[1:], strict=True)):

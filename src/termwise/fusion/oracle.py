@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.line_search import TENTHS, best_share, no_exact_sweep, weights_at
 from termwise.fusion.objective import Objective, RankedObjective, check_relevant, objective_of
@@ -179,7 +180,7 @@ def oracle(
     if objective.runs != 2:
         raise ParameterError("an oracle needs two runs", facts=[("runs", objective.runs)])
     if method == "sweep" and not isinstance(objective, RankedObjective):
-        raise no_exact_sweep(objective.measure, ["set `method='grid'`"])
+        raise no_exact_sweep(objective.measure, [Fix.use(method="grid")])
     chosen = best_share(objective, method, progress=progress)
     check_relevant(objective)
     first, second = objective.values(_FIRST), objective.values(_SECOND)

@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError, WeightError
+from termwise.fixes import Call, Code, Fix
 from termwise.index import Index
 from termwise.kernels.weighting import lucene_idf
 from termwise.records import Query, Run
@@ -118,7 +119,9 @@ class Scaler:
                 raise ParameterError(
                     f"the normalisation {scaling} needs the texts of the queries and an index",
                     facts=[("run", run.name)],
-                    fixes=["give `queries=QueryScales.of(index, queries)`"],
+                    fixes=[
+                        Fix.use("give {}", queries=Call.of("QueryScales.of", Code("index"), Code("queries")))
+                    ],
                 )
             return cls(scaling, run.name, divisors=queries.idf if scaling == "idf" else queries.words)
         return cls(scaling, run.name)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast, final
 
 from termwise.errors import DataError, ParameterError, UnknownIdError
+from termwise.fixes import Fix
 from termwise.fusion.line_search import no_exact_sweep
 from termwise.fusion.objective import RankedObjective, check_relevant, objective_of
 from termwise.fusion.scaling import QueryScales, Scaling
@@ -151,7 +152,9 @@ def tune(
         runs = [first, _score(gathered, p, lambda_, name)]
         objective = objective_of(runs, judgments, measure, missing="drop", scaling=scaling, queries=scales)
         if not isinstance(objective, RankedObjective):
-            raise no_exact_sweep(objective.measure, ["set `measure='nDCG@10'`, or another of these"])
+            raise no_exact_sweep(
+                objective.measure, [Fix.use("use {}, or another of these", measure="nDCG@10")]
+            )
         check_relevant(objective)
         return objective.curve((1.0, 0.0), (0.0, 1.0))
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.coordinate_ascent import ascent
 from termwise.fusion.line_search import best_share
@@ -223,7 +224,7 @@ def fold_masks(query_ids: Sequence[str], folds: int) -> list[npt.NDArray[np.bool
         raise ParameterError(
             "there are fewer judged queries with documents than folds",
             facts=[("queries", len(query_ids)), ("folds", folds)],
-            fixes=["set `folds=0` for no estimate"],
+            fixes=[Fix.use("use {} for no estimate", folds=0)],
         )
     digests = [hashlib.sha256(query_id.encode("utf-8", "surrogatepass")).digest() for query_id in query_ids]
     shuffled = sorted(range(len(query_ids)), key=lambda position: digests[position])

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, final, get_args
 
 from termwise.errors import DataError, MissingFileError, ParameterError
+from termwise.fixes import Fix
 from termwise.fusion.candidates import FusedDocuments, MissingScore, check_choice
 from termwise.fusion.interpolation import checked_weights, fuse
 from termwise.fusion.scaling import QueryScales, Scaling, scalings_of
@@ -276,7 +277,10 @@ class Fusion:
                 data = file.read(MAX_FILE + 1)
         except OSError as error:
             raise MissingFileError.of(
-                "the file of weights cannot be read", path, error, fixes=["write one with `learn()`"]
+                "the file of weights cannot be read",
+                path,
+                error,
+                fixes=[Fix.sentence("write one with {}", Fix.call("learn"))],
             ) from error
         return _parsed(data, path)
 
@@ -301,7 +305,7 @@ def _parsed(data: bytes, path: Path) -> Fusion:
         return DataError(
             "this is not a file of fusion weights",
             facts=[("file", path), ("expected", f'JSON with "format": "{FORMAT}"')],
-            fixes=["write one with `learn()` or `tune()`"],
+            fixes=[Fix.sentence("write one with {} or {}", Fix.call("learn"), Fix.call("tune"))],
         )
 
     def later(version: int) -> DataError:

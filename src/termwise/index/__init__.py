@@ -1,7 +1,8 @@
 """On-disk index: format, writer, reader and verification."""
 
 from termwise.index.container import IndexFile
-from termwise.index.manifest import Manifest, QuantiserRecord, SegmentRecord
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import QuantiserRecord, SegmentRecord
 from termwise.index.reader import Index
 from termwise.index.verification import Damage, verify
 from termwise.index.writer import IndexWriter

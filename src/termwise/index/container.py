@@ -29,6 +29,7 @@ from termwise.errors import (
     NotAnIndexError,
     StorageError,
 )
+from termwise.fixes import Code, Fix
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.safe_read import MAX_BYTES, open_regular
 
@@ -41,7 +42,9 @@ CHANGES = ("deletions.rows", "views.terms", "added.floors")
 
 ALIGNMENT = 64
 
-REBUILD = "build the index again: `build_index(model=MODEL, overwrite=True)`"
+REBUILD = Fix.sentence(
+    "build the index again: {}", Fix.call("build_index", model=Code("MODEL"), overwrite=True)
+)
 
 _HEADER = struct.Struct("<8sII16sQII")  # magic, version, sections, kind, file length, table CRC, header CRC
 _ENTRY = struct.Struct("<24s8sQQI12x")  # name, dtype, offset, length in bytes, CRC of the bytes

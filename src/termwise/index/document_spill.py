@@ -21,7 +21,7 @@ from termwise.index.container import ContainerWriter, IndexFile, storage_errors
 from termwise.index.document_vectors import VectorSpill
 from termwise.index.folder import FolderWriter
 from termwise.index.identifiers import Identifiers
-from termwise.index.manifest import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
+from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
 from termwise.index.quantiser import Quantiser, WeightRange
 from termwise.index.segment import SegmentPlan, distinct_terms, write_segment
 from termwise.index.spill import RowSpill
@@ -203,7 +203,7 @@ class DocumentSpill:
                     ("weight", float(rows.weights[position])),
                 ],
                 fixes=[
-                    "raise negative weights to 0, or subtract a floor from each and pass the floors to `commit`"
+                    "raise negative weights to 0, or subtract a floor from each and pass the floors on committing"
                 ],
             )
         indptr, terms, weights = rows.indptr, rows.terms, rows.weights

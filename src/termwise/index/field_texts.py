@@ -1,12 +1,15 @@
 """Texts of the fields of a document, as an index stores them.
 
-An index whose fields have weights stores the texts of the fields of a document in the order of the weights, separated
-by U+001F, the unit separator. Every field has a place, also an empty one. Readers see the texts joined by one space.
+An index stores the texts of the fields of a document separated by U+001F, the unit separator. If fields have weights,
+every field has a place, also an empty one, in the order of the weights; else there are only those with text. Readers
+see the texts joined as `termwise.records.join_fields` joins them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
+from termwise.records import join_fields
 
 SEPARATOR = "\x1f"
 
@@ -43,3 +46,14 @@ def unpack(stored: str) -> list[str]:
     ['Bees', '', 'Workers collect nectar.']
     """
     return stored.split(SEPARATOR)
+
+
+def joined(stored: str) -> str:
+    r"""Return the text of a document as readers see it.
+
+    Examples
+    --------
+    >>> joined("Bees\x1f\x1fWorkers collect nectar.")
+    'Bees\nWorkers collect nectar.'
+    """
+    return join_fields(unpack(stored)) if SEPARATOR in stored else stored

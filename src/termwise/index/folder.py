@@ -1,8 +1,9 @@
-"""Folder of an index during a build: names it may hold, the lock of the writer, and removal of files."""
+"""Folder of an index that is written: names it may hold, publication of manifests, the lock, and removal of files."""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import tempfile
 import time
@@ -19,19 +20,11 @@ from termwise.errors import (
     ParameterError,
     StorageError,
 )
+from termwise.fixes import Fix
 from termwise.index.container import storage_errors
-from termwise.index.manifest import (
-    BUILD,
-    FILE,
-    FORMAT,
-    MAX_MANIFEST,
-    NAME,
-    NEW,
-    Manifest,
-    publish_staged,
-    stage,
-)
-from termwise.storage.atomic_file import is_open_file, remove, sync_folder
+from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest
+from termwise.storage.atomic_file import is_open_file, remove, sync_folder, write_synced
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
@@ -44,17 +37,16 @@ LOCK_PAUSE = 0.005
 
 
 class FolderWriter:
-    """Base class of the writers of a folder; a context manager that closes the writer.
+    """Base class of the writers of a folder; a context manager that closes the writer."""
 
-    Attributes
-    ----------
-    path : Path
-        The folder.
-    """
-
-    path: Path
+    _folder: FolderPath
     _resources: ExitStack
     _closed = False
+
+    @property
+    def path(self) -> Path:
+        """Folder of the index or mixture; see `Index.path`."""
+        return self._folder.current
 
     def __enter__(self) -> Self:
         return self
@@ -152,7 +144,7 @@ def check_free(path: Path, *, overwrite: bool) -> None:
         raise IndexExistsError(
             "the folder already holds an index",
             facts=[("folder", path)],
-            fixes=["replace it with `overwrite=True`"],
+            fixes=[Fix.use("replace it with {}", overwrite=True)],
         )
 
 
@@ -161,7 +153,47 @@ def make_build_folder(path: Path) -> Path:
     with storage_errors(path):
         for abandoned in path.glob(f"{BUILD}*"):
             remove(abandoned)
-        return Path(tempfile.mkdtemp(prefix=BUILD, dir=path))
+        return Path(tempfile.mkdtemp(prefix=BUILD, dir=path.absolute()))
+
+
+def publish(folder: Path, manifest: Manifest) -> None:
+    """Replace the manifest of `folder` in one atomic step that survives a crash."""
+    stage(folder, manifest)
+    try:
+        publish_staged(folder)
+    except BaseException:
+        with suppress(OSError):
+            (folder / NEW).unlink()
+        raise
+
+
+def stage(folder: Path, manifest: Manifest) -> None:
+    """Write a manifest to ``manifest.json.new`` and flush it to the disk; `publish_staged` makes it the current one."""
+    temporary = folder / NEW
+    with storage_errors(temporary):
+        try:
+            write_synced(temporary, manifest.to_bytes())
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def publish_staged(folder: Path) -> None:
+    """Replace the manifest of `folder` by the one that `stage` wrote."""
+    with storage_errors(folder / NEW):
+        (folder / NEW).replace(folder / NAME)
+    with storage_errors(folder):
+        sync_folder(folder)
+
+
+def staged_manifest(folder: Path, sha256: str) -> Manifest | None:
+    """Return the manifest that `stage` wrote; None if there is none with this SHA-256."""
+    try:
+        data = read_regular(folder / NEW, MAX_MANIFEST)
+    except (OSError, Misfit):
+        return None
+    return Manifest.parse(data, folder / NEW) if hashlib.sha256(data).hexdigest() == sha256 else None
 
 
 def publish_files(path: Path, folder: Path, manifest: Manifest, *, created: Sequence[Path] = ()) -> None:
@@ -248,7 +280,7 @@ def writer_lock(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     StorageError
         If the lock file cannot be created, or is a link.
     """
-    path = folder / LOCK
+    path = (folder / LOCK).absolute()
     deadline = time.monotonic() + wait
     while True:
         with storage_errors(path):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from termwise.index.manifest import MAX_BIAS_BITS, QuantiserRecord
+from termwise.index.manifest_records import MAX_BIAS_BITS, QuantiserRecord
 
 LEVELS = 255
 """Largest impact."""

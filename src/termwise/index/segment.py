@@ -17,7 +17,7 @@ from termwise.index.container import Container, ContainerWriter, IndexFile, corr
 from termwise.index.deletions import LiveRows, packed_rows
 from termwise.index.document_order import document_order
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.manifest import BLOCK_BITS
+from termwise.index.manifest_records import BLOCK_BITS
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
 from termwise.kernels.addresses import address_of

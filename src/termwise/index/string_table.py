@@ -61,7 +61,7 @@ class StringTable:
     """
 
     def __init__(self, container: Container, prefix: str, length: int) -> None:
-        self._path = container.path
+        self.path = container.path
         self._data = container.array(f"{prefix}.data", np.uint8)
         self._offsets = container.array(f"{prefix}.offsets", np.uint64, length + 1)
         self._sorted = container.array(f"{prefix}.sorted", np.uint32, length)
@@ -186,7 +186,7 @@ class StringTable:
         """
         offsets = self._offsets.astype(np.int64)
         if offsets[0] != 0 or offsets[-1] != len(self._data) or (np.diff(offsets) < 0).any():
-            raise corrupt(self._path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+            raise corrupt(self.path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
         try:
             text = self._data.tobytes().decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
@@ -204,19 +204,19 @@ class StringTable:
             If a string cannot be read, two are equal, or the sorted numbers are out of order.
         """
         if self._offsets[0] != 0 or self._offsets[-1] != len(self._data):
-            raise corrupt(self._path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
+            raise corrupt(self.path, self._offsets_at, f"offsets from 0 to {len(self._data)}", "others")
         for number in range(len(self)):
             self.get(number)
         position = int(first_disorder(self._data, self._offsets, self._sorted))
         if position >= 0:
             raise corrupt(
-                self._path, self._sorted_at + 4 * position, "strings in ascending order", "another order"
+                self.path, self._sorted_at + 4 * position, "strings in ascending order", "another order"
             )
 
     def _disordered(self) -> CorruptIndexError:
-        return corrupt(self._path, self._sorted_at, "a sorted table of strings", "a position outside it")
+        return corrupt(self.path, self._sorted_at, "a sorted table of strings", "a position outside it")
 
     def _damaged(self, number: int) -> CorruptIndexError:
         return corrupt(
-            self._path, self._offsets_at + 8 * number, "a string in UTF-8", f"other bytes in entry {number}"
+            self.path, self._offsets_at + 8 * number, "a string in UTF-8", f"other bytes in entry {number}"
         )

@@ -74,7 +74,7 @@ class TextTable:
     """Stored texts in a mapped container."""
 
     def __init__(self, container: Container, length: int) -> None:
-        self._path = container.path
+        self.path = container.path
         self._data = container.array("groups.data", np.uint8)
         self._offsets = container.array("groups.offsets", np.uint64)
         self._group = container.array("texts.group", np.uint32, length)
@@ -109,7 +109,7 @@ class TextTable:
     def _group_of(self, number: int) -> int:
         group = int(self._group[number])
         if group + 1 >= len(self._offsets):
-            raise corrupt(self._path, self._group_at + 4 * number, "a group of texts", group)
+            raise corrupt(self.path, self._group_at + 4 * number, "a group of texts", group)
         return group
 
     def _cut(self, number: int, texts: bytes) -> str:
@@ -120,22 +120,22 @@ class TextTable:
             stop = int(self._start[number + 1])
         if not start <= stop <= len(texts):
             raise corrupt(
-                self._path, self._start_at + 4 * number, "a text inside its group", f"{start} to {stop}"
+                self.path, self._start_at + 4 * number, "a text inside its group", f"{start} to {stop}"
             )
         try:
             return texts[start:stop].decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            raise corrupt(self._path, self._start_at + 4 * number, "a text in UTF-8", "other bytes") from None
+            raise corrupt(self.path, self._start_at + 4 * number, "a text in UTF-8", "other bytes") from None
 
     def check(self) -> None:
         """Decompress every text and check their order; raises the errors of `get`."""
         if np.any(np.diff(self._group.astype(np.int64)) < 0) or self._group[-1] != len(self._offsets) - 2:
-            raise corrupt(self._path, self._group_at, "groups of texts in order", "another order")
+            raise corrupt(self.path, self._group_at, "groups of texts in order", "another order")
         stop = 0
         for group in range(len(self._offsets) - 1):
             start, stop = stop, int(np.searchsorted(self._group, group, side="right"))
             if start == stop or self._start[start] != 0:
-                raise corrupt(self._path, self._start_at + 4 * start, "texts in order", "another order")
+                raise corrupt(self.path, self._start_at + 4 * start, "texts in order", "another order")
             texts = self._unpack(group)
             for number in range(start, stop):
                 self._cut(number, texts)
@@ -143,8 +143,8 @@ class TextTable:
     def _unpack(self, group: int) -> bytes:
         first, last = int(self._offsets[group]), int(self._offsets[group + 1])
         if not first <= last <= len(self._data):
-            raise corrupt(self._path, self._offsets_at + 8 * group, "a group of texts", f"{first} to {last}")
+            raise corrupt(self.path, self._offsets_at + 8 * group, "a group of texts", f"{first} to {last}")
         try:
             return zlib.decompress(self._data[first:last].tobytes())
         except zlib.error as error:
-            raise corrupt(self._path, self._data_at + first, "a group of texts", error) from None
+            raise corrupt(self.path, self._data_at + first, "a group of texts", error) from None

@@ -32,28 +32,30 @@ from termwise.index.folder import (
     is_current,
     make_build_folder,
     publish_files,
+    publish_staged,
     remove_files,
     remove_unused,
     stage_files,
     writer_lock,
 )
-from termwise.index.manifest import (
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import (
     MAX_DOCUMENTS,
     MAX_SHIFT,
     AddedTerms,
     IdfRecord,
-    Manifest,
     QuantiserRecord,
     SegmentRecord,
-    publish_staged,
 )
 from termwise.index.quantiser import Quantiser, WeightRange
-from termwise.index.reader import Index, grown_vocabulary
+from termwise.index.reader import Index
 from termwise.index.string_table import SECTIONS, PackedStrings, StringTable, write_strings
+from termwise.index.terms import grown_vocabulary
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue
 from termwise.storage.atomic_file import remove
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.validation import check_memory, check_threads
 from termwise.vectors import DocumentVectors
@@ -249,7 +251,7 @@ class IndexUpdater(DocumentWriter, Updater):
         # Before the lock, so that a folder that is no index does not get a lock file.
         opened = index if isinstance(index, Index) else Index.open(index)
         self._idf = idf
-        self.path = opened.path
+        self._folder = FolderPath.of(opened.path)
         self._memory = memory
         self._threads = threads
         self._progress = progress
@@ -467,7 +469,7 @@ class IndexUpdater(DocumentWriter, Updater):
         self._parts = [
             PendingSegment(
                 record,
-                index.identifiers[number],
+                index.store.identifiers[number],
                 np.zeros(record.documents, dtype=np.bool_) if live is None else live.deleted.copy(),
             )
             for number, (record, live) in enumerate(
@@ -675,14 +677,14 @@ class IndexUpdater(DocumentWriter, Updater):
     def _merge(self, first: int, last: int) -> None:
         """Replace neighbouring segments by one without deleted documents."""
         index = self.index
-        begin = index.firsts[first] if first < len(index.firsts) else len(index)
-        end = index.firsts[last] if last < len(index.firsts) else len(index)
+        begin = index.segments.firsts[first] if first < len(index.segments) else len(index)
+        end = index.segments.firsts[last] if last < len(index.segments) else len(index)
         with closing(self._new_spill()) as spill:
             for start in range(begin, end, BATCH):
                 ordinals = np.arange(start, min(start + BATCH, end))
-                texts = [text or "" for text in index.stored_texts(ordinals)] if index.stores_text else None
+                texts = [text or "" for text in index.store.texts(ordinals)] if index.stores_text else None
                 attributes = index.attributes(ordinals) if self._schema else None
-                spill.add_documents(index.stored_ids(ordinals), texts, attributes)
+                spill.add_documents(index.store.ids(ordinals), texts, attributes)
                 spill.add_weights(index.weights(ordinals))
                 if index.manifest.vectors is not None:
                     spill.add_vectors(index.document_vectors(ordinals))

@@ -27,6 +27,7 @@ from termwise.errors import (
     ParameterError,
     StorageError,
 )
+from termwise.fixes import Fix
 from termwise.index.container import Container, ContainerWriter, corrupt, storage_errors
 from termwise.index.document_vectors import KIND as VECTORS
 from termwise.index.document_vectors import SegmentVectors
@@ -122,7 +123,7 @@ class VectorGraph:
 
     def __init__(self, file: GraphFile) -> None:
         library = _library()
-        rebuild = [f"`build_graph({str(file.path.parent)!r})`"]
+        rebuild = [Fix.call("build_graph", str(file.path.parent))]
         if not file.exists:
             raise MissingFileError(
                 "the index has no graph for approximate search",
@@ -200,7 +201,7 @@ def write_graphs(index: Index, *, progress: Progress = no_progress) -> list[Path
         raise ParameterError(
             "a graph needs an index with vectors",
             facts=[("index", index.path)],
-            fixes=["`build_index(model=lookup)`"],
+            fixes=[Fix.call("build_index", model="lookup")],
         )
     files = [file for file in graph_files(index) if len(file.vectors.rows)]
     library = _library()

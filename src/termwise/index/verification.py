@@ -14,8 +14,9 @@ import numpy.typing as npt
 from termwise.errors import DataError
 from termwise.index.container import Container, IndexFile
 from termwise.index.manifest import Manifest
-from termwise.index.reader import ATTEMPTS, Index, grown_vocabulary
+from termwise.index.reader import ATTEMPTS, Index
 from termwise.index.segment import Segment
+from termwise.index.terms import grown_vocabulary
 from termwise.index.vector_graph import graph_files
 from termwise.kernels.inversion import first_difference, first_unsorted
 from termwise.progress import Progress, no_progress
@@ -136,7 +137,11 @@ def _check_file(folder: Path, record: IndexFile) -> list[Damage]:
 def _check_structure(index: Index) -> Iterator[Damage]:
     """Check the consistency of the contents, such as the equality of both views."""
     manifest = index.manifest
-    index.check_strings()
+    index.vocabulary.check()
+    index.store.check()
+    for segment in index.segments:
+        if segment.attributes is not None:
+            segment.attributes.check()
     built = index.vocabulary.built().id
     if grown_vocabulary(built, manifest.added_terms) != manifest.vocabulary or len(
         set(index.vocabulary.load())

@@ -16,14 +16,18 @@ from termwise._version import __version__
 from termwise.attributes import Schema
 from termwise.display.safe_text import short_digest
 from termwise.errors import EmptyCollectionError, ParameterError, VocabularyMismatchError, WeightError
+from termwise.fixes import Fix
 from termwise.index.container import ContainerWriter, IndexFile, file_name, storage_errors
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
+from termwise.index.encoder_description import EncoderDescription
 from termwise.index.folder import check_free, claim, is_current, make_build_folder, publish_files, writer_lock
-from termwise.index.manifest import Manifest, QuantiserRecord, VectorsRecord, json_copy
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import QuantiserRecord, VectorsRecord
 from termwise.index.quantiser import Quantiser
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_synced
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
 from termwise.validation import check, check_flag, check_memory, check_threads
@@ -109,7 +113,7 @@ class IndexWriter(DocumentWriter):
             check_flag(name, flag)
         check_threads(threads)
         check_memory(memory)
-        self.path = Path(path)
+        self._folder = FolderPath.of(path)
         self._kind = quantiser
         self._chunk = chunk
         self._reorder = reorder
@@ -120,7 +124,7 @@ class IndexWriter(DocumentWriter):
         self._created: list[Path] = []
         with ExitStack() as resources:
             resources.callback(self._remove_created)
-            self._created = claim(self.path, overwrite=overwrite)
+            self._created = [each.absolute() for each in claim(self.path, overwrite=overwrite)]
             resources.enter_context(writer_lock(self.path))
             check_free(self.path, overwrite=overwrite)
             self.folder = make_build_folder(self.path)
@@ -143,6 +147,7 @@ class IndexWriter(DocumentWriter):
         vocabulary: Vocabulary,
         *,
         encoder: Mapping[str, Any],
+        fields: Sequence[str] | Mapping[str, int] | None = None,
         floors: npt.ArrayLike | None = None,
         query_weights: npt.ArrayLike | None = None,
         attachments: Mapping[str, bytes] | None = None,
@@ -155,7 +160,9 @@ class IndexWriter(DocumentWriter):
         vocabulary : Vocabulary
             Vocabulary of all rows.
         encoder : mapping
-            JSON-like description of model, analyzer and query encoder, stored without interpretation.
+            JSON-like description of model, analyzer and query encoder, see `encoder_description`; empty without one.
+        fields : sequence of str or mapping of str to int, optional
+            Fields of the texts, if the build names them, in the order of the texts; a mapping has their weights.
         floors : array-like of shape (terms,) or (terms + 1,), float64, optional
             Contribution of an absent term per unit of query weight; the last one belongs to the background term, if
             there is one. None for 0.
@@ -176,7 +183,7 @@ class IndexWriter(DocumentWriter):
         VocabularyMismatchError
             If the rows have another vocabulary or term numbers outside it.
         ParameterError
-            If JSON cannot represent the description of the encoder.
+            If JSON cannot represent the description of the encoder, or one of its values has the wrong type.
         """
         self._check_open()
         spill, background = self._spill, vocabulary.background
@@ -186,7 +193,7 @@ class IndexWriter(DocumentWriter):
             )
         spill.check_complete(vocabulary.id)
         self._check_vectors(vocabulary, term_vectors)
-        description = json_copy({**encoder, "chunk": self._chunk} if self._chunk else encoder)
+        described = EncoderDescription.of(encoder)
         n_slots = len(vocabulary) + (background is not None)
         weights = spill.weight_range(len(vocabulary), background)
         if weights.dropped and not spill.rows.postings:
@@ -218,7 +225,7 @@ class IndexWriter(DocumentWriter):
             terms=len(vocabulary),
             vocabulary=vocabulary.id,
             background=background is not None,
-            encoder=description,
+            encoder=described,
             quantiser=QuantiserRecord("float32", largest=weights.largest, dropped=weights.dropped)
             if quantiser is None
             else quantiser.record(),
@@ -229,6 +236,9 @@ class IndexWriter(DocumentWriter):
             if term_vectors is None
             else VectorsRecord(term_vectors.dimensions, term_vectors.scale),
             written_by=f"termwise {__version__}",
+            chunk=self._chunk,
+            fields=tuple(fields or ()),
+            field_weights=dict(fields) if isinstance(fields, Mapping) else {},
             schema=dict(spill.schema),
         )
         self._publish(manifest)
@@ -250,7 +260,13 @@ class IndexWriter(DocumentWriter):
                     ("documents", "no vectors" if vectors is None else "vectors"),
                     ("terms", "no vectors" if term_vectors is None else "vectors"),
                 ],
-                fixes=["call `add_vectors` for all documents, and pass `term_vectors` to `commit`"],
+                fixes=[
+                    Fix.sentence(
+                        "call {} for all documents, then {}",
+                        Fix.python("add_vectors(…)"),
+                        Fix.python("commit(term_vectors=…)"),
+                    )
+                ],
             )
         if term_vectors.dimensions != vectors.dimensions:
             raise WeightError(
@@ -264,7 +280,7 @@ class IndexWriter(DocumentWriter):
                     ("expected", f"numbers from -{LEVELS} to {LEVELS}"),
                     ("seen", term_vectors.rows.min()),
                 ],
-                fixes=["round the vectors with `TermVectors.of`"],
+                fixes=[Fix.python("TermVectors.of", "round the vectors with {}")],
             )
         if (term_vectors.vocabulary, len(term_vectors)) != (vocabulary.id, len(vocabulary)):
             raise VocabularyMismatchError(

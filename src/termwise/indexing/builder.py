@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 from termwise.attributes import Schema
 from termwise.collection import Collection
 from termwise.collection.record_files import RecordFile
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.index import IndexWriter
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
@@ -34,7 +35,7 @@ from termwise.indexing.work_folder import check_apart, check_outside_indexes, wo
 from termwise.models import CountModel, Lookup, Model, NetworkModel, VectorModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
-from termwise.search.mixture import MixtureSearcher
+from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.text import Analyzer, analyzer_from_spec, make_analyzer
 from termwise.text.registry import check_restorable
@@ -46,20 +47,6 @@ VECTORS_ANALYZER = "whitespace"
 """Default analyzer of queries for the model ``vectors``, whose tokens may be any strings."""
 
 
-@overload
-def build_index(  # type: ignore[overload-overlap]
-    collection: str | Path | Collection | Iterable[Document],
-    path: str | Path,
-    *,
-    model: Literal["best"],
-    fields: tuple[str, ...] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
-    chunk: int | None = None,
-    store_text: bool = False,
-    overwrite: bool = False,
-    options: BuildOptions = DEFAULT_OPTIONS,
-) -> MixtureSearcher: ...
-@overload
 def build_index(
     collection: str | Path | Collection | Iterable[Document],
     path: str | Path,
@@ -72,20 +59,7 @@ def build_index(
     store_text: bool = False,
     overwrite: bool = False,
     options: BuildOptions = DEFAULT_OPTIONS,
-) -> Searcher: ...
-def build_index(
-    collection: str | Path | Collection | Iterable[Document],
-    path: str | Path,
-    *,
-    model: str | Path | Model = "bm25",
-    analyzer: str | Analyzer | None = None,
-    fields: tuple[str, ...] | Mapping[str, int] | None = None,
-    attributes: Literal["all"] | Sequence[str] | Schema | None = None,
-    chunk: int | None = None,
-    store_text: bool = False,
-    overwrite: bool = False,
-    options: BuildOptions = DEFAULT_OPTIONS,
-) -> Searcher | MixtureSearcher:
+) -> Searcher:
     """Index a collection and open the index for searching.
 
     Parameters
@@ -124,8 +98,8 @@ def build_index(
 
     Returns
     -------
-    Searcher or MixtureSearcher
-        The new index, opened; a `MixtureSearcher` for ``model="best"``.
+    Searcher
+        The new index or mixture, opened.
 
     Raises
     ------
@@ -167,7 +141,7 @@ def build_index(
                 facts=[("model", model), ("given", ", ".join(refused))],
                 fixes=[
                     f"omit {' and '.join(refused)}",
-                    "build the indexes one by one, and mix them: `mix_indexes()`",
+                    Fix.sentence("build the indexes one by one, and mix them: {}", Fix.call("mix_indexes")),
                 ],
             )
 
@@ -276,7 +250,7 @@ def build_index(
                 fields=None if fields is None else tuple(fields),
             )
         )
-    return Searcher.open(path)
+    return open_searcher(path)
 
 
 def _model_analyzer(model: CountModel, analyzer: str | Analyzer | None) -> Analyzer:
@@ -317,7 +291,7 @@ def _network_quantiser(
         raise ParameterError(
             "vectors are stored in 8 bits",
             facts=[("model", model.name), ("form", model.form), ("quantiser", quantiser)],
-            fixes=["omit `quantiser='float32'`", "store term weights: `form='terms'`"],
+            fixes=[Fix.use("omit {}", quantiser="float32"), Fix.use("store term weights: {}", form="terms")],
         )
     exact = model.parameters().get("form") == "exact" or (
         encoder is not None and encoder.gives_log_likelihoods
@@ -326,6 +300,6 @@ def _network_quantiser(
         raise ParameterError(
             "8-bit weights do not preserve the order of the exact form",
             facts=[("model", model.name), ("quantiser", quantiser)],
-            fixes=["omit the quantiser", "set `form=compact`"],
+            fixes=["omit the quantiser", Fix.use(form="compact")],
         )
     return quantiser or ("float32" if exact else "uint8")

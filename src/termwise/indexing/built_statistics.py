@@ -11,8 +11,9 @@ import numpy as np
 from termwise.collection import CollectionStatistics
 from termwise.collection.statistics import OpenStatistics
 from termwise.errors import ParameterError
+from termwise.fixes import Code, Fix
 from termwise.index import Index
-from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.models.attachments import FREQUENCIES, read_frequencies
 
 
@@ -41,7 +42,7 @@ def built_statistics(index: Index) -> CollectionStatistics:
     ParameterError
         If the index was written before these statistics were kept.
     """
-    record = index.manifest.encoder.get("statistics") or {}
+    record = index.manifest.encoder.statistics
     files = {DOCUMENT_FREQUENCIES, FREQUENCIES}
     if (
         not {"documents", "tokens", "longest"} <= record.keys()
@@ -66,7 +67,7 @@ def built_idf(index: Index, power: float) -> IdfRecord | None:
     """Return the record of the idf in the weights of an index; None without one."""
     if not power:
         return None
-    record = index.manifest.encoder.get("statistics") or {}
+    record = index.manifest.encoder.statistics
     if "documents" not in record or DOCUMENT_FREQUENCIES not in index.manifest.attachments:
         raise missing_statistics(index)
     return IdfRecord(float(power), record["documents"])
@@ -78,7 +79,7 @@ def missing_statistics(index: Index) -> ParameterError:
         "this index has no statistics of its collection, which the weights of new documents depend on",
         facts=[("index", index.path), ("written by", index.manifest.written_by)],
         fixes=[
-            "`renew_index(path)`, if it stores texts",
+            Fix.sentence("{}, if it stores texts", Fix.call("renew_index", Code("path"))),
             "build the index again with this version of termwise",
         ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from termwise.index.reader import chunk_id
+from termwise.index.document_store import chunk_id
 from termwise.indexing.field_weights import field_texts
 from termwise.records import Document
 from termwise.text.chunks import chunk_spans
@@ -14,7 +14,7 @@ from termwise.validation import check_document
 def chunks_of(
     document: Document, words: int, field_weights: Mapping[str, int] | None = None
 ) -> list[Document]:
-    """Cut a document into chunks with its attributes.
+    r"""Cut a document into chunks with its attributes.
 
     If the fields have weights, the last field is cut, and the others are part of each chunk.
 
@@ -29,13 +29,18 @@ def chunks_of(
     [('d#1', 'One two. '), ('d#2', 'Three.')]
     >>> document = Document.of_fields("d", {"title": "Numbers", "text": "One two. Three."})
     >>> [chunk.text for chunk in chunks_of(document, 2, {"title": 3, "text": 1})]
-    ['Numbers One two. ', 'Numbers Three.']
+    ['Numbers\nOne two. ', 'Numbers\nThree.']
     """
     check_document(document)
-    doc_id, text, attributes, _ = document
+    doc_id, text, attributes, _, borders = document
     if not field_weights:
         return [
-            Document(chunk_id(doc_id, number), text[start:end], attributes)
+            Document(
+                chunk_id(doc_id, number),
+                text[start:end],
+                attributes,
+                borders=tuple(border - start for border in borders if start <= border < end),
+            )
             for number, (start, end) in enumerate(chunk_spans(text, words), 1)
         ]
     *others, last = field_texts(document, field_weights)

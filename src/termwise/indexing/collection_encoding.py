@@ -17,6 +17,7 @@ from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.encode.open_encoder import open_document_encoder
 from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.indexing.context import (
     check_source,
     collection_named,
@@ -107,7 +108,7 @@ def encode_collection(
         raise ParameterError(
             "only a model with a network encodes documents before the index is built",
             facts=[("model", chosen.name)],
-            fixes=[f"`build_index(model={chosen.name!r})`"],
+            fixes=[Fix.call("build_index", model=chosen.name)],
         )
     refuse_weights_for_network(fields, chosen)
     check_outside_indexes(Path(encoding))

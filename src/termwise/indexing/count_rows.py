@@ -17,10 +17,11 @@ from termwise.collection import CollectionStatistics
 from termwise.collection.statistics import OpenStatistics
 from termwise.encode import encoded_blocks
 from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Manifest
 from termwise.index.document_spill import DocumentWriter
+from termwise.index.encoder_description import encoder_description
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.built_statistics import opened_statistics, statistics_files, statistics_record
@@ -120,8 +121,8 @@ def build_counts(
             exact=not model.expands,
             table=model.table_facts,
             statistics=statistics_record(statistics),
-            fields=field_weights or context.fields,
         ),
+        fields=field_weights or context.fields,
         floors=prepared.floors(statistics),
         attachments={
             **spec.files,
@@ -144,7 +145,7 @@ def _weigh(
         raise ParameterError(
             "the threshold removes every weight of the documents",
             facts=[("prune", model.parameters()["prune"])],
-            fixes=["set a smaller one, such as `prune=0.1`, or omit it for the default"],
+            fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", prune=0.1)],
         )
     return statistics
 

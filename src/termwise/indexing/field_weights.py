@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from termwise.errors import ParameterError
+from termwise.fixes import NAMES, Fix
 from termwise.index.field_texts import pack, unpack
 from termwise.models import Model
 from termwise.records import AttributeValue, Document
@@ -50,7 +51,7 @@ def number_documents(
 def texts_to_store(documents: Iterable[Document], weights: Mapping[str, int]) -> list[str]:
     """Return the texts of documents as an index with these weights of fields stores them; errors as above."""
     if not weights:
-        return [document.text for document in documents]
+        return [pack(document.texts) for document in documents]
     return [pack(field_texts(document, weights)) for document in documents]
 
 
@@ -59,8 +60,8 @@ def stored_document(
 ) -> Document:
     """Return a document with the text that an index with these weights of fields stores; see `texts_to_store`."""
     if not weights:
-        return Document(doc_id, text or "", attributes)
-    return Document.of_fields(doc_id, dict(zip(weights, unpack(text or ""), strict=False)), attributes)
+        return Document.of_texts(doc_id, unpack(text or ""), attributes)
+    return Document.of_fields(doc_id, dict(zip(weights, unpack(text or ""), strict=True)), attributes)
 
 
 def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
@@ -75,7 +76,7 @@ def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:
                 ("fields", "none" if fields is None else ", ".join(fields)),
                 ("expected", ", ".join(weights)),
             ],
-            fixes=["`Document.of_fields(doc_id, {NAME: TEXT})`", "name the file of the documents"],
+            fixes=[Fix.python("Document.of_fields(doc_id, {NAME: TEXT})"), "name the file of the documents"],
         )
     return [fields.get(name, "") for name in weights]
 
@@ -91,7 +92,7 @@ def refuse_weights_for_network(fields: tuple[str, ...] | Mapping[str, int] | Non
             "a network reads one text, so its fields have no weights",
             facts=[("model", model.name), ("fields", _described(fields))],
             fixes=[
-                "omit the weights: `fields=(NAME, NAME)`",
-                "choose a model that counts terms: `model='bm25'`",
+                Fix.use("omit the weights: {}", fields=NAMES),
+                Fix.use("choose a model that counts terms: {}", model="bm25"),
             ],
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.folder import writer_lock
 from termwise.index.vector_graph import write_graphs
 from termwise.progress import Progress, no_progress
-from termwise.search import MixtureSearcher
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import finish_commit, is_mixture
 from termwise.validation import check_path
 
@@ -51,31 +52,30 @@ def build_graph(path: str | Path, *, progress: Progress = no_progress) -> list[P
                     ("index", path),
                     ("form", "terms: the index stores term weights, which need no graph"),
                 ],
-                fixes=["search it as it is", "`build_index(model=lookup)`"],
+                fixes=["search it as it is", Fix.call("build_index", model="lookup")],
             )
         return write_graphs(index, progress=progress)
     with writer_lock(Path(path)):
         finish_commit(Path(path))
-        return _build_graphs_of_parts(MixtureSearcher.open(path), progress)
+        return _build_graphs_of_parts(Mixture.open(Path(path)), progress)
 
 
-def _build_graphs_of_parts(mixture: MixtureSearcher, progress: Progress) -> list[Path]:
-    indexes = [part.searcher.index for part in mixture.parts]
+def _build_graphs_of_parts(mixture: Mixture, progress: Progress) -> list[Path]:
+    indexes = [part.index for part in mixture.parts]
     with_vectors = [index for index in indexes if index.term_vectors is not None]
     if not with_vectors:
         parts = [
-            f"{part.name} (form terms)" if _has_term_form(part.searcher.index) else part.name
-            for part in mixture.parts
+            f"{part.name} (form terms)" if _has_term_form(part.index) else part.name for part in mixture.parts
         ]
         raise ParameterError(
             "a graph needs an index with vectors, and no part of the mixture has them",
             facts=[("mixture", mixture.path), ("parts", ", ".join(parts))],
-            fixes=["`build_index(model=best)`"],
+            fixes=[Fix.call("build_index", model="best")],
         )
     return [file for index in with_vectors for file in write_graphs(index, progress=progress)]
 
 
 def _has_term_form(index: Index) -> bool:
     """Return whether an index stores term weights that were computed from vectors."""
-    parameters = index.manifest.encoder.get("model", {}).get("parameters", {})
+    parameters = index.manifest.encoder.model.parameters
     return index.term_vectors is None and parameters.get("form") == "terms"

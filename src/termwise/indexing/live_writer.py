@@ -17,8 +17,8 @@ from termwise.encode import DocumentEncoder
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.engine.allowed_documents import FilterLike, allowed_documents
 from termwise.index import Index, Manifest
+from termwise.index.document_store import chunk_id
 from termwise.index.folder import FolderWriter
-from termwise.index.reader import chunk_id
 from termwise.index.updater import IndexUpdater, Updater
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.added_rows import LoadedNetworks, open_rows
@@ -31,6 +31,7 @@ from termwise.indexing.published_documents import PublishedDocuments
 from termwise.progress import Progress, no_progress
 from termwise.records import NO_ATTRIBUTES, Document
 from termwise.search.mixture_folder import is_mixture
+from termwise.storage.folder_path import FolderPath
 from termwise.validation import (
     check,
     check_documents,
@@ -81,7 +82,7 @@ class LiveWriter(FolderWriter):
         background_merges: bool,
         progress: Progress,
     ) -> None:
-        self.path = updater.path
+        self._folder = FolderPath.of(updater.path)
         self._updater = updater
         self._rows = rows
         """Rows of each part of a mixture, or of the one index."""
@@ -215,7 +216,7 @@ class LiveWriter(FolderWriter):
             self._flush()
             self._updater.write()
             index = self._published.with_attributes[0].preview()
-            found = index.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
+            found = index.chunks.documents_of(np.flatnonzero(allowed_documents(index, filter).mask))
             names = list(dict.fromkeys([*names, *index.doc_ids(np.unique(found))]))
         if any(self._touched.get(name) for name in names):
             self._flush()
@@ -307,7 +308,8 @@ class LiveWriter(FolderWriter):
     def _chunk_ids(self, doc_ids: Sequence[str]) -> list[str]:
         """Return the identifiers of the chunks of documents, with the changes that are not committed yet."""
         ordinals = self.index.find_many(doc_ids)
-        published = np.where(ordinals < 0, 0, self.index.chunk_counts(np.maximum(ordinals, 0)))
+        published = np.zeros(len(ordinals), dtype=np.int64)
+        published[ordinals >= 0] = self.index.chunks.counts(ordinals[ordinals >= 0])
         return [
             chunk_id(doc_id, number)
             for doc_id, count in zip(doc_ids, published.tolist(), strict=True)

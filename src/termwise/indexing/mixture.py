@@ -11,7 +11,7 @@ from termwise.indexing.mixture_writer import MixtureWriter
 from termwise.indexing.recipes import Recipe, RecipePart
 from termwise.progress import Progress
 from termwise.records import Document
-from termwise.search.mixture import MixtureSearcher
+from termwise.search.searcher import Searcher
 from termwise.storage.safe_read import is_file, is_folder, path_exists
 
 Source = str | Path | Collection | Iterable[Document]
@@ -29,7 +29,7 @@ def build_mixture(
     overwrite: bool,
     progress: Progress,
     build_part: BuildPart,
-) -> MixtureSearcher:
+) -> Searcher:
     """Build the parts of a recipe one after the other, publish the mixture, and open it; see `build_index`."""
     source = _repeatable(collection, fields)
     with MixtureWriter(path, overwrite=overwrite) as writer:

@@ -14,7 +14,13 @@ from termwise.errors import CorruptIndexError, IndexLockedError, MissingFileErro
 from termwise.index import Index
 from termwise.index.folder import writer_lock
 from termwise.index.updater import IndexUpdater, Updater
-from termwise.search.mixture_folder import MixtureManifest, finish_commit, of_mixture, part_index
+from termwise.search.mixture_folder import (
+    MixtureManifest,
+    finish_commit,
+    of_mixture,
+    part_index,
+)
+from termwise.storage.folder_path import FolderPath
 
 
 class MixtureUpdater(Updater):
@@ -49,7 +55,7 @@ class MixtureUpdater(Updater):
     """
 
     def __init__(self, path: Path, open_part: Callable[[Index], IndexUpdater], *, wait: float = 0.0) -> None:
-        self.path = path
+        self._folder = FolderPath.of(path)
         MixtureManifest.read(
             path
         )  # raises the error of a folder that is no mixture before it gets a lock file

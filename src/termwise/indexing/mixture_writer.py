@@ -24,15 +24,17 @@ from termwise.errors import (
     MissingFileError,
     StorageError,
 )
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, writer_lock
+from termwise.index.folder import LOCK, publish, writer_lock
 from termwise.index.manifest import NAME as INDEX
-from termwise.index.manifest import publish
 from termwise.indexing.work_folder import default_encoding
-from termwise.search.mixture import MixtureSearcher
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import NAME, MixtureManifest, PartRecord, is_mixture
+from termwise.search.searcher import Searcher
 from termwise.storage.atomic_file import TEMPORARY, sync_folder, write_bytes_whole
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.model_folder import MIXTURE_BUILD
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
 
@@ -65,11 +67,11 @@ class MixtureWriter:
     """
 
     def __init__(self, path: Path, *, overwrite: bool) -> None:
-        self.path = path
+        self._folder = FolderPath.of(path)
         self._new: list[Path] = []
         self._published = False
         with ExitStack() as resources:
-            created = self._claimed(overwrite)
+            created = [each.absolute() for each in self._claimed(overwrite)]
             resources.callback(lambda: None if self._published else remove_empty(created))
             resources.enter_context(writer_lock(path))
             self._check_free(overwrite)
@@ -84,6 +86,11 @@ class MixtureWriter:
     ) -> None:
         self._resources.close()
 
+    @property
+    def path(self) -> Path:
+        """Folder of the mixture; see `Index.path`."""
+        return self._folder.current
+
     def part(self, name: str) -> Path:
         """Return the folder for the index of a new part, named like the part unless that folder is in use."""
         folder = part_folder(self.path, name, [folder.name for folder in self._new])
@@ -93,7 +100,7 @@ class MixtureWriter:
         self._new.append(folder)
         return folder
 
-    def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> MixtureSearcher:
+    def commit(self, names: Sequence[str], weights: Sequence[float], depth: int) -> Searcher:
         """Publish the parts that were built in the folders of `part`, in this order, and open the mixture.
 
         Raises
@@ -106,7 +113,7 @@ class MixtureWriter:
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )
         manifest = MixtureManifest(records, depth)
-        MixtureSearcher.of(self.path, manifest)  # checks that the parts hold the same documents
+        Mixture.of(self.path, manifest)  # checks that the parts hold the same documents
         old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)
         self._published = True
@@ -114,7 +121,7 @@ class MixtureWriter:
             shutil.rmtree(self.path / name, ignore_errors=True)
         with suppress(OSError):
             (self.path / MIXTURE_BUILD).unlink()
-        return MixtureSearcher.open(self.path)
+        return Searcher(Mixture.open(self.path))
 
     def _claimed(self, overwrite: bool) -> list[Path]:
         """Create the folder if it is missing, or check that a build may use it; return the created folders."""
@@ -166,7 +173,7 @@ class MixtureWriter:
             raise IndexExistsError(
                 "the folder already holds a mixture",
                 facts=[("folder", self.path)],
-                fixes=["replace it with `overwrite=True`"],
+                fixes=[Fix.use("replace it with {}", overwrite=True)],
             )
 
     def _remove_unpublished(self) -> None:

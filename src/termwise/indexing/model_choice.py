@@ -10,11 +10,15 @@ from types import MappingProxyType
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
 from termwise.encode.document_encoder import check_encoder
-from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError
+from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError, UsageError
+from termwise.fixes import Call, Code, Fix
+from termwise.index import Index
+from termwise.index.container import corrupt
+from termwise.index.manifest import NAME
 from termwise.indexing.context import refuse_arguments
 from termwise.indexing.options import BuildOptions
 from termwise.indexing.recipes import RECIPES
-from termwise.models import Model, Model1, NetworkModel, make_model, model_names
+from termwise.models import Model, Model1, NetworkModel, make_model, model_from_parameters, model_names
 from termwise.models.checks import check_parameter
 from termwise.models.idf_power import POWER
 from termwise.storage.safe_read import is_file, path_exists
@@ -104,8 +108,13 @@ def _missing(model: str | Path) -> TermwiseError:
             "this is the name of a mixture, and one model is needed here",
             facts=[("model", model), ("parts", ", ".join(parts))],
             fixes=[
-                f"name the part: `model='{parts[-1]}'`; the mixture takes its encoded documents: "
-                f"`build_index(model='{model}', options=BuildOptions(encoding=FOLDER))`"
+                Fix.sentence(
+                    "name the part: {}; the mixture takes its encoded documents: {}",
+                    Fix.use(model=parts[-1]),
+                    Fix.call(
+                        "build_index", model=model, options=Call.of("BuildOptions", encoding=Code("FOLDER"))
+                    ),
+                )
             ],
         )
     if isinstance(model, Path) or os.sep in model:
@@ -137,6 +146,28 @@ def opened_encoder(model: NetworkModel, options: BuildOptions) -> DocumentEncode
     return options.encoder
 
 
+def model_of(index: Index) -> Model | None:
+    """Return the model that weighed the documents of an index.
+
+    None for a weighted sum of indexes, and for an index whose description names no model of termwise.
+
+    Raises
+    ------
+    CorruptIndexError
+        If the model cannot have the described parameters.
+    """
+    described = index.manifest.encoder.model
+    if described.name not in model_names():
+        return None
+    try:
+        return model_from_parameters(described.name, described.parameters)
+    except UsageError as error:
+        seen = f"{described.parameters}: {error.message}"
+        raise corrupt(
+            index.path / NAME, None, f"encoder.model.parameters of {described.name}", seen[:200]
+        ) from error
+
+
 def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
     """Refuse an encoder that is not the one of the model, or that has other settings.
 
@@ -166,7 +197,10 @@ def check_same_encoder(model: NetworkModel, encoder: DocumentEncoder) -> None:
                 ("encoder", f"{description.get('name')}: {_kind_and_id(actual)}"),
                 ("differ in", ", ".join(differing) or "kind"),
             ],
-            fixes=["omit the encoder", "pass the folder of the encoder as the model: `model=FOLDER`"],
+            fixes=[
+                "omit the encoder",
+                Fix.use("pass the folder of the encoder as the model: {}", model=Code("FOLDER")),
+            ],
         )
     encoder_settings, model_settings = _settings(encoder), _settings(open_document_encoder(model, load=False))
     unequal = [

@@ -15,10 +15,10 @@ from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
 from termwise.encode.row_selection import interleave_rows
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
-from termwise.index.manifest import DOCUMENT_FREQUENCIES, IdfRecord
+from termwise.index.encoder_description import encoder_description
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.context import BuildContext, RowSource, pass_documents
@@ -91,8 +91,8 @@ def build_network(
                 exact=encoder.only_text_terms,
                 network=network_record(encoder),
                 statistics=None if sink.frequencies is None else {"documents": writer.documents},
-                fields=field_weights or context.fields,
             ),
+            fields=field_weights or context.fields,
             floors=sink.floors,
             term_vectors=sink.term_vectors,
             query_weights=query_weights,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from termwise.attributes import Schema
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
-from termwise.index.reader import chunk_id
+from termwise.index.document_store import chunk_id
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.field_weights import stored_document, texts_to_store
 from termwise.records import Document
@@ -61,9 +62,9 @@ class PublishedDocuments:
             raise ParameterError(
                 "the index does not store the texts of its documents",
                 facts=[("index", self._path)],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
-        (text,) = index.stored_document_texts(ordinals)
+        (text,) = index.store.document_texts(ordinals)
         (attributes,) = self.with_attributes[0].index.attributes(ordinals)
         return stored_document(doc_id, text, attributes, index.manifest.field_weights)
 
@@ -108,7 +109,7 @@ class PublishedDocuments:
         unchanged = [documents[place] for place in places]
         texts = zip(
             texts_to_store(unchanged, index.manifest.field_weights),
-            index.stored_document_texts(ordinals[places]),
+            index.store.document_texts(ordinals[places]),
             strict=True,
         )
         attributes = self.with_attributes[0].index.attributes(ordinals[places])
@@ -116,12 +117,12 @@ class PublishedDocuments:
         for document, ordinal, (given, text), values in zip(
             unchanged, ordinals[places].tolist(), texts, attributes, strict=True
         ):
-            if given != text:
+            if text not in (given, document.text):  # the second without borders, in an older index
                 continue
             if values == (schema.convert(document.attributes) if schema else document.attributes):
                 same.add(document.doc_id)
             elif index.manifest.chunk:
-                numbered = enumerate(index.chunks(ordinal), 1)
+                numbered = enumerate(index.chunks.of(ordinal), 1)
                 known |= {chunk_id(document.doc_id, number): chunk for number, chunk in numbered}
             else:
                 known[document.doc_id] = ordinal

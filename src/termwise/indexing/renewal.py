@@ -9,18 +9,20 @@ from pathlib import Path
 
 from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.updater import IndexUpdater, refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
 from termwise.indexing.field_weights import stored_document
 from termwise.indexing.mixture_updater import MixtureUpdater
+from termwise.indexing.model_choice import model_of
 from termwise.indexing.options import BuildOptions
-from termwise.models import CountModel, model_from_parameters, model_names
+from termwise.models import CountModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
-from termwise.search.mixture import MixtureSearcher
 from termwise.search.mixture_folder import is_mixture
+from termwise.search.opening import open_searcher
 from termwise.search.searcher import Searcher
 from termwise.validation import check_path
 
@@ -30,7 +32,7 @@ BATCH = 4096
 
 def renew_index(
     path: str | Path, *, threads: int = 1, memory: int = DEFAULT_MEMORY, progress: Progress = no_progress
-) -> Searcher | MixtureSearcher:
+) -> Searcher:
     """Weigh all documents of an index or a mixture again, from their stored texts.
 
     Documents that are added later get weights with the statistics of the build, such as its mean document length; only
@@ -48,7 +50,7 @@ def renew_index(
 
     Returns
     -------
-    Searcher or MixtureSearcher
+    Searcher
         The new generation.
 
     Raises
@@ -79,7 +81,7 @@ def renew_index(
     options = BuildOptions(threads=threads, memory=memory, progress=progress)
     if is_mixture(folder):
         _renew_mixture(folder, options)
-        return MixtureSearcher.open(folder)
+        return open_searcher(folder)
     index = Index.open(folder)
     refuse_part_of_mixture(index.path)
     (model,) = _models_to_renew([index], folder)
@@ -121,13 +123,9 @@ def _models_to_renew(indexes: Sequence[Index], path: Path) -> list[CountModel | 
     """Return the models of term counts of indexes, None for others; raise an error if there are only others."""
     models, names = [], []
     for index in indexes:
-        described = index.manifest.encoder.get("model") or {}
-        name = described.get("name", "unknown")
-        model = (
-            model_from_parameters(name, described.get("parameters", {})) if name in model_names() else None
-        )
+        model = model_of(index)
         models.append(model if isinstance(model, CountModel) else None)
-        names.append(name)
+        names.append(index.manifest.encoder.model.name or "unknown")
     if not any(models):
         raise ParameterError(
             "this index has no statistics to renew",
@@ -152,7 +150,7 @@ def _source(index: Index, indexes: Sequence[Index]) -> Index:
         raise ParameterError(
             "this index keeps no texts, from which its weights could be computed again",
             facts=[("index", index.path)],
-            fixes=["build it again from the collection, with `store_text=True`"],
+            fixes=[Fix.build("build it again from the collection, with {}", store_text=True)],
         )
     if not len(index):
         raise ParameterError(
@@ -194,9 +192,9 @@ def _documents(index: Index, source: Index) -> Iterator[Document]:
     weights = source.manifest.field_weights if index.manifest.field_weights else {}
     for start in range(0, index.documents, BATCH):
         places = slice(start, start + BATCH)
-        ordinals = index.document_starts[places]
-        others = source.document_starts[places]
-        texts = source.stored_document_texts(others) if weights else source.document_texts(others)
+        ordinals = index.chunks.starts[places]
+        others = source.chunks.starts[places]
+        texts = source.store.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
             yield stored_document(doc_id, text, attributes, weights)

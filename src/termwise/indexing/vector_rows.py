@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from termwise.collection import Collection
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Manifest
+from termwise.index.encoder_description import encoder_description
 from termwise.indexing.context import BuildContext
 from termwise.models import CsrVectors, JsonVectors, VectorModel, read_vectors
 from termwise.records import Document
@@ -44,7 +45,7 @@ def build_vectors(
         raise ParameterError(
             "the file of weights holds no texts to store",
             facts=[("expected", "a field contents beside vector")],
-            fixes=["omit `store_text=True`"],
+            fixes=[Fix.use("omit {}", store_text=True)],
         )
     spec = analyzer.spec
     return writer.commit(

@@ -10,6 +10,7 @@ from pathlib import Path
 from termwise.encode.block_encoding import remove_work_folder
 from termwise.encode.block_file import block_files
 from termwise.errors import ForeignFolderError, ParameterError
+from termwise.fixes import Fix
 from termwise.index.manifest import FORMAT, MAX_MANIFEST, NAME
 from termwise.search.mixture_folder import is_mixture
 from termwise.storage.manifest_json import Misfit
@@ -60,7 +61,7 @@ def check_apart(index: Path, encoding: Path) -> None:
                 ("encoding", encoding),
                 ("reason", "an index is replaced as a whole, with everything in its folder"),
             ],
-            fixes=[f"set `encoding={default_encoding(index)}`", "omit the encoding"],
+            fixes=[Fix.use(encoding=default_encoding(index)), "omit the encoding"],
         )
 
 

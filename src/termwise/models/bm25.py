@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import WeightError
+from termwise.fixes import Fix
 from termwise.models.base import CountModel
 from termwise.models.checks import UNIT, Range, check_counts
 from termwise.weights import TermWeights
@@ -153,5 +154,8 @@ class BM25(CountModel):
                 ("documents", f"{statistics.document_frequencies[first]} of {statistics.n_documents}"),
                 ("idf", float(idf[first])),
             ],
-            fixes=["set `variant=lucene`, whose idf is never negative", "set `negative_idf=floor`"],
+            fixes=[
+                Fix.use("use {}, whose idf is never negative", variant="lucene"),
+                Fix.use(negative_idf="floor"),
+            ],
         )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError, WeightError
+from termwise.fixes import Code, Fix
 from termwise.validation import is_finite_number, is_integer
 from termwise.weights import TermWeights
 
@@ -82,7 +83,7 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
             raise ParameterError(
                 f"{parameter} of {model} is out of range",
                 facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-                fixes=[f"set `{parameter}=NUMBER`, or omit it for the default"],
+                fixes=[Fix.use("use {}, or omit it for the default", **{parameter: Code("NUMBER")})],
             )
         return kind(value) + kind(0)  # -0.0 becomes 0.0
     if not isinstance(value, kind) or value == "":
@@ -90,7 +91,12 @@ def check_parameter(model: str, parameter: str, value: object, kind: Any, valid:
         raise ParameterError(
             f"{parameter} of {model} is not {noun}",
             facts=[("parameter", parameter), ("given", shown(value)), ("expected", expected)],
-            fixes=[f"set `{parameter}={'true' if kind is bool else 'NAME'}`, or omit it for the default"],
+            fixes=[
+                Fix.use(
+                    "use {}, or omit it for the default",
+                    **{parameter: True if kind is bool else Code("NAME")},
+                )
+            ],
         )
     return value
 
@@ -127,7 +133,7 @@ def check_counts(counts: TermWeights, statistics: CollectionStatistics) -> None:
                 ("weight", weight),
                 ("expected", "a whole number of at least 1"),
             ],
-            fixes=["index existing weights with `model=vectors`"],
+            fixes=[Fix.build("index existing weights with {}", model="vectors")],
         )
     excess = statistics.collection_frequencies[counts.terms] < counts.weights
     if statistics.closed and excess.any():

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownNameError, WeightError
+from termwise.fixes import Code, Fix
 from termwise.models.base import QueryWeighting
 from termwise.text.analyzer import Analyzer
 from termwise.text.vocabulary import TermLookup
@@ -72,7 +73,7 @@ class CountQueryEncoder:
                     ("weighting", self.weighting),
                     ("term weights", "none" if self.term_weights is None else "given"),
                 ],
-                fixes=["set `query=idf, idf=FILE`"],
+                fixes=[Fix.use(query="idf", idf=Code("FILE"))],
             )
         if self.term_weights is not None:
             object.__setattr__(self, "term_weights", self._checked(self.term_weights))

@@ -35,6 +35,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.models.base import NetworkModel
 from termwise.models.checks import KEEP, WINDOWS, Range
 
@@ -88,7 +89,7 @@ class Lookup(NetworkModel):
             raise ParameterError(
                 "the form of vectors keeps no term weights",
                 facts=[("form", self.form), ("keep", self.keep)],
-                fixes=["omit keep", "set `form=terms`"],
+                fixes=["omit keep", Fix.use(form="terms")],
             )
         if self.form == "terms" and self.keep is None:
             object.__setattr__(self, "keep", DEFAULT_KEEP)

@@ -59,6 +59,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.models.attachments import TranslationColumns
 from termwise.models.base import CountModel
 from termwise.models.checks import UNIT, Range, between, check_counts
@@ -134,7 +135,7 @@ class Model1(CountModel):
             raise ParameterError(
                 "lambda = 1 ignores the document: every score is that of the collection",
                 facts=[("lambda", self.lambda_), ("expected", "0, or a number from 1e-9 to below 1")],
-                fixes=["set `lambda=0.3`"],
+                fixes=[Fix.use(**{"lambda": 0.3})],
             )
         super().__post_init__()
 
@@ -174,7 +175,7 @@ class Model1(CountModel):
         raise ParameterError(
             "the translation table is not numbered for the vocabulary of the rows",
             facts=[("table", self.table)],
-            fixes=["`model.for_vocabulary(vocabulary).weigh(counts, statistics)`"],
+            fixes=[Fix.python("model.for_vocabulary(vocabulary).weigh(counts, statistics)")],
         )
 
     def attachments(self, vocabulary: Vocabulary, statistics: CollectionStatistics) -> dict[str, bytes]:
@@ -283,7 +284,7 @@ class CompiledModel1(CountModel):
                     ("terms of the statistics", statistics.n_terms),
                     ("of the table", len(self.starts) - 1),
                 ],
-                fixes=["`model.for_vocabulary(vocabulary)` with the vocabulary of the rows"],
+                fixes=[Fix.python("model.for_vocabulary(vocabulary)", "{} with the vocabulary of the rows")],
             )
         probabilities = background_probabilities(self.model.background, statistics.probabilities, self.bitext)
         in_collection = np.empty(0, dtype=np.float64)

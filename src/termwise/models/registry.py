@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fixes import Code, Fix
 from termwise.models.base import Model
 from termwise.models.bm25 import BM25
 from termwise.models.checks import parameter_types
@@ -124,7 +125,7 @@ def _value(name: str, parameter: str, text: str, kind: object) -> object:
         raise ParameterError(
             f"{parameter} of {name} is not {reader.noun}",
             facts=[("parameter", parameter), ("given", repr(text)), ("expected", reader.expected)],
-            fixes=[f"set `{parameter}={reader.placeholder}`"],
+            fixes=[Fix.use(**{parameter: Code(reader.placeholder)})],
         ) from None
 
 

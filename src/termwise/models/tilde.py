@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.models.base import NetworkModel
 from termwise.models.checks import KEEP, WINDOWS, Range
 
@@ -94,7 +95,7 @@ class Tilde(NetworkModel):
             raise ParameterError(
                 "the exact form keeps every weight",
                 facts=[("form", self.form), ("keep", self.keep)],
-                fixes=["omit keep", "set `form=compact`"],
+                fixes=["omit keep", Fix.use(form="compact")],
             )
         if self.form == "compact" and self.keep is None:
             object.__setattr__(self, "keep", DEFAULT_KEEP)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.collection.lines import read_lines
 from termwise.errors import DataError, MalformedRecordError
+from termwise.fixes import Code, Fix
 from termwise.storage.safe_read import read_input
 from termwise.text.vocabulary import Vocabulary
 
@@ -62,7 +63,7 @@ def _from_json(path: Path) -> dict[str, float]:
         path,
         _MAX_JSON,
         "the file of token weights cannot be read",
-        fixes=["set `idf=FILE` to the path of an idf.json"],
+        fixes=[Fix.use("use {}, the path of an idf.json", idf=Code("FILE"))],
     )
     try:
         loaded = json.loads(data, object_pairs_hook=_Pairs)
@@ -86,7 +87,7 @@ class _Pairs(list[tuple[str, object]]):
 
 def _from_lines(path: Path) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, joined=False):
         token, _, value = line.rpartition("\t")
         try:
             weight = float(value)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from termwise.collection.lines import refuse_pipe
 from termwise.errors import MissingFileError, ParameterError
+from termwise.fixes import Code, Fix
 from termwise.models.base import Model, QueryWeighting
 from termwise.models.token_weights import read_token_weights, term_weights
 from termwise.storage.safe_read import folder_entries, is_folder, path_exists
@@ -67,7 +68,7 @@ class VectorModel(Model):
             raise ParameterError(
                 "query=idf and a file of token weights require each other",
                 facts=[("query", self.query), ("idf", self.idf or "none")],
-                fixes=["set `query=idf, idf=FILE`"],
+                fixes=[Fix.use(query="idf", idf=Code("FILE"))],
             )
 
     @property

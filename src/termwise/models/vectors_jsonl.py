@@ -17,6 +17,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fixes import Code, Fix
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
 
@@ -153,8 +154,8 @@ class JsonVectors:
             f"a token of the file is not in the vocabulary of the analyzer {self.closed}",
             facts=[*where, ("vocabulary", f"{len(self.vocabulary):,} tokens")],
             fixes=[
-                "set `analyzer=NAME` to the analyzer of the weights",
-                "set `analyzer=whitespace`: the tokens of the file become the vocabulary",
+                Fix.use("use {}, the analyzer of the weights", analyzer=Code("NAME")),
+                Fix.use("use {}: the tokens of the file become the vocabulary", analyzer="whitespace"),
             ],
         )
 

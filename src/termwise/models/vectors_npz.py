@@ -21,6 +21,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fixes import Code, Fix
 from termwise.models.vectors_jsonl import BATCH_WEIGHTS, VectorBatch
 from termwise.text.vocabulary import Vocabulary
 from termwise.weights import TermWeights
@@ -153,7 +154,9 @@ class CsrVectors:
                 int(row_of[where]),
                 int(terms[where]),
                 [("weights", f"{weights[where]:g} and {weights[where + 1]:g}")],
-                fix="if their sum is the weight, call `matrix.sum_duplicates()` before saving",
+                fix=Fix.python(
+                    "matrix.sum_duplicates()", "if their sum is the weight, call {} before saving"
+                ),
             )
         return TermWeights(indptr, terms, weights, self.vocabulary.id)
 
@@ -175,7 +178,7 @@ class CsrVectors:
                     ("column", int(numbers[where])),
                     ("expected", f"a number from 0 to {size - 1}"),
                 ],
-                fixes=["set `analyzer=NAME` to the analyzer of the weights"],
+                fixes=[Fix.use("use {}, the analyzer of the weights", analyzer=Code("NAME"))],
             )
         return numbers if self.renumbering is None else self.renumbering[numbers]
 
@@ -186,7 +189,7 @@ class CsrVectors:
         term: int,
         facts: list[tuple[str, object]],
         *,
-        fix: str = "subtract the smallest weight of each term before indexing",
+        fix: str | Fix = "subtract the smallest weight of each term before indexing",
     ) -> WeightError:
         return WeightError(
             message,
@@ -228,7 +231,7 @@ def _bad(path: Path, message: str, expected: str, seen: object) -> DataError:
     return DataError(
         message,
         facts=[("file", path), ("expected", expected), ("seen", seen)],
-        fixes=["write the file with `scipy.sparse.save_npz(path, matrix.tocsr())`"],
+        fixes=[Fix.python("scipy.sparse.save_npz(path, matrix.tocsr())", "write the file with {}")],
     )
 
 
@@ -382,6 +385,6 @@ def _renumbering(path: Path, tokens: tuple[str, ...], closed: Vocabulary) -> npt
                 ("such as", ", ".join(map(repr, unknown[:5]))),
                 ("vocabulary", f"{len(closed):,} tokens"),
             ],
-            fixes=["set `analyzer=NAME` to the analyzer of the weights"],
+            fixes=[Fix.use("use {}, the analyzer of the weights", analyzer=Code("NAME"))],
         )
     return np.array(numbers, dtype=np.int64)

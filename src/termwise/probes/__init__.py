@@ -8,11 +8,11 @@ any `termwise.scorers.protocol.TextScorer`.
 from termwise.probes.core.effect_rule import ByQuery, ByRank, Constant, EffectRule
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.result import Counts, ProbeResult
-from termwise.probes.core.sample import Sample, content_hash, random_for
+from termwise.probes.core.sample import Sample, Samples, random_for
 from termwise.probes.core.score_gaps import median_gap, percentile_gap, pooled_gaps, query_gaps, top_gaps
-from termwise.probes.core.statistics import Estimate, compare, estimate, published_t
-from termwise.probes.core.threshold_sweep import Sweep, sweep
-from termwise.probes.run import probe_rankers, run_probe
+from termwise.probes.core.statistics import Estimate, Sweep, compare, estimate, published_t, sweep
+from termwise.probes.inputs import open_inputs
+from termwise.probes.run import ProbeSettings, probe_rankers, run_probe
 
 __all__ = [
     "ByQuery",
@@ -23,12 +23,14 @@ __all__ = [
     "Estimate",
     "Probe",
     "ProbeResult",
+    "ProbeSettings",
     "Sample",
+    "Samples",
     "Sweep",
     "compare",
-    "content_hash",
     "estimate",
     "median_gap",
+    "open_inputs",
     "percentile_gap",
     "pooled_gaps",
     "probe_rankers",

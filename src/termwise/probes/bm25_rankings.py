@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from termwise.errors import DataError
+from termwise.fixes import Fix
 from termwise.indexing import BuildOptions, build_index
 from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
 from termwise.probes.core.sample import random_for
@@ -36,17 +37,12 @@ def bm25_rankings(
         Texts by identifier.
     documents : callable
         Returns an iterator over all documents of the collection at each call.
-    depth : int, optional
-        Number of candidates of each query.
     limit : int, optional
         Maximum number of queries, drawn with the seed; all by default.
-    seed : int, optional
     name : str, optional
         Name of the collection.
-    judged : str, optional
-        Name of the judged collection that the queries belong to.
-    progress : callable, optional
-        Called with a stage, the amount done and its total.
+    depth, seed, judged, progress
+        See `ReferenceRankings.of_run` and `termwise.probes.ProbeSettings`.
 
     Raises
     ------
@@ -59,19 +55,21 @@ def bm25_rankings(
         drawn = sorted(queries, key=lambda query_id: random_for(seed, "candidates", query_id).random())
         run = searcher.rank_many(
             [Query(query_id, queries[query_id]) for query_id in sorted(drawn[:limit])], k=depth
-        ).run
+        )
         ranked = {doc_id for ranking in run.rankings.values() for doc_id in ranking.doc_ids}
         if all(len(ranking.doc_ids) < 2 for ranking in run.rankings.values()):
             raise DataError(
                 "BM25 finds two documents of the collection for none of the queries",
                 facts=[("collection", name), ("queries", len(queries))],
                 fixes=[
-                    "name a collection with documents for the queries, `collection='COLLECTION'`",
-                    "give rankings, `candidates='RUN'`",
-                    "give a threshold, `delta=0.355`",
+                    Fix.use("name a collection with documents for the queries, {}", collection="COLLECTION"),
+                    Fix.use("give rankings, {}", candidates="RUN"),
+                    Fix.use("give a threshold, {}", delta=0.355),
                 ],
             )
-        texts = (Document(*searcher.query_of(doc_id)) for doc_id in ranked)
+        ordinals = searcher.index.find_many(list(ranked))
+        stored = zip(ranked, searcher.index.document_texts(ordinals), strict=True)
+        texts = (Document(doc_id, text or "") for doc_id, text in stored)
         return ReferenceRankings.of_run(
             run, queries, texts, depth=depth, name=f"bm25 on {name}", judged=judged
         )

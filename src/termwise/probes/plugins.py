@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
 
 from termwise.errors import DataError, ParameterError, TermwiseError
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.core.sample import Sample
+from termwise.probes.core.sample import Sample, Samples
 
 GROUP = "termwise.probes"
 
@@ -80,9 +79,9 @@ class _PluginProbe(Probe):
         with _failures_of(self._point, f"making the samples of {self.name} failed"):
             yield from self._probe.samples(seed)
 
-    def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
+    def draw(self, seed: int, limit: int | None) -> tuple[Samples, int]:
         with _failures_of(self._point, f"making the samples of {self.name} failed"):
-            return self._probe.draw(seed, limit, order)
+            return self._probe.draw(seed, limit)
 
 
 @contextmanager

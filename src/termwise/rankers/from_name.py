@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple, NoReturn, cast
 
 from termwise.display.safe_text import error_text
@@ -26,6 +26,7 @@ from termwise.errors import (
     UnknownNameError,
     UsageError,
 )
+from termwise.fixes import Arguments, Code, Fix, Part
 from termwise.index import Index
 from termwise.indexing.recipes import RECIPES
 from termwise.rankers.specification import ScorerSpecification, parse_specification
@@ -34,7 +35,7 @@ from termwise.scorers.http import HttpScorer, is_address
 from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
 from termwise.scorers.protocol import TextScorer
 from termwise.scorers.token_statistics import Background
-from termwise.search import MixtureSearcher
+from termwise.search.mixture import Mixture
 from termwise.search.mixture_folder import is_mixture
 from termwise.storage.model_folder import kind_of
 from termwise.storage.safe_read import is_file, is_folder, path_exists
@@ -135,18 +136,9 @@ class MixtureParts(NamedTuple):
 
 
 def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> MixtureParts | None:
-    """Open the parts of a mixture by its folder, or by the name of a recipe such as ``best``.
+    """Open the parts of a mixture by its folder, or by the name of a recipe such as ``best``; None for other targets.
 
-    Returns
-    -------
-    MixtureParts or None
-        None if the target is no mixture. Parts of a folder have the statistics of its collection, as the folder of an
-        index has.
-
-    Raises
-    ------
-    TermwiseError
-        If a part cannot be opened.
+    Parts of a folder have the statistics of its collection, as the folder of an index has.
     """
     recipe = RECIPES.get(spec.target)
     if recipe is not None:
@@ -160,11 +152,11 @@ def open_mixture_parts(spec: ScorerSpecification, context: ScorerContext) -> Mix
     if not is_mixture(spec.target):
         return None
     spec.check_settings(())
-    mixture = MixtureSearcher.open(spec.target)
+    mixture = Mixture.open(Path(spec.target))
     background = stored_texts(mixture.index) if mixture.index.stores_text else context.background
     return MixtureParts(
         [
-            index_scorer(part.searcher.index, background=background, name=part.name, threads=context.threads)
+            index_scorer(part.index, background=background, name=part.name, threads=context.threads)
             for part in mixture.parts
         ],
         [part.weight for part in mixture.parts],
@@ -297,14 +289,14 @@ def _open_index(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
 
 def _refuse_mixture(spec: ScorerSpecification, context: ScorerContext) -> NoReturn:
     is_recipe = spec.target in RECIPES
-    folder = "DIR" if is_recipe else quote(spec.target)
-    build = [f"termwise index COLLECTION --out DIR --model {spec.target}"] if is_recipe else []
+    folder = Code("DIR") if is_recipe else spec.target
+    build = [Fix.call("build_index", model=spec.target)] if is_recipe else []
     raise UsageError(
         "a mixture scores the candidates of a query, and no text by itself",
         facts=[("mixture", spec.target)],
         fixes=[
             *build,
-            f"search or re-rank with the mixture: termwise rerank {folder} --run RUN",
+            Fix.sentence("search or re-rank with the mixture: {}", Fix.call("termwise.open", folder)),
             "name one of its parts",
         ],
     )
@@ -380,9 +372,15 @@ def _open_model(spec: ScorerSpecification, context: ScorerContext) -> TextScorer
         facts = [(name, f"{value}, analyzer" if name == "known" else value) for name, value in error.facts]
         raise UnknownNameError(error.message, facts=facts, fixes=error.fixes) from None
     except ParameterError as error:
-        # A specification writes the setting k1 of bm25 as bm25,k1=1.2.
-        fixes = [re.sub(r"`(?=\w+=)", f"`{spec.target},", fix) for fix in error.fixes]
+        fixes = error.fixes_worded(lambda fix: fix.worded(partial(_in_specification, spec.target)))
         raise ParameterError(error.message, facts=error.facts, fixes=fixes) from None
+
+
+def _in_specification(target: str, part: Part) -> str:
+    """Return arguments as settings of a specification, such as ``bm25,k1=1.2``."""
+    if isinstance(part, Arguments):
+        return ",".join([target, *(f"{name}={value}" for name, value in part.values)])
+    return str(part)
 
 
 def _network_options(spec: ScorerSpecification, context: ScorerContext, *others: str) -> dict[str, Any]:

@@ -19,19 +19,7 @@ _DIGITS = 9
 
 
 class ScorerSpecification(NamedTuple):
-    """Parsed specification of a scorer.
-
-    Attributes
-    ----------
-    text : str
-        The given specification.
-    name : str or None
-        Name of the scorer; None for the default.
-    target : str
-        A model, a folder, an address or a function.
-    settings : mapping of str to str
-        Values by name.
-    """
+    """Parsed specification of a scorer: the given text, a name, a model, folder, address or function, and settings."""
 
     text: str
     name: str | None
@@ -75,12 +63,7 @@ class ScorerSpecification(NamedTuple):
 
 
 def parse_specification(text: str) -> ScorerSpecification:
-    """Parse the specification of a scorer.
-
-    Raises
-    ------
-    UsageError
-        If there is no target, or a setting has no value.
+    """Parse the specification of a scorer; `UsageError` if there is no target, or a setting has no value.
 
     Examples
     --------

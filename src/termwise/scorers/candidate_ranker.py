@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from termwise.engine.retrieval import candidate_ordinals
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.records import Query, Ranking
 from termwise.scorers.protocol import TextScorer
 from termwise.search.candidates import CandidateRanker, rank_candidates
-from termwise.search.timed_run import query_text
+from termwise.search.request import query_text
 
 
 class TextReranker(CandidateRanker):
@@ -36,7 +37,7 @@ class TextReranker(CandidateRanker):
             raise ParameterError(
                 "the index stores no texts, and the scorer reads texts",
                 facts=[("index", index.path)],
-                fixes=["build the index with `store_text=True`"],
+                fixes=[Fix.build(store_text=True)],
             )
         self._index = index
         self._scorer = scorer

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from termwise.collection import OpenStatistics
 from termwise.errors import VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.models import CountModel
-from termwise.scorers.row_cache import Row, RowCache, stack_rows
-from termwise.scorers.row_scorer import WeightedRows
+from termwise.scorers.row_scorer import Row, RowCache, WeightedRows, stack_rows
 from termwise.scorers.token_statistics import TokenStatistics
 from termwise.storage.file_record import json_fingerprint
 from termwise.text import Analyzer, Numbering, Vocabulary, number_texts
@@ -139,5 +139,5 @@ def _check_analyzer(model: CountModel, analyzer: Analyzer, statistics: TokenStat
         raise VocabularyMismatchError(
             "the statistics were counted with another analyzer",
             facts=[("analyzer", analyzer.spec.name), ("model", model.name)],
-            fixes=["`TokenStatistics.count(documents, analyzer)`"],
+            fixes=[Fix.python("TokenStatistics.count(documents, analyzer)")],
         )

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.models import CountQueryEncoder, NetworkModel
 from termwise.models.idf_power import idf_factors
-from termwise.scorers.row_cache import Row, RowCache, stack_rows
-from termwise.scorers.row_scorer import WeightedRows
+from termwise.scorers.row_scorer import Row, RowCache, WeightedRows, stack_rows
 from termwise.storage.file_record import json_fingerprint
 from termwise.weights import TermWeights
 
@@ -99,7 +99,10 @@ class EncoderWeigher:
                     ("terms", terms),
                     ("frequencies", "none" if documents is None else f"{len(documents)} terms"),
                 ],
-                fixes=["`RowFrequencies(index.document_frequencies(), len(index))`", "`idf_power=0`"],
+                fixes=[
+                    Fix.python("RowFrequencies(index.document_frequencies(), len(index))"),
+                    Fix.use(idf_power=0),
+                ],
             )
         return idf_factors(np.maximum(documents, 1), self._frequencies.n_documents, power)
 
@@ -133,7 +136,7 @@ class EncoderWeigher:
             raise ParameterError(
                 "this encoder computes vectors, not term weights",
                 facts=[("encoder", self.name)],
-                fixes=["`LookupScorer(model, encoder)`"],
+                fixes=[Fix.python("LookupScorer(model, encoder)")],
             )
         for terms, weights in rows:
             if self._idf_factors is None:

@@ -13,20 +13,13 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import error_text
 from termwise.errors import DataError, ParameterError, TermwiseError, UsageError
-from termwise.scorers.adapt import as_scores
 from termwise.scorers.protocol import BasePairScorer
+from termwise.scorers.score_pairs import as_scores
 from termwise.validation import check
 
 
 def import_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a module and return one of its functions.
-
-    Raises
-    ------
-    UsageError
-        If there is no such module or function.
-    DataError
-        If the module cannot be imported; the facts name the line that fails.
+    """Import a module and return one of its functions; `DataError` names the line if the import fails.
 
     Examples
     --------

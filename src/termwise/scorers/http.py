@@ -92,16 +92,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 class _DeadlineReader(RawIOBase):
-    """Socket reader with a total deadline; the timeout of a socket restarts with each byte.
-
-    Parameters
-    ----------
-    reader : io.RawIOBase
-        Reads the socket.
-    connection : socket.socket
-    deadline : float
-        Time by `time.monotonic`.
-    """
+    """Socket reader with a total deadline by `time.monotonic`; the timeout of a socket restarts with each byte."""
 
     def __init__(self, reader: RawIOBase, connection: socket.socket, deadline: float) -> None:
         self._reader = reader

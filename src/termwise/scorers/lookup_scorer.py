@@ -13,8 +13,7 @@ from termwise.encode import DocumentEncoder
 from termwise.errors import ParameterError
 from termwise.models import CountQueryEncoder, Lookup
 from termwise.scorers.protocol import BasePairScorer, TermScore
-from termwise.scorers.row_cache import RowCache
-from termwise.scorers.row_scorer import distinct
+from termwise.scorers.row_scorer import RowCache, distinct
 from termwise.storage.file_record import json_fingerprint
 from termwise.validation import check_pairs
 from termwise.vectors import DocumentVectors

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, ParameterError
-from termwise.scorers.adapt import score_pairs_with
 from termwise.scorers.protocol import BasePairScorer, TextScorer, fingerprint_of
+from termwise.scorers.score_pairs import score_pairs_with
 from termwise.storage.file_record import json_fingerprint
 from termwise.validation import is_finite_number
 

@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from termwise.encode import open_document_encoder
-from termwise.encode.document_encoder import check_network
+from termwise.encode.document_encoder import built_precision, check_network
 from termwise.encode.encoder_manifest import NetworkPrecision
-from termwise.engine.query_encoder import FUSION, analyzer_of
+from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError, UsageError
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.index.container import REBUILD
-from termwise.indexing.model_choice import chosen_model
-from termwise.models import CountModel, Lookup, Model, Model1, NetworkModel, model_from_parameters
+from termwise.indexing.model_choice import chosen_model, model_of
+from termwise.models import CountModel, Lookup, Model, Model1, NetworkModel
 from termwise.records import Document
 from termwise.scorers.count_weigher import CountWeigher
 from termwise.scorers.encoder_weigher import EncoderWeigher, RowFrequencies
@@ -127,22 +128,19 @@ def index_scorer(
         If the model cannot be loaded.
     """
     index.check_not_cut("a scorer of other texts")
-    description = index.manifest.encoder.get("model", {})
-    kind = str(description.get("name", "unknown model"))
+    described = index.manifest.encoder
     name = index.path.resolve().name if name is None else name
-    if kind == FUSION or not description:
+    model = model_of(index)
+    if model is None:
         raise UsageError(
             "an index of fused models or external weights cannot weigh other texts",
-            facts=[("index", index.path), ("model", kind)],
+            facts=[("index", index.path), ("model", described.model.name or "unknown model")],
             fixes=["mix the scorers of the single indexes: FIRST+SECOND,alpha=0.5"],
         )
-    model = model_from_parameters(kind, description.get("parameters", {}))
     if isinstance(model, NetworkModel):
-        built = index.manifest.encoder.get("network") or {}
-        precision = (built.get("network") or {}).get("precision")
-        encoder = open_document_encoder(model, threads=threads, precision=precision)
+        encoder = open_document_encoder(model, threads=threads, precision=built_precision(described.network))
         check_network(
-            built,
+            described.network,
             encoder,
             index=index.path,
             fixes=["put the encoder of the index back into its folder", REBUILD],
@@ -154,13 +152,16 @@ def index_scorer(
     if not isinstance(model, CountModel):
         raise UsageError(
             "an index of external weights cannot weigh other texts",
-            facts=[("index", index.path), ("model", kind)],
+            facts=[("index", index.path), ("model", model.name)],
         )
     if background is None and not index.stores_text:
         raise UsageError(
             "the index stores no texts to count the statistics from",
             facts=[("index", index.path)],
-            fixes=["`collection=COLLECTION`, the collection of the index", "build it with `store_text=True`"],
+            fixes=[
+                Fix.use("{}, the collection of the index", collection=Code("COLLECTION")),
+                Fix.build(store_text=True),
+            ],
         )
     analyzer = analyzer_of(index)
     statistics = (background or stored_texts(index)).tokens(analyzer)
@@ -172,7 +173,7 @@ def stored_texts(index: Index) -> Background:
 
     def documents() -> Iterator[Document]:
         for first in range(0, index.documents, _BATCH):
-            ordinals = index.document_starts[first : first + _BATCH]
+            ordinals = index.chunks.starts[first : first + _BATCH]
             for doc_id, text in zip(index.doc_ids(ordinals), index.document_texts(ordinals), strict=True):
                 yield Document(doc_id, text or "")
 

@@ -8,12 +8,73 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from termwise.display.safe_text import shown
-from termwise.errors import WeightError
+from termwise.display.safe_text import error_text, shown
+from termwise.errors import DataError, WeightError
 from termwise.progress import Progress, no_progress
-from termwise.scorers.adapt import as_scores
 from termwise.scorers.protocol import Pair, PairScorer, TextScorer, fingerprint_of
 from termwise.scorers.score_cache import ScoreCache
+
+
+def as_scores(name: str, result: object, count: int) -> npt.NDArray[np.float64]:
+    """Return what a scorer returned, an array, a list or a torch tensor on the CPU, as `count` values of float64.
+
+    `DataError` if the values are not real numbers in the range of float64, or not so many.
+
+    Examples
+    --------
+    >>> as_scores("mine", [1, 2.5], 2)
+    array([1. , 2.5])
+    """
+    scores, problem = _numbers(result)
+    fixes = ["return a list or an array of floats, one for each text"]
+    if scores is None:
+        raise DataError(
+            "the scorer returned scores that are not numbers",
+            facts=[
+                ("scorer", name),
+                ("returned", f"{type(result).__name__}, {shown(result)}"),
+                ("reason", problem),
+            ],
+            fixes=fixes,
+        )
+    if scores.shape != (count,):
+        raise DataError(
+            "the scorer did not return one score for each text",
+            facts=[("scorer", name), ("texts", count), ("scores", f"shape {scores.shape}")],
+            fixes=fixes,
+        )
+    return scores
+
+
+def _numbers(result: object) -> tuple[npt.NDArray[np.float64] | None, str]:
+    """Return the result as numbers, or None and the reason why it cannot be converted."""
+    try:
+        if np.ma.is_masked(result):
+            return None, "the array has masked values"
+        array = np.asarray(result)
+        if array.dtype.kind in "biuf" or all(isinstance(value, int | float) for value in array.flat):
+            with np.errstate(over="raise"):
+                return array.astype(np.float64), ""
+    except Exception as error:
+        return None, error_text(error)
+    return None, f"{array.dtype} is not a type of real numbers"
+
+
+def score_pairs_with(
+    scorer: TextScorer, queries: Sequence[str], texts: Sequence[str]
+) -> npt.NDArray[np.float64]:
+    """Score pairs with any scorer: all at once if it is a `PairScorer`, else query by query; scores may be NaN."""
+    if isinstance(scorer, PairScorer):
+        return as_scores(scorer.name, scorer.score_pairs(queries, texts), len(texts))
+    positions: dict[str, list[int]] = {}
+    for position, query in enumerate(queries):
+        positions.setdefault(query, []).append(position)
+    scores = np.empty(len(texts))
+    for query, selected in positions.items():
+        result = scorer.score(query, [texts[position] for position in selected])
+        scores[selected] = as_scores(scorer.name, result, len(selected))
+    return scores
+
 
 _FIRST_BATCH = 64
 """Pairs of the first batch."""

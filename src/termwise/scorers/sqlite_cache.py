@@ -25,16 +25,8 @@ _LOCK_TIMEOUT = 60.0
 class CacheSchema:
     """Contents of a kind of cache file: one table that maps an owner and a key to a value.
 
-    Attributes
-    ----------
-    noun : str
-        Name of the values in messages.
-    application, version : int
-        ``application_id`` and ``user_version`` of the SQLite file.
-    table, owner, key, value : str
-        Names of the table and its columns.
-    column : str
-        SQLite type of the values.
+    `noun` names the values in messages. `application` and `version` are the ``application_id`` and ``user_version`` of
+    the SQLite file, and `column` is the SQLite type of the values.
     """
 
     noun: str
@@ -64,18 +56,8 @@ def text_key(text: str) -> bytes:
 class SqliteCache:
     """Cache in one file, which several processes can use; values are durable once `add` returns.
 
-    Parameters
-    ----------
-    schema : CacheSchema
-    path : str or Path, optional
-        Created if it does not exist. In memory unless given.
-
-    Raises
-    ------
-    DataError
-        If the file has another schema, or is damaged.
-    StorageError
-        If it cannot be opened or written, or another process holds the lock for more than a minute.
+    The file is created if it does not exist; without a path, the cache is in memory. `DataError` if the file has
+    another schema or is damaged; `StorageError` if it cannot be used, or is locked for more than a minute.
     """
 
     def __init__(self, schema: CacheSchema, path: str | Path | None = None) -> None:

@@ -1,16 +1,18 @@
-"""The searcher, query by example, and exact re-ranking of candidates."""
+"""Searches of an index or of a mixture, and exact re-ranking of candidates."""
 
 from typing import TYPE_CHECKING, Any
 
-from termwise.search.by_example import Example
+from termwise.search.backend import Part
 from termwise.search.hits import Hit
-from termwise.search.mixture import MixtureSearcher, Part, open_searcher
+from termwise.search.opening import verify
 from termwise.search.query_document_likelihood import (
     QueryDocumentLikelihood,
     QueryLikelihoods,
     StoredQueryVectors,
 )
 from termwise.search.query_syntax import ParsedQuery, parse_query
+from termwise.search.request import Search
+from termwise.search.results import Results
 from termwise.search.searcher import Searcher
 from termwise.search.snippets import Snippet
 from termwise.search.suggestions import Completion, SimilarWord, Suggestion
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Completion",
-    "Example",
     "Hit",
-    "MixtureSearcher",
     "ParsedQuery",
     "Part",
     "QueryDocumentLikelihood",
     "QueryLikelihoods",
+    "Results",
+    "Search",
     "Searcher",
     "SimilarWord",
     "Snippet",
@@ -35,8 +37,8 @@ __all__ = [
     "Suggestion",
     "TimedRun",
     "TranslationScorer",
-    "open_searcher",
     "parse_query",
+    "verify",
 ]
 
 

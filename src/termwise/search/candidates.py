@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
-from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, timed_run
+from termwise.search.request import checked_k
+from termwise.search.timed_run import TimedRanking, TimedRun, timed_run
 
 
 class CandidateRanker(ABC):
@@ -49,7 +50,7 @@ class CandidateRanker(ABC):
         k: int = 1000,
         name: str | None = None,
         progress: Progress = no_progress,
-    ) -> TimedRun:
+    ) -> Run:
         """Re-rank the documents of a run.
 
         Parameters
@@ -65,6 +66,18 @@ class CandidateRanker(ABC):
         progress : callable, optional
             Called with a stage name, the number of finished queries, and their total.
         """
+        return self.timed_run(queries, candidates=candidates, k=k, name=name, progress=progress).run
+
+    def timed_run(
+        self,
+        queries: Iterable[Query],
+        *,
+        candidates: Run,
+        k: int = 1000,
+        name: str | None = None,
+        progress: Progress = no_progress,
+    ) -> TimedRun:
+        """Re-rank the documents of a run, and measure the time of each query; see `rank_many`."""
         checked_k(k)
         return reranked_run(
             lambda query, doc_ids: self._rank(query, doc_ids, k),

@@ -29,7 +29,8 @@ from termwise._version import __version__
 from termwise.errors import CorruptIndexError, MissingFileError, NewerFormatError, NotAnIndexError
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.manifest import Manifest, publish_staged, staged_manifest
+from termwise.index.folder import publish_staged, staged_manifest
+from termwise.index.manifest import Manifest
 from termwise.storage.atomic_file import sync_folder, write_bytes_whole
 from termwise.storage.manifest_json import (
     Misfit,
@@ -181,7 +182,7 @@ def part_index(folder: Path, part: PartRecord) -> Index:
     manifest = part_manifest(folder, part)
     try:
         index = Index(folder / part.folder, manifest)
-        index.check_shortest()
+        index.files.check_shortest()
         return index
     except (CorruptIndexError, MissingFileError) as error:
         raise of_mixture(error) from None

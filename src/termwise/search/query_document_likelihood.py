@@ -41,13 +41,15 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
 from termwise.progress import Progress, no_progress
 from termwise.records import Query, Ranking, Run
 from termwise.search.candidates import CandidateRanker, rank_candidates, reranked_run
+from termwise.search.request import checked_k, query_text
 from termwise.search.searcher import Searcher
-from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text
+from termwise.search.timed_run import TimedRanking, TimedRun
 from termwise.text import Analyzer, CleanedAnalyzer
 from termwise.text.vocabulary import TermLookup
 from termwise.validation import is_finite_number
@@ -80,8 +82,8 @@ class QueryLikelihoods(Protocol):
 class StoredQueryVectors:
     """Stored ln P(t|q) for queries that are documents of a collection: query by example without a network.
 
-    The network encodes the documents in advance with the marker of queries: ``build_index(model="tilde",
-    settings={"side": "query"})``. In the compact form a term that is absent from a row has its floor, which is an
+    The network encodes the documents in advance with the marker of queries: 
+    ``build_index(model=Tilde(side="query"))``. In the compact form a term that is absent from a row has its floor, which is an
     approximation.
 
     Parameters
@@ -98,17 +100,17 @@ class StoredQueryVectors:
     index: Index
 
     def __post_init__(self) -> None:
-        model = self.index.manifest.encoder.get("model", {})
-        side = model.get("parameters", {}).get("side")
-        if model.get("name") != "tilde" or side != "query" or not len(self.index.floors):
+        model = self.index.manifest.encoder.model
+        side = model.parameters.get("side")
+        if model.name != "tilde" or side != "query" or not len(self.index.floors):
             raise ParameterError(
                 "the index does not hold documents encoded as queries",
                 facts=[
                     ("index", self.index.path),
-                    ("model", model.get("name", "unknown")),
+                    ("model", model.name or "unknown"),
                     ("side", side or "document"),
                 ],
-                fixes=["`build_index(model='tilde', side='query')`"],
+                fixes=[Fix.call("build_index", model="tilde", side="query")],
             )
 
     @property
@@ -144,7 +146,11 @@ class StoredQueryVectors:
                         ("doc_id", doc_id if len(doc_id) <= 80 else f"{doc_id[:77]}..."),
                         ("index", self.index.path),
                     ],
-                    fixes=["pass the identifier of the query document: `rank(query, example=doc_id)`"],
+                    fixes=[
+                        Fix.python(
+                            "rank(query, example=doc_id)", "pass the identifier of the query document: {}"
+                        )
+                    ],
                 )
             terms, impacts = self.index.row(ordinal)
             row[terms] += impacts.astype(np.float64) * self.index.manifest.quantiser.scale
@@ -234,7 +240,7 @@ class QueryDocumentLikelihood(CandidateRanker):
         examples: Mapping[str, str] | None = None,
         name: str | None = None,
         progress: Progress = no_progress,
-    ) -> TimedRun:
+    ) -> Run:
         """Re-rank the documents of a run; see `CandidateRanker.rank_many`.
 
         Parameters
@@ -243,11 +249,25 @@ class QueryDocumentLikelihood(CandidateRanker):
             See `CandidateRanker.rank_many`.
         examples : mapping of str to str, optional
             The `example` of `rank` by ``query_id``; other queries use their text.
+        """
+        timed = self.timed_run(
+            queries, candidates=candidates, k=k, examples=examples, name=name, progress=progress
+        )
+        return timed.run
 
-        Returns
-        -------
-        TimedRun
-            The run; the seconds of encoding include analysis and the pass of the network.
+    def timed_run(
+        self,
+        queries: Iterable[Query],
+        *,
+        candidates: Run,
+        k: int = 1000,
+        examples: Mapping[str, str] | None = None,
+        name: str | None = None,
+        progress: Progress = no_progress,
+    ) -> TimedRun:
+        """Re-rank the documents of a run, and measure the time of each query; see `rank_many`.
+
+        The seconds of encoding include analysis and the pass of the network.
         """
         checked_k(k)
         examples = examples or {}
@@ -318,20 +338,16 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
         raise InferenceRequiredError(
             "a document likelihood needs ln P(t|q), which a network computes",
             facts=[("alpha", alpha), ("query encoder", "none")],
-            fixes=["pass query_encoder, which runs one pass per query", "set `alpha=1`"],
+            fixes=["pass query_encoder, which runs one pass per query", Fix.use(alpha=1)],
         )
-    build = (
-        f"`build_index(model='{DOCUMENT_MODEL}', analyzer='wordpiece-clean', "
-        "options=BuildOptions(quantiser='float32'))`"
-    )
     if documents is None:
         raise ParameterError(
             "a document likelihood needs an index of the terms of the documents",
             facts=[("alpha", alpha), ("documents", "none")],
-            fixes=[f"pass the index as documents, built with {build}"],
+            fixes=[Fix.sentence("pass the index as documents, built with {}", _build("wordpiece-clean"))],
         )
     manifest = documents.manifest
-    name = manifest.encoder.get("model", {}).get("name")
+    name = manifest.encoder.model.name or None
     if name != DOCUMENT_MODEL or manifest.quantiser.kind != "float32":
         raise ParameterError(
             "this index does not hold exact term frequencies",
@@ -340,7 +356,7 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
                 ("model", f"{name}, expected {DOCUMENT_MODEL}"),
                 ("weights", f"{manifest.quantiser.kind}, expected float32"),
             ],
-            fixes=[build],
+            fixes=[_build("wordpiece-clean")],
         )
     if encoder.vocabulary.id != manifest.vocabulary:
         raise VocabularyMismatchError(
@@ -356,20 +372,29 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
                 ),
                 ("reason", "equal numbers stand for different words, so scores would be meaningless"),
             ],
-            fixes=[build.replace("wordpiece-clean", "wordpiece-clean:PATH/tokenizer.json")],
+            fixes=[_build("wordpiece-clean:PATH/tokenizer.json")],
         )
     return _DocumentSide(documents, encoder, _kept_terms(analyzer_of(documents)))
 
 
+def _build(analyzer: str) -> Fix:
+    return Fix.call(
+        "build_index",
+        model=DOCUMENT_MODEL,
+        analyzer=analyzer,
+        options=Call.of("BuildOptions", quantiser="float32"),
+    )
+
+
 def _check_query_likelihood(index: Index) -> None:
     """Refuse an index other than TILDE with documents encoded as documents."""
-    model = index.manifest.encoder.get("model", {})
-    side = model.get("parameters", {}).get("side", "document")
-    if model.get("name") != "tilde" or side != "document":
+    model = index.manifest.encoder.model
+    side = model.parameters.get("side", "document")
+    if model.name != "tilde" or side != "document":
         raise ParameterError(
             "the query likelihood needs a TILDE index with documents encoded as documents",
-            facts=[("index", index.path), ("model", model.get("name", "unknown")), ("side", side)],
-            fixes=["`build_index(model='tilde')`"],
+            facts=[("index", index.path), ("model", model.name or "unknown"), ("side", side)],
+            fixes=[Fix.call("build_index", model="tilde")],
         )
 
 
@@ -420,7 +445,7 @@ def row_means(
         NaN for documents without terms.
     """
     means = np.full(len(ordinals), np.nan)
-    for segment, places, rows in index.by_segment(ordinals):
+    for segment, places, rows in index.segments.by_segment(ordinals):
         firsts, lengths = segment.row_bounds(rows)
         positions = concatenated_ranges(firsts, lengths)
         row = np.repeat(np.arange(len(rows)), lengths)

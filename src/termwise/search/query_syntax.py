@@ -53,14 +53,14 @@ _CONVERTED: dict[FieldType | None, tuple[FieldType, ...]] = {
 
 
 class ParsedQuery(NamedTuple):
-    """Parts of a query; the fields are arguments of `Searcher.rank`: ``searcher.rank(**parsed._asdict())``.
+    """Parts of a query, named as in `Search`: ``Search(**parsed._asdict())``.
 
     Attributes
     ----------
     query : str
         Words of the query, without operators, excluded words and attributes.
-    must, must_not, phrases : tuple of str
-        Required words, excluded words and phrases, and required phrases.
+    must, must_not : tuple of str
+        Required and excluded words and phrases.
     filter : Filter or None
         Condition on attributes.
     """
@@ -68,7 +68,6 @@ class ParsedQuery(NamedTuple):
     query: str
     must: tuple[str, ...]
     must_not: tuple[str, ...]
-    phrases: tuple[str, ...]
     filter: Filter | None
 
 
@@ -91,7 +90,7 @@ def parse_query(text: str, schema: Schema | None = None) -> ParsedQuery:
     Examples
     --------
     >>> parse_query('lava +ash -film "molten rock" lang:en')
-    ParsedQuery(query='lava ash molten rock', must=('ash',), must_not=('film',), phrases=('molten rock',),
+    ParsedQuery(query='lava ash molten rock', must=('ash', 'molten rock'), must_not=('film',),
                 filter=Equals(field='lang', value='en'))
     >>> parse_query("price:12.5", Schema({"price": "float"})).filter
     Equals(field='price', value=12.5)
@@ -100,7 +99,6 @@ def parse_query(text: str, schema: Schema | None = None) -> ParsedQuery:
     words: list[str] = []
     must: list[str] = []
     must_not: list[str] = []
-    phrases: list[str] = []
     filter: Filter | None = None
     for part in _PART.finditer(text):
         quoted = part["phrase"] if part["field"] is None else part["values"]
@@ -122,12 +120,12 @@ def parse_query(text: str, schema: Schema | None = None) -> ParsedQuery:
             must_not.append(part["word"] if quoted is None else quoted)
         elif quoted is not None:
             words.append(quoted)
-            phrases.append(quoted)
+            must.append(quoted)
         else:
             words.append(part["word"])
             if part["sign"]:
                 must.append(part["word"])
-    return ParsedQuery(" ".join(words), tuple(must), tuple(must_not), tuple(phrases), filter)
+    return ParsedQuery(" ".join(words), tuple(must), tuple(must_not), filter)
 
 
 def _typed(text: str, kind: FieldType | None) -> Value:

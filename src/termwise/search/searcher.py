@@ -1,377 +1,286 @@
-"""The searcher: an open index with its query encoder."""
+"""The searcher: ranks the documents of an index, or of several indexes together."""
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
-from itertools import compress
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import final
 
 from termwise.attributes import Schema
-from termwise.engine.allowed_documents import (
-    AllowedDocuments,
-    FilterLike,
-    allowed_for,
-    facets_at,
-)
-from termwise.engine.graph_retrieval import ApproximateRetrieval
-from termwise.engine.query_encoder import QueryEncoder, query_encoder_of
-from termwise.engine.query_settings import QuerySettings, WeighedQueryEncoder, with_settings
-from termwise.engine.query_vector import QueryVector, query_vector
-from termwise.engine.result_order import ResultOrder
-from termwise.engine.retrieval import (
-    RankedOrdinals,
-    ScoreOthers,
-    candidate_ordinals,
-    documents_in_order,
-    first_stage_and_others,
-    listed,
-    score_documents,
-    without,
-)
-from termwise.engine.similar_terms import SimilarTerms
-from termwise.engine.text_conditions import TextReader, Words
+from termwise.engine.allowed_documents import FilterLike
+from termwise.engine.query_encoder import QueryEncoder
+from termwise.engine.text_conditions import Words
 from termwise.errors import ParameterError
-from termwise.explain.explainer import explain, with_conditions
 from termwise.explain.explanation import Explanation
-from termwise.filters import Range, ValueCount
+from termwise.fixes import Code, Fix
 from termwise.index import Index
 from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, ExcludedDocuments, Exclusion, Query, Ranking, Run
+from termwise.search.backend import Backend, Part
 from termwise.search.candidates import rank_candidates
-from termwise.search.conditions import Conditions
 from termwise.search.hits import Hit, hits_of
-from termwise.search.snippets import Snippet, snippets_of
-from termwise.search.suggestions import Completion, Suggestion, completions, suggestions
-from termwise.search.timed_run import TimedRanking, TimedRun, checked_k, query_text, timed_run
+from termwise.search.mixture import Mixture, MixtureMatches
+from termwise.search.mixture_folder import DEPTH
+from termwise.search.request import Search, checked_k, query_text
+from termwise.search.results import Results
+from termwise.search.single_index import SingleIndex
+from termwise.search.suggestions import Completion, Suggestion, completions
+from termwise.search.timed_run import TimedRanking, TimedRun, timed_run
 from termwise.text import Analyzer
-from termwise.validation import check, check_count, check_names, check_run, check_threads, is_integer
+from termwise.validation import check, check_count, check_run, check_threads
 from termwise.weights import TermWeights
 
+_OF_A_RUN = (
+    "query",
+    "like",
+    "like_text",
+    "weights",
+    "candidates",
+    "exclude",
+    "offset",
+    "syntax",
+    "facets",
+    "ranges",
+)
+"""Options of a search that its use for many queries has no place for, or sets for each query."""
 
+
+@final
 class Searcher:
-    """Ranks the documents of an index. Stateless: no call changes what a later call returns.
+    """Ranks documents for queries; `termwise.open` and `termwise.build_index` make it.
+
+    A searcher reads one generation of an index, or of a mixture of indexes. It is stateless: no call changes what a
+    later call returns.
 
     Parameters
     ----------
-    index : Index
-        An open index.
-    encoder : QueryEncoder, optional
-        Encoder of queries; by default the one that the index describes.
-    query : QuerySettings, optional
-        Weighting of query terms, for queries that are whole documents, and terms to add for mistyped or unfinished
-        words.
-    approximate : int, optional
-        Search an index with vectors approximately: its graph (`termwise.indexing.build_graph`) proposes this many
-        windows for a query, and only their documents are scored, exactly. Some of the best documents can be missing. By
-        default all vectors are read.
-
-    Raises
-    ------
-    ParameterError
-        If `index` is not an `Index`, or `query` or `approximate` does not apply to it.
-    MissingExtraError, MissingFileError, CorruptIndexError
-        For `approximate`, if usearch is not installed, or the graph is missing or damaged.
+    backend : Backend
+        What is searched: see `of_index` and `mix`.
 
     Examples
     --------
     >>> import tempfile, termwise
-    >>> from termwise.records import Document
-    >>> documents = [Document("a", "merge two sorted lists"), Document("b", "sort a list of words")]
+    >>> documents = [
+    ...     termwise.Document("a", "merge two sorted lists"), termwise.Document("b", "sort a list of words")
+    ... ]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     searcher = termwise.build_index(documents, folder, model="bm25")
     ...     searcher.rank("sorting words", k=1).doc_ids
     ('b',)
     """
 
-    def __init__(
-        self,
-        index: Index,
-        encoder: QueryEncoder | None = None,
-        *,
-        query: QuerySettings = QuerySettings(),  # noqa: B008
-        approximate: int | None = None,
-    ) -> None:
-        if not isinstance(index, Index):
-            raise ParameterError(
-                "a searcher needs an open index",
-                facts=[("given", type(index).__name__)],
-                fixes=["`Searcher.open(path)`"],
-            )
-        if not isinstance(query, QuerySettings):
-            raise ParameterError(
-                "the weighting of query terms is a QuerySettings",
-                facts=[("given", type(query).__name__)],
-                fixes=["pass `QuerySettings(max_terms=30)`"],
-            )
-        self.index = index
-        self._made_with = encoder, query
-        encoder = query_encoder_of(index) if encoder is None else encoder
-        self.similar_terms = SimilarTerms.of(index, encoder.analyzer)
-        self.encoder = with_settings(encoder, index, query, self.similar_terms)
-        self._retrieval = None if approximate is None else ApproximateRetrieval.open(index, approximate)
-
-    def __repr__(self) -> str:
-        model = self.index.manifest.encoder.get("model", {}).get("name", "unknown model")
-        approximate = "" if self.approximate is None else f", approximate={self.approximate}"
-        return f"Searcher({str(self.index.path)!r}, {self.index.documents:,} documents, {model}{approximate})"
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        query: QuerySettings = QuerySettings(),  # noqa: B008
-        approximate: int | None = None,
-    ) -> Searcher:
-        """Open an index folder for searching; see `Searcher` and `Index.open` for the errors."""
-        return cls(Index.open(path), query=query, approximate=approximate)
-
-    def refresh(self) -> Searcher:
-        """Return a searcher for the newest generation of the index; this one if it is the newest."""
-        index = self.index.newest()
-        if index is self.index:
-            return self
-        encoder, query = self._made_with
-        return Searcher(index, encoder, query=query, approximate=self.approximate)
-
-    @property
-    def approximate(self) -> int | None:
-        """Number of windows that the graph proposes for a query; None if the search is exact."""
-        return None if self._retrieval is None else self._retrieval.windows
-
-    def windows_for(self, k: int) -> int | None:
-        """Return how many windows an approximate search for `k` results takes from the graph, or more.
+    def of_index(cls, index: Index, encoder: QueryEncoder | None = None) -> Searcher:
+        """Return a searcher for an open index.
 
         Parameters
         ----------
-        k : int
-            Number of results.
+        index : Index
+            An open index.
+        encoder : QueryEncoder, optional
+            Encoder of queries; by default the one that the index describes.
 
-        Returns
-        -------
-        int or None
-            `approximate`, or `k` if that is larger. None if the search is exact: `approximate` was not given, or all
-            vectors are read, because there are not more windows, or not more documents than `k`.
+        Raises
+        ------
+        ParameterError
+            If `index` is not an `Index`.
         """
-        return None if self._retrieval is None else self._retrieval.windows_for(self.index, checked_k(k))
+        return cls(SingleIndex(index, encoder))
+
+    @classmethod
+    def mix(
+        cls, searchers: Mapping[str, Searcher], weights: Sequence[float], *, depth: int = DEPTH
+    ) -> Searcher:
+        """Return a searcher that ranks with several indexes of the same documents; see `termwise.search.mixture`.
+
+        Parameters
+        ----------
+        searchers : mapping of str to Searcher
+            One or more searchers of single indexes, with their names in explanations.
+        weights : sequence of float
+            Weight of the normalised scores of each; a negative weight reverses them.
+        depth : int, optional
+            Number of results that each index contributes to the candidates.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is out of range, or the indexes hold different documents, or in another order.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> documents = [termwise.Document("a", "merge two lists"), termwise.Document("b", "shuffle a list")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     bm25, jm = (
+        ...         termwise.build_index(documents, f"{folder}/{model}", model=model) for model in ("bm25", "jm")
+        ...     )
+        ...     mixture = Searcher.mix({"bm25": bm25, "jm": jm}, [0.3, 0.7])
+        ...     mixture.rank("merging lists").doc_ids
+        ('a', 'b')
+        """
+        check("searchers", searchers, isinstance(searchers, Mapping), "searchers by their names")
+        if len(searchers) != len(weights):
+            raise ParameterError(
+                "each part of a mixture needs a weight",
+                facts=[("searchers", len(searchers)), ("weights", len(weights))],
+            )
+        parts = []
+        for (name, searcher), weight in zip(searchers.items(), weights, strict=True):
+            backend = getattr(searcher, "backend", None)
+            if not isinstance(backend, SingleIndex):
+                raise ParameterError(
+                    "a part of a mixture needs the searcher of one index",
+                    facts=[("part", name), ("given", type(backend or searcher).__name__)],
+                    fixes=[Fix.call("termwise.open", Code("path"))],
+                )
+            parts.append(Part(name, backend, weight))
+        return cls(Mixture(parts, depth=depth))
+
+    def __repr__(self) -> str:
+        documents = f"{self.documents:,} documents"
+        return f"Searcher({str(self.path or self.index.path)!r}, {documents}, {self.backend.description})"
+
+    def refresh(self) -> Searcher:
+        """Return a searcher for the newest generation of the index or mixture; this one if it is the newest."""
+        newest = self.backend.refreshed()
+        return self if newest is self.backend else Searcher(newest)
 
     @property
-    def path(self) -> Path:
-        """Folder of the index."""
-        return self.index.path
+    def path(self) -> Path | None:
+        """Folder of the index or mixture; None for a mixture of open indexes."""
+        return self.backend.path
+
+    @property
+    def index(self) -> Index:
+        """The open index; of a mixture, the first one that stores texts, or the first one."""
+        return self.backend.index
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The indexes of a mixture. A single index is its only part, with the weight 1."""
+        return self.backend.parts
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return self.index.documents
 
     @property
     def analyzer(self) -> Analyzer:
         """Analyzer that decides which words a text has."""
-        return self.encoder.analyzer
+        return self.backend.words.encoder.analyzer
 
-    def encode(self, query: str) -> TermWeights:
-        """Return the row of query weights for a text."""
-        return self.encoder.encode_query(query_text(query))
+    @property
+    def schema(self) -> Schema:
+        """Types of the attributes, empty without any."""
+        return self.backend.attribute_index.schema
 
-    def query_of(self, doc_id: str) -> Query:
-        """Return a query with the text and identifier of a document.
-
-        Raises
-        ------
-        UnknownIdError
-            If the index holds no such document.
-        ParameterError
-            If the index keeps no texts, or the identifier is not a string.
-        """
-        (text,) = self.index.document_texts(np.array([self._ordinal(doc_id)], dtype=np.int64))
-        if text is None:
-            raise ParameterError(
-                "the index keeps no texts, which query by example needs",
-                facts=[("doc_id", doc_id), ("index", self.index.path)],
-                fixes=["build the index with `store_text=True`", "pass the text itself: `like_file=FILE`"],
-            )
-        return Query(doc_id, text)
-
-    def rank_like(
-        self,
-        doc_id: str,
-        *,
-        k: int = 10,
-        filter: FilterLike | None = None,
-        must: Words = (),
-        must_not: Words = (),
-        phrases: Words = (),
-        sort: str | None = None,
-        collapse: str | None = None,
-        collapse_size: int = 1,
-    ) -> Ranking:
-        """Rank the other documents for the text of one document: query by example.
+    def search(self, search: Search) -> Results:
+        """Search for documents.
 
         Parameters
         ----------
-        doc_id : str
-            A document of an index with texts.
-        k : int, optional
-            Number of results, 1 or more.
-        filter : str, mapping or Filter, optional
-            Condition on the attributes of results; see `rank`.
-        must, must_not, phrases : str or sequence of str, optional
-            Conditions on the texts of results; see `rank`.
-        sort, collapse, collapse_size : optional
-            Attribute to sort results by, and attribute of which each value has at most `collapse_size` results; see
-            `rank`.
+        search : Search
+            The request.
 
         Returns
         -------
-        Ranking
-            With the identifier of the document as query identifier; see `rank`.
+        Results
+            Ranking, counts, facets, excerpts and explanations; each is computed when it is asked for.
 
         Raises
         ------
-        UnknownIdError
-            If the index holds no such document.
-        ParameterError
-            If the index keeps no texts, or `k` is not a whole number of 1 or more.
+        ParameterError, UnknownNameError
+            If the request does not fit the index: an attribute that it lacks, conditions on texts that it does not
+            store, weights or similar terms that do not apply to it, a required or excluded string of which the analyzer
+            removes all.
+        UnknownIdError, DuplicateIdError
+            If the example or a candidate is not in the index, or a candidate occurs twice.
+        MissingExtraError, MissingFileError, CorruptIndexError
+            For an approximate search, if usearch is not installed, or the graph is missing or damaged.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [termwise.Document("a", "green tea", {"price": 4}), termwise.Document("b", "tea", {"price": 20})]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(tea, folder)
+        ...     found = searcher.search(Search("tea", sort="-price", k=1))
+        ...     found.ranking.doc_ids, found.count()
+        (('b',), 2)
         """
-        query = self.query_of(doc_id)
-        conditions = Conditions.of(filter, must, must_not, phrases)
-        return self.for_example(doc_id).rank(
-            query,
-            k=k,
-            exclude=doc_id,
-            sort=sort,
-            collapse=collapse,
-            collapse_size=collapse_size,
-            **conditions.arguments,
-        )
-
-    def _ordinal(self, doc_id: str) -> int:
-        if not isinstance(doc_id, str):
-            raise ParameterError(
-                "the identifier of a document is a string", facts=[("given", type(doc_id).__name__)]
-            )
-        return self.index.ordinal(doc_id)
-
-    def _ordinals(self, doc_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        check_names("doc_ids", doc_ids)
-        ordinals = self.index.find_many(doc_ids)
-        for doc_id in compress(doc_ids, ordinals < 0):
-            self._ordinal(doc_id)  # which raises the error for an unknown one
-        return ordinals
-
-    def for_example(self, doc_id: str) -> Searcher:
-        """Return a searcher for the text of a document as query.
-
-        `QuerySettings.max_terms` then skips terms that no other document contains; `fuzzy` and `prefix` do not apply.
-
-        Raises
-        ------
-        UnknownIdError
-            If the index holds no such document.
-        """
-        ordinal = self._ordinal(doc_id)
-        if not isinstance(self.encoder, WeighedQueryEncoder):
-            return self
-        searcher = copy.copy(self)
-        searcher.encoder = replace(self.encoder, example=ordinal, similar=None)
-        return searcher
+        check("search", search, isinstance(search, Search), "a Search, such as Search('green tea', k=5)")
+        return Results(self.backend, search)
 
     def rank(
         self,
-        query: str | Query | TermWeights | None,
+        query: str | Query | TermWeights | None = None,
         *,
         k: int = 10,
+        offset: int = 0,
         candidates: Sequence[str] | None = None,
         exclude: str | Collection[str] = (),
         filter: FilterLike | None = None,
         must: Words = (),
         must_not: Words = (),
-        phrases: Words = (),
         sort: str | None = None,
-        collapse: str | None = None,
-        collapse_size: int = 1,
+        fuzzy: bool = False,
     ) -> Ranking:
-        """Rank the documents for one query.
+        """Rank the documents for one query: the ranking of `search` with its usual options.
 
         Parameters
         ----------
         query : str, Query, TermWeights or None
-            Text, text with an identifier, or one row over the vocabulary of the index. None for all documents, each
-            with the score 0, in the order of the index.
-        k : int, optional
-            Number of results, 1 or more.
-        candidates : sequence of str, optional
-            Score and order only these documents. All of them are ranked, including those that share no term with the
-            query, and ties keep the given order. In an index with vectors, documents without a vector are last, with
-            the smallest score of the others. Without candidates, only documents that share a term with the query are
-            results, and ties are ordered by input position.
-        exclude : str or collection of str, optional
-            Documents to leave out of the results; lower ones move up. Unknown identifiers are ignored.
-        filter : str, mapping or Filter, optional
-            Condition on the attributes of results, such as ``'lang = "de" and price < 20'``; see `termwise.filters`.
-            Scores are those that the documents have without a filter.
-        must, must_not, phrases : str or sequence of str, optional
-            Words and phrases that the texts of results contain, or do not contain. The analyzer of the index splits
-            each string into tokens; a text contains it if it has these tokens in sequence, see
-            `termwise.engine.text_conditions`. They limit the results as a filter does, and are no part of the query.
-            `phrases` are required like `must`.
-        sort : str, optional
-            Attribute to sort by, such as ``price``, or ``-price`` for the largest values first. The results are the
-            first `k` of all documents that match the query, not of the best ones. Documents with equal values are in
-            the order of their scores, and those without a value are last. By default, the order is that of the scores.
-        collapse : str, optional
-            Attribute of which each value has at most `collapse_size` results: the first ones in the order of the
-            results. There are `k` results if so many documents remain. Documents without a value are all results.
-        collapse_size : int, optional
-            Number of results of each value of `collapse`, 1 or more.
+            Text, text with an identifier, or one row over the vocabulary of a single index. None for all documents,
+            each with the score 0, in the order of the index.
+        k, offset, candidates, exclude, filter, must, must_not, sort, fuzzy : optional
+            See `Search`.
 
         Returns
         -------
         Ranking
             At most `k` documents, in the order of their scores, or of `sort`. ``rank(k=10)`` is the beginning of
-            ``rank(k=100)``.
+            ``rank(k=100)``. Documents with equal scores are in the order of the input, or of the candidates.
 
         Raises
         ------
         ParameterError
-            If `k` or `collapse_size` is not a whole number of 1 or more, `candidates` or `exclude` are not strings, or
-            `sort` or `collapse` is an attribute whose values are lists. If the analyzer removes all of a required or
-            excluded string, or needs texts that the index does not store.
-        UnknownNameError
-            If the index has no such attribute.
-        UnknownIdError, DuplicateIdError
-            If a candidate is not in the index, or occurs twice.
+            If an option is out of its range or does not fit the index; see `search` for other errors.
         """
-        query_id = query.query_id if isinstance(query, Query) else ""
-        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        excluded = excluded_documents(query_id, exclude)
-        order = ResultOrder.parse(sort, collapse, collapse_size, self.schema)
-        if query is None:
-            found = listed(self._matches(None, exclude, allowed), self.index, candidates)
-            return order.listing(self.index, found, checked_k(k))
-        row = query if isinstance(query, TermWeights) else self.encode(query_text(query))
-        return self._rank_row(row, checked_k(k), candidates, query_id, excluded, allowed, order)
+        weights = query if isinstance(query, TermWeights) else None
+        search = Search(
+            None if isinstance(query, TermWeights) else query,
+            weights=weights,
+            k=k,
+            offset=offset,
+            candidates=candidates,
+            exclude=exclude,
+            filter=filter,
+            must=must,
+            must_not=must_not,
+            sort=sort,
+            fuzzy=fuzzy,
+        )
+        return self.search(search).ranking
 
     def rank_many(
         self,
         queries: Iterable[Query],
         *,
         k: int = 1000,
-        threads: int = 1,
+        search: Search = Search(),  # noqa: B008
         candidates: Run | None = None,
         exclude: Exclusion = None,
-        filter: FilterLike | None = None,
-        must: Words = (),
-        must_not: Words = (),
-        phrases: Words = (),
-        collapse: str | None = None,
-        collapse_size: int = 1,
+        threads: int = 1,
         name: str = "termwise",
         progress: Progress = no_progress,
-    ) -> TimedRun:
+    ) -> Run:
         """Rank the documents for many queries.
 
         Parameters
@@ -380,20 +289,15 @@ class Searcher:
             With distinct identifiers.
         k : int, optional
             Number of results per query.
-        threads : int, optional
-            Threads to use, 1024 at most; results do not depend on it.
+        search : Search, optional
+            Conditions, order and weighting of all queries; without a query and `Search.k`.
         candidates : Run, optional
-            Re-rank the documents of this run instead of searching the index. Queries that are not in the run are
-            skipped.
+            Re-rank the documents of this run instead of searching. Queries that are not in the run are skipped.
         exclude : mapping of str to str or set of str, or "id", optional
             Documents to leave out of the results by query identifier, such as the source document of a query; ``"id"``
             for the document with the identifier of the query. The ranking still has up to `k` results.
-        filter : str, mapping or Filter, optional
-            Condition on the attributes of the results of all queries; see `rank`.
-        must, must_not, phrases : str or sequence of str, optional
-            Conditions on the texts of the results of all queries; see `rank`.
-        collapse, collapse_size : optional
-            Attribute of which each value has at most `collapse_size` results for each query; see `rank`.
+        threads : int, optional
+            Threads to use, 1024 at most; results do not depend on it.
         name : str, optional
             Name of the resulting run.
         progress : callable, optional
@@ -401,24 +305,87 @@ class Searcher:
 
         Returns
         -------
-        TimedRun
-            The run, in the order of the queries, with the time of each query.
+        Run
+            In the order of the queries.
         """
+        return self.timed_run(
+            queries,
+            k=k,
+            search=search,
+            candidates=candidates,
+            exclude=exclude,
+            threads=threads,
+            name=name,
+            progress=progress,
+        ).run
+
+    def timed_run(
+        self,
+        queries: Iterable[Query],
+        *,
+        k: int = 1000,
+        search: Search = Search(),  # noqa: B008
+        candidates: Run | None = None,
+        exclude: Exclusion = None,
+        threads: int = 1,
+        name: str = "termwise",
+        progress: Progress = no_progress,
+    ) -> TimedRun:
+        """Rank the documents for many queries, and measure the time of each; see `rank_many`."""
         k = checked_k(k)
         check_threads(threads)
         checked, excluded = checked_queries(queries, candidates, exclude)
-        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        order = ResultOrder.parse(None, collapse, collapse_size, self.schema)
+        _check_search_of_run(search)
+        results = Results(self.backend, search)
 
         def rank(query: Query) -> TimedRanking:
             doc_ids = None if candidates is None else candidates[query.query_id].doc_ids
             begin = time.perf_counter()
-            row = self.encode(query.text)
+            encoded = results.encode(query.text)
             middle = time.perf_counter()
-            ranking = self._rank_row(row, k, doc_ids, query.query_id, excluded, allowed, order)
+            left_out = excluded.for_query(query.query_id)
+            ranking = results.rank_query(encoded, k, query.query_id, doc_ids, left_out)
             return ranking, middle - begin, time.perf_counter() - middle
 
         return timed_run(checked, rank, stage="search", name=name, progress=progress, threads=threads)
+
+    def part_runs(
+        self, queries: Iterable[Query], *, exclude: Exclusion = None, progress: Progress = no_progress
+    ) -> list[Run]:
+        """Return the scores of all candidates in each part of a mixture, to learn its weights.
+
+        Parameters
+        ----------
+        queries : iterable of Query
+            With distinct identifiers.
+        exclude, progress
+            See `rank_many`.
+
+        Returns
+        -------
+        list of Run
+            One per part, named as the part, for `termwise.fusion.learn`. All have the same documents, the candidates of
+            all parts: a search with one part alone finds other ones.
+
+        Raises
+        ------
+        ParameterError
+            If this is not a mixture.
+        """
+        checked, excluded = checked_queries(queries, None, exclude)
+        results = Results(self.backend, Search())
+        rankings: list[list[Ranking]] = [[] for _ in self.parts]
+        for number, query in enumerate(checked):
+            matches = self.backend.match(results.encode(query.text), excluded.for_query(query.query_id), None)
+            if not isinstance(matches, MixtureMatches):
+                raise ParameterError(
+                    "only a mixture has scores in several parts", facts=[("index", self.index.path)]
+                )
+            doc_ids = self.index.doc_ids(matches.candidates)
+            for ranked, scores in zip(rankings, matches.part_scores(matches.candidates), strict=True):
+                ranked.append(rank_candidates(doc_ids, scores, query.query_id))
+            progress("search", number + 1, len(checked))
+        return [Run(ranked, part.name) for ranked, part in zip(rankings, self.parts, strict=True)]
 
     def explain(
         self,
@@ -430,9 +397,9 @@ class Searcher:
         filter: FilterLike | None = None,
         must: Words = (),
         must_not: Words = (),
-        phrases: Words = (),
+        centred: bool = False,
     ) -> Explanation:
-        """Explain the score of a document for a query as a sum over terms.
+        """Explain the score of a document for a query as a sum over terms; in a mixture, over the terms of all parts.
 
         Parameters
         ----------
@@ -443,68 +410,32 @@ class Searcher:
         competitors : int, optional
             Number of documents above and below it to name, together with the rank of the document. Requires a full
             ranking.
-        exclude : str or collection of str, optional
-            Documents to leave out of that ranking; see `rank`.
-        filter : str, mapping or Filter, optional
-            Filter of that ranking; see `rank`.
-        must, must_not, phrases : str or sequence of str, optional
-            Conditions of that ranking; see `rank`. `Explanation.conditions` names them.
+        exclude, filter, must, must_not : optional
+            Conditions of that ranking, see `Search`. `Explanation.conditions` names those on texts.
+        centred : bool, optional
+            In a mixture, subtract from each contribution its mean over the candidates. The sum has no constant then,
+            and says why a document ranks above or below the others: a term that it lacks and others have lowers its
+            score.
 
         Raises
         ------
         ParameterError
-            If an identifier is not a string.
+            If an identifier is not a string, or the score of a single index is to be centred.
         UnknownIdError
             If the index holds no such document.
         """
-        conditions = Conditions.of(filter, must, must_not, phrases)
-        return self._explained(query, [doc_id], competitors, exclude, conditions)[0]
+        search = Search(query, exclude=exclude, filter=filter, must=must, must_not=must_not)
+        return self.search(search).explain([doc_id], competitors=competitors, centred=centred)[0]
 
-    def explain_many(
-        self,
-        query: str | Query,
-        doc_ids: Sequence[str],
-        *,
-        competitors: int | None = None,
-        exclude: str | Collection[str] = (),
-        filter: FilterLike | None = None,
-        must: Words = (),
-        must_not: Words = (),
-        phrases: Words = (),
-    ) -> list[Explanation]:
-        """Explain the scores of several documents for one query; see `explain`."""
-        conditions = Conditions.of(filter, must, must_not, phrases)
-        return self._explained(query, doc_ids, competitors, exclude, conditions)
-
-    def _explained(
-        self,
-        query: str | Query,
-        doc_ids: Sequence[str],
-        competitors: int | None,
-        exclude: str | Collection[str],
-        conditions: Conditions,
-    ) -> list[Explanation]:
-        check_explained(doc_ids, competitors)
-        explanations = explain(
-            self.index,
-            self.encoder,
-            query_text(query),
-            doc_ids,
-            competitors=competitors,
-            exclude=excluded_documents("", exclude).for_query(""),
-            allowed=self._allowed(conditions),
-        )
-        return with_conditions(explanations, conditions.on_texts(self._reader), self.index)
-
-    def _allowed(self, conditions: Conditions) -> AllowedDocuments | None:
-        return allowed_for(self.index, conditions.filter, conditions.on_texts(self._reader))
-
-    @cached_property
-    def _reader(self) -> TextReader:
-        return TextReader(self.index, self.encoder.analyzer)
+    def encode(self, query: str) -> TermWeights:
+        """Return the row of query weights for a text; of a mixture, that of its first part."""
+        return self.parts[0].backend.encoder.encode_query(query_text(query))
 
     def did_you_mean(self, query: str | Query) -> list[Suggestion]:
         """Return the words of a query that no document has, with the nearest words of the documents.
+
+        In a mixture, there are none for a word that another part has as a whole, such as a frequent word in the query
+        table of lookup.
 
         Parameters
         ----------
@@ -514,9 +445,8 @@ class Searcher:
         Returns
         -------
         list of Suggestion
-            In the order of the query, for at most 50 words, without those that no word of the index resembles. Empty
-            if the terms of the index are pieces of words, which make up every word. With `QuerySettings.prefix`, the
-            last word is left out if terms of the index begin with it.
+            In the order of the query, only for words with a near one. Empty if the terms of the index are pieces of
+            words.
 
         Examples
         --------
@@ -527,8 +457,7 @@ class Searcher:
         ...     searcher.did_you_mean("sortng lists")[0].words
         (SimilarWord(word='sorting', term='sorting', distance=1, documents=1),)
         """
-        text = query_text(query)
-        return [] if self.similar_terms is None else suggestions(self.similar_terms, self.encoder, text)
+        return self.search(Search(query)).did_you_mean()
 
     def complete(self, text: str, *, n: int = 8) -> list[Completion]:
         """Complete the last word of a text with words of the documents, for search while a user types.
@@ -558,12 +487,8 @@ class Searcher:
         """
         check("text", text, isinstance(text, str), "the beginning of a query")
         check_count("n", n)
-        return [] if self.similar_terms is None else completions(self.similar_terms, text, n)
-
-    @property
-    def schema(self) -> Schema:
-        """Types of the attributes, empty without any."""
-        return self.index.schema
+        similar = self.backend.suggesting.similar_terms
+        return [] if similar is None else completions(similar, text, n)
 
     def attributes(self, doc_ids: Sequence[str]) -> list[dict[str, AttributeValue]]:
         """Return the attributes of documents, without missing values; dates are `datetime` in UTC.
@@ -573,7 +498,7 @@ class Searcher:
         UnknownIdError
             If the index holds no such document.
         """
-        return self.index.attributes(self._ordinals(doc_ids))
+        return self.backend.attribute_index.attributes(self.backend.find(doc_ids))
 
     def hits(self, ranking: Ranking, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
         """Return the results of a ranking with the attributes and texts of the documents.
@@ -604,233 +529,8 @@ class Searcher:
         >>> [(hit.doc_id, hit.attributes, hit.text) for hit in hits]
         [('a', {'price': 12}, 'green tea'), ('b', {'price': 4}, 'tea')]
         """
-        return hits_of(ranking, show, attributes=self.index, texts=self.index if texts else None)
-
-    def snippets(
-        self,
-        query: str | Query,
-        doc_ids: Sequence[str],
-        *,
-        length: int = 200,
-        field: str | None = None,
-    ) -> list[Snippet]:
-        """Return an excerpt of each document with the words of a query, without explaining scores.
-
-        An excerpt has the largest sum of the weights of different words of the query, where rare words weigh more. The
-        beginning of the text is preferred if it has four fifths of this sum; it is the excerpt of a text without these
-        words. Words that `QuerySettings` add for mistyped or unfinished words count as well.
-
-        Parameters
-        ----------
-        query : str or Query
-            The information need.
-        doc_ids : sequence of str
-            Documents of the index, such as ``ranking.doc_ids``.
-        length : int, optional
-            Largest number of characters of an excerpt, 20 or more. Excerpts begin and end between words if possible.
-        field : str, optional
-            Field of which excerpts are taken, in an index with weights of fields; by default, the texts of all fields,
-            joined.
-
-        Returns
-        -------
-        list of Snippet
-            In the order of `doc_ids`. Words are looked for in the first 100,000 characters of a text.
-
-        Raises
-        ------
-        ParameterError
-            If the index keeps no texts, or not those of the fields, or an argument is out of range.
-        UnknownNameError
-            If the index has no such field.
-        UnknownIdError
-            If the index holds no such document.
-
-        Examples
-        --------
-        >>> import tempfile, termwise
-        >>> documents = [termwise.Document("a", "A heap is a tree. To merge two sorted lists takes one pass.")]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     searcher = termwise.build_index(documents, folder, store_text=True)
-        ...     (found,) = searcher.snippets("sorting lists", ["a"], length=30)
-        >>> found.text, [found.text[start:end] for start, end in found.spans], found.before
-        ('sorted lists takes one pass.', ['sorted', 'lists'], 31)
-        """
-        return snippets_of(
-            query_text(query),
-            doc_ids,
-            self._ordinals(doc_ids),
-            self.encoder,
-            index=self.index,
-            texts=self.index,
-            length=length,
-            field=field,
-        )
-
-    def facets(
-        self,
-        fields: Sequence[str] = (),
-        *,
-        ranges: Mapping[str, Mapping[str, Range]] | None = None,
-        query: str | Query | None = None,
-        exclude: str | Collection[str] = (),
-        filter: FilterLike | None = None,
-        must: Words = (),
-        must_not: Words = (),
-        phrases: Words = (),
-        n: int = 10,
-    ) -> dict[str, list[ValueCount]]:
-        """Count how many documents have each value of some attributes.
-
-        Parameters
-        ----------
-        fields : sequence of str
-            Fields of type keyword, keywords, boolean or integer.
-        ranges : mapping of str to mapping of str to (low, high), optional
-            Ranges to count by their names, for each of some fields of type integer, float or date. A document counts
-            for a range if ``low <= value < high``, as in a filter. None stands for no limit. Ranges may overlap.
-        query : str or Query, optional
-            Count only the documents that match this query: those that share a term with it, and in an index with
-            vectors all documents with a vector. By default, documents are counted whatever their text.
-        exclude : str or collection of str, optional
-            Documents that do not match the query; see `rank`.
-        filter : str, mapping or Filter, optional
-            Count only documents with these attributes; see `rank`.
-        must, must_not, phrases : str or sequence of str, optional
-            Count only documents that fulfil these conditions; see `rank`.
-        n : int, optional
-            Number of values of each field in `fields`, the most frequent ones.
-
-        Returns
-        -------
-        dict of str to list of ValueCount
-            For each of the `fields`, the most frequent values, those of equal frequency in ascending order; for each of
-            the `ranges`, the number of documents in each range, with its name as value, in the order of the names.
-
-        Raises
-        ------
-        UnknownNameError, ParameterError
-            If there is no such field, or it has another type.
-
-        Examples
-        --------
-        >>> import tempfile, termwise
-        >>> tea = [
-        ...     termwise.Document("a", "green tea", {"kind": "tea", "price": 4}),
-        ...     termwise.Document("b", "pot", {"kind": "pot", "price": 20}),
-        ... ]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     searcher = termwise.build_index(tea, folder)
-        ...     searcher.facets(["kind"])
-        ...     searcher.facets(["kind"], query="green")
-        ...     searcher.facets(ranges={"price": {"to 10": (None, 10), "from 10": (10, None)}})
-        {'kind': [ValueCount(value='pot', documents=1), ValueCount(value='tea', documents=1)]}
-        {'kind': [ValueCount(value='tea', documents=1)]}
-        {'price': [ValueCount(value='to 10', documents=1), ValueCount(value='from 10', documents=1)]}
-        """
-        ranges = checked_facets(self.index, fields, ranges)
-        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        return facets_at(self.index, self._matches(query, exclude, allowed), fields, ranges, n)
-
-    def count(
-        self,
-        query: str | Query | None = None,
-        *,
-        exclude: str | Collection[str] = (),
-        filter: FilterLike | None = None,
-        must: Words = (),
-        must_not: Words = (),
-        phrases: Words = (),
-    ) -> int:
-        """Return the number of documents that match a query and conditions; see `facets` for the arguments.
-
-        Examples
-        --------
-        >>> import tempfile, termwise
-        >>> tea = [termwise.Document("a", "green tea", {"kind": "tea"}), termwise.Document("b", "pot", {"kind": "pot"})]
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     searcher = termwise.build_index(tea, folder)
-        ...     searcher.count("green pot"), searcher.count(filter='kind = "pot"')
-        (2, 1)
-        """
-        allowed = self._allowed(Conditions.of(filter, must, must_not, phrases))
-        return len(self._matches(query, exclude, allowed))
-
-    def _matches(
-        self, query: str | Query | None, exclude: str | Collection[str], allowed: AllowedDocuments | None
-    ) -> npt.NDArray[np.int64]:
-        """Return the documents that match a query, or all without one, among those that are allowed."""
-        vector = None if query is None else query_vector(self.index, self.encode(query_text(query)))
-        excluded = excluded_documents("", exclude).for_query("")
-        return documents_in_order(self.index, vector, exclude=excluded, allowed=allowed)
-
-    def first_stage(
-        self, query: QueryVector, k: int, allowed: AllowedDocuments | None = None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], ScoreOthers]:
-        """Return the `k` best documents of an exact or approximate search; see `first_stage_and_others`."""
-        search = None if self._retrieval is None else self._retrieval.search
-        return first_stage_and_others(self.index, query, k, search, allowed)
-
-    def _rank_row(
-        self,
-        row: TermWeights,
-        k: int,
-        candidates: Sequence[str] | None,
-        query_id: str,
-        excluded: ExcludedDocuments,
-        allowed: AllowedDocuments | None,
-        order: ResultOrder,
-    ) -> Ranking:
-        query = query_vector(self.index, row)
-        excluded_ids = excluded.for_query(query_id)
-        if candidates is None:
-
-            def best(k: int) -> RankedOrdinals:
-                ordinals, scores, _ = self.first_stage(query, k + len(excluded_ids), allowed)
-                ordinals, scores = without(self.index, ordinals, scores, excluded_ids)
-                return ordinals[:k], scores[:k]
-
-            return order.ranking(self.index, best, k, query_id)
-        ordinals = candidate_ordinals(self.index, candidates, query_id)
-        if allowed is not None:
-            kept = allowed.allow(ordinals)
-            candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
-        scores, matched = score_documents(self.index, query, ordinals)
-        scored = None if query.vector is None else matched
-        depth = k + len(excluded_ids) if order.by_score else None
-        ranking = excluded.remove_from(rank_candidates(candidates, scores, query_id, depth, scored=scored))
-        return order.of_ranking(self.index, ranking, k)
-
-
-def check_explained(doc_ids: Sequence[str], competitors: int | None) -> None:
-    """Check the documents to explain, and the number of competitors to name."""
-    check_names("doc_ids", doc_ids)
-    if competitors is not None and (not is_integer(competitors) or competitors < 0):
-        raise ParameterError(
-            "competitors is the number of documents to name, 0 or more",
-            facts=[("competitors", competitors)],
-        )
-
-
-def checked_facets(
-    index: Index, fields: Sequence[str], ranges: Mapping[str, Mapping[str, Range]] | None
-) -> Mapping[str, Mapping[str, Range]]:
-    """Check the fields whose values are counted, and return the ranges."""
-    check_names("fields", fields)
-    ranges = {} if ranges is None else ranges
-    holds = isinstance(ranges, Mapping) and all(
-        isinstance(name, str) and isinstance(each, Mapping) for name, each in ranges.items()
-    )
-    check("ranges", ranges, holds, "named ranges of fields, such as {'price': {'cheap': (None, 10)}}")
-    check("ranges", ranges, ranges.keys().isdisjoint(fields), "other fields than those of `fields`")
-    for name in (*fields, *ranges):
-        index.schema.check_name(name)
-    return ranges
-
-
-def excluded_documents(query_id: str, given: str | Collection[str]) -> ExcludedDocuments:
-    """Return the documents that are excluded for one query."""
-    return ExcludedDocuments.of({query_id: given})
+        attributes = self.backend.attribute_index
+        return hits_of(ranking, show, attributes=attributes, texts=self.index if texts else None)
 
 
 def checked_queries(
@@ -847,8 +547,20 @@ def checked_queries(
             raise ParameterError(
                 "each query needs an identifier and a text",
                 facts=[("given", f"{type(query).__name__}: {query!r}")],
-                fixes=["`termwise.Query('q1', 'the question')`"],
+                fixes=[Fix.python("termwise.Query('q1', 'the question')")],
             )
         if candidates is None or query.query_id in candidates:
             checked.append(query)
     return checked, excluded
+
+
+def _check_search_of_run(search: Search) -> None:
+    """Check that the search of many queries has conditions, order and weighting only."""
+    check("search", search, isinstance(search, Search), "a Search, such as Search(must='tea')")
+    given = [name for name in _OF_A_RUN if getattr(search, name) not in (None, (), 0, False, {})]
+    if given:
+        raise ParameterError(
+            "the search of many queries has conditions, an order and a weighting only",
+            facts=[("given", ", ".join(given))],
+            fixes=[Fix.omit(name) for name in given],
+        )

@@ -15,6 +15,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.explain.attribution import Span
 from termwise.explain.snippets import SHORTEST, Mark, excerpt
 from termwise.explain.word_boundaries import whole_matches, whole_words
+from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.field_texts import unpack
 from termwise.models.idf_power import idf_factors
@@ -66,7 +67,7 @@ def snippets_of(
         raise ParameterError(
             "the index keeps no texts to take snippets from",
             facts=[("index", texts.path)],
-            fixes=["build the index with `store_text=True`"],
+            fixes=[Fix.build(store_text=True)],
         )
     words = _QueryWords.of(query, encoder, index)
     found = texts.document_texts(ordinals) if field is None else _texts_of_field(texts, ordinals, field)
@@ -82,12 +83,12 @@ def _texts_of_field(index: Index, ordinals: npt.NDArray[np.int64], field: str) -
         raise ParameterError(
             "the index keeps one text for a document, not one for each field",
             facts=[("field", field), ("index", index.path)],
-            fixes=["build the index with weights of `fields`, such as {'title': 3, 'text': 1}"],
+            fixes=[Fix.build(fields={"title": 3, "text": 1})],
         )
     if field not in names:
         raise UnknownNameError.of("field of the index", field, names)
     place = names.index(field)
-    stored = index.stored_document_texts(ordinals)
+    stored = index.store.document_texts(ordinals)
     return [None if texts is None else unpack(texts)[place] for texts in stored]
 
 

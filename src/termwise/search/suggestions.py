@@ -22,7 +22,7 @@ class SimilarWord:
     term : str
         The term in the index, which can be a stem.
     distance : int
-        Number of edits between the term and that of the query word.
+        Number of edits between this word and the query word as typed.
     documents : int
         Number of documents, or of chunks of documents, with the term.
     """
@@ -44,7 +44,7 @@ class Suggestion:
     span : (int, int)
         Its first position in the query.
     words : tuple of SimilarWord
-        At most five, all with the same distance; the most frequent one first.
+        At most five; the nearest one first, then the most frequent one.
     """
 
     word: str
@@ -100,11 +100,9 @@ def suggestions(similar: SimilarTerms, encoder: QueryEncoder, query: str) -> lis
             continue
         typed = query[slice(*spans[0])]
         if nearest := similar.nearest(token, typed):
-            words = (
-                SimilarWord(_nearest_form(similar, each, typed), each.term, each.distance, each.documents)
-                for each in nearest
-            )
-            found.append(Suggestion(typed, spans[0], tuple(words)))
+            forms = ((_nearest_form(similar, each, typed), each) for each in nearest)
+            words = [SimilarWord(form, each.term, edits(typed, form), each.documents) for form, each in forms]
+            found.append(Suggestion(typed, spans[0], tuple(sorted(words, key=lambda each: each.distance))))
     return found
 
 

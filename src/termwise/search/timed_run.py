@@ -1,4 +1,4 @@
-"""Timed runs over many queries, and checks of their arguments."""
+"""Timed runs over many queries."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from termwise.errors import ParameterError
 from termwise.progress import Progress
 from termwise.records import Query, Ranking, Run
-from termwise.validation import is_integer
-
-MOST_RESULTS = 1 << 40
-"""Largest number of results that is passed on; more than any index has."""
 
 TimedRanking = tuple[Ranking, float, float]
 """A ranking, and the seconds of encoding and of scoring."""
@@ -64,20 +59,3 @@ def timed_run(
         pool.shutdown(cancel_futures=True)
     times = np.array(seconds, dtype=np.float64).reshape(-1, 2)
     return TimedRun(Run(rankings, name), times[:, 0], times[:, 1])
-
-
-def query_text(query: str | Query) -> str:
-    """Return the text of a query; refuse anything that is neither a string nor a `Query`."""
-    text = query.text if isinstance(query, Query) else query
-    if not isinstance(text, str):
-        raise ParameterError(
-            "a query is a string, a Query, or a row of TermWeights", facts=[("given", type(text).__name__)]
-        )
-    return text
-
-
-def checked_k(k: int) -> int:
-    """Return the number of results; refuse anything but a whole number of 1 or more."""
-    if not is_integer(k) or k < 1:
-        raise ParameterError("k is the number of results, 1 or more", facts=[("k", k)])
-    return min(int(k), MOST_RESULTS)

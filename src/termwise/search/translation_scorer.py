@@ -27,17 +27,22 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import analyzer_of
 from termwise.engine.retrieval import candidate_ordinals, damaged_rows
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.kernels.translation import OK, gather_translations, model1_scores
 from termwise.models.attachments import FREQUENCIES, read_frequencies
 from termwise.records import Query
 from termwise.search.candidates import CandidateRanker, rank_candidates
-from termwise.search.timed_run import TimedRanking, query_text
+from termwise.search.request import query_text
+from termwise.search.timed_run import TimedRanking
 from termwise.text import Analyzer
 from termwise.translation.background import BACKGROUNDS, BackgroundSource, background_probabilities
 from termwise.translation.table import Columns, TranslationTable
 from termwise.translation.transforms import SelfTranslation, for_scoring
 from termwise.validation import is_finite_number
+
+_EXACT = Call.of("BuildOptions", quantiser="float32")
+"""Options of an index of exact term frequencies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +212,7 @@ class TranslationScorer(CandidateRanker):
         shape = len(ordinals), len(words)
         translated, untranslated = np.zeros(shape, dtype=np.float64), np.zeros(shape, dtype=np.float64)
         slots, columns, word_positions = self._side.scratch(words, index.manifest.terms)
-        for segment, positions, rows in index.by_segment(ordinals):
+        for segment, positions, rows in index.segments.by_segment(ordinals):
             part, own_part = np.zeros((len(rows), len(words))), np.zeros((len(rows), len(words)))
             status = gather_translations(
                 segment.starts,
@@ -305,14 +310,17 @@ def check_share(name: str, value: object, *, below_one: bool) -> None:
 
 
 def _check_documents(index: Index) -> None:
-    model = index.manifest.encoder.get("model", {}).get("name", "unknown")
+    model = index.manifest.encoder.model.name or "unknown"
     kind = index.manifest.quantiser.kind
     if model != "ml" or kind != "float32" or FREQUENCIES not in index.manifest.attachments:
         raise ParameterError(
             "a translation scorer needs an index of relative term frequencies",
             facts=[("index", index.path), ("model", model), ("weights", kind), ("expected", "ml, float32")],
             fixes=[
-                "`build_index(model='ml', options=BuildOptions(quantiser='float32'))` with the analyzer of the table"
+                Fix.sentence(
+                    "{} with the analyzer of the table",
+                    Fix.call("build_index", model="ml", options=_EXACT),
+                )
             ],
         )
 
@@ -325,9 +333,10 @@ def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
             "the index and the translation table have different analyzers",
             facts=[("index", f"{index.path}  {index_analyzer}"), ("table", table_analyzer)],
             fixes=[
-                "build the index with the analyzer of the table: "
-                f"`build_index(model='ml', analyzer={table.analyzer.name!r}, "
-                "options=BuildOptions(quantiser='float32'))`"
+                Fix.sentence(
+                    "build the index with the analyzer of the table: {}",
+                    Fix.call("build_index", model="ml", analyzer=table.analyzer.name, options=_EXACT),
+                )
             ],
         )
     return analyzer

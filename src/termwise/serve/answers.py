@@ -10,7 +10,11 @@ from termwise.explain.explanation import Origin
 
 
 class Excerpt(TypedDict):
-    """Part of a text, with the places (start, end) of the words of the query in it."""
+    """Part of a text, with the places (start, end) of the words of the query in it.
+
+    Places count Unicode code points, as in Python. A string of JavaScript is in UTF-16, where an emoji has two units:
+    there, the word is `[...text].slice(start, end).join("")`.
+    """
 
     text: str
     marks: list[list[int]]
@@ -45,7 +49,7 @@ class ContributionAnswer(TypedDict):
     """What a term adds to a score: `score` is `query_weight` × `weight`, and in a mixture × `scale`.
 
     `weight` is that of the term in the document, and `scale` that of its `part` for this query. `spans` and
-    `query_spans` are positions of the term in the text and in the query.
+    `query_spans` are positions of the term in the text and in the query, in Unicode code points.
     """
 
     term: str

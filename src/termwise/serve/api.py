@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from termwise.collection.fields import ID_FIELDS
+from termwise.collection.fields import ID_FIELDS, identifier
 from termwise.display.safe_text import legible
 from termwise.errors import TermwiseError, UnknownIdError
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve import answers, search
 from termwise.serve.bodies import (
     JSON,
@@ -105,7 +105,7 @@ async def _search_by_address(service: Service, request: Request) -> Response:
 
 async def _searched(service: Service, served: ServedIndex, asked: SearchRequest) -> Response:
     settings = service.settings
-    return await service.pool.run(lambda: JsonAnswer(search.search(served, asked, settings)))
+    return await service.pool.run(lambda: JsonAnswer(search.search(served.current(), asked, settings)))
 
 
 async def _fused_search(service: Service, request: Request) -> Response:
@@ -117,7 +117,9 @@ async def _fused_search(service: Service, request: Request) -> Response:
 async def _explain(service: Service, request: Request) -> Response:
     served = served_index(service, request)
     asked = await model_of(request, ExplainRequest, service.settings.search_body)
-    return JsonAnswer(await in_pool(service, search.explain, served, asked, service.settings))
+    return JsonAnswer(
+        await in_pool(service, lambda: search.explain(served.current(), asked, service.settings))
+    )
 
 
 async def _suggest(service: Service, request: Request) -> Response:
@@ -125,7 +127,9 @@ async def _suggest(service: Service, request: Request) -> Response:
     text = request.query_params.get("text")
     if text is None:
         raise ServiceError("the parameter text is missing")
-    return JsonAnswer(await in_pool(service, search.suggest, served, text, service.settings))
+    return JsonAnswer(
+        await in_pool(service, lambda: search.suggest(served.searcher(), text, service.settings))
+    )
 
 
 async def _get_document(service: Service, request: Request) -> Response:
@@ -190,7 +194,7 @@ def _parsed_lines(served: ServedIndex, lines: Sequence[tuple[int, bytes]]) -> li
     return [_parsed(searcher, *each) for each in lines]
 
 
-def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | dict[str, Any]:
+def _parsed(searcher: Searcher, number: int, line: bytes) -> Change | dict[str, Any]:
     """Return the change of a line, or the answer that says why it is refused."""
     record: dict[str, Any] = {}
     try:
@@ -199,16 +203,20 @@ def _parsed(searcher: AnySearcher, number: int, line: bytes) -> Change | dict[st
     except TermwiseError as error:
         inside = {**record, **patch} if isinstance(patch := record.get("patch"), dict) else record
         given = next((inside[name] for name in ("delete", *ID_FIELDS) if name in inside), None)
-        named = {"doc_id": str(given)} if isinstance(given, str | int) else {}
+        named = {} if (doc_id := identifier(given)) is None else {"doc_id": doc_id}
         return {"line": number, **named, "error": error_record(error), "status": status_of(error)}
 
 
-def _change(searcher: AnySearcher, record: dict[str, Any], number: int) -> Change:
+def _change(searcher: Searcher, record: dict[str, Any], number: int) -> Change:
     """Return the change of a line: ``{"delete": ID}``, ``{"patch": {"_id": ID, ...}}``, or a document."""
     if set(record) == {"delete"}:
-        if not isinstance(record["delete"], str):
-            raise ServiceError("the identifier of a document to delete is a string", facts=[("line", number)])
-        return Delete(record["delete"])
+        doc_id = identifier(record["delete"])
+        if doc_id is None:
+            raise ServiceError(
+                "the identifier of a document to delete is a string or a whole number",
+                facts=[("line", number)],
+            )
+        return Delete(doc_id)
     if set(record) == {"patch"}:
         return read_merge(searcher, _record(record["patch"]), None, number)
     return Put(read_document(searcher, record, None, number))
@@ -312,6 +320,7 @@ OPERATIONS = (
         role="search",
         handler=_fused_search,
         body=FusedSearchRequest,
+        example={"indexes": [{"index": "shop"}, {"index": "guides", "weight": 0.5}], "query": "green tea"},
         answer=answers.FusedSearchAnswer,
     ),
     Operation(

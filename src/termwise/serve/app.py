@@ -22,12 +22,13 @@ from termwise.kernels.jit import compilation_seconds
 from termwise.serve.access import Access
 from termwise.serve.api import OPERATIONS
 from termwise.serve.bodies import BodyBudget, JsonAnswer
-from termwise.serve.errors import error_record, headers_of, log_failure, status_of
+from termwise.serve.errors import error_record, headers_of, log_failure, over_http, status_of
 from termwise.serve.indexes import ServedIndexes
 from termwise.serve.observation import Metrics, log_request
 from termwise.serve.openapi import openapi_document
 from termwise.serve.opensearch import info_route, opensearch_routes
 from termwise.serve.operations import Operation
+from termwise.serve.page.errors import at_the_page
 from termwise.serve.page.routes import error_page, is_for_page, page_routes
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
@@ -72,8 +73,8 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
         use_kernels()
     access = Access(service.settings)
     metrics = Metrics(service)
-    names = None if service.settings.keys else [served.name for served in service.indexes]
-    document = openapi_document(OPERATIONS, names)
+    indexes = [served.name for served in service.indexes]
+    document = openapi_document(OPERATIONS, None if service.settings.keys else indexes)
     tools = None
     if service.settings.mcp:
         from termwise.serve.mcp_server import ToolsEndpoint  # takes a second, and is rarely needed
@@ -99,6 +100,7 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             Route("/openapi.json", openapi, name="openapi"),
             *([] if tools is None else [Route("/mcp", tools, methods=["POST"], name="mcp")]),
             *page_routes(service, access, document),
+            *([] if "docs" in indexes else [Route("/docs", openapi, name="openapi")]),  # for programs
             *opensearch_routes(service, access),
         ],
         exception_handlers={TermwiseError: _refused, HTTPException: _not_found},
@@ -141,7 +143,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TermwiseError)
     log_failure(error)
     status = status_of(error)
-    return _error(request, error_record(error), status, headers_of(status))
+    word = at_the_page if is_for_page(request) else over_http
+    return _error(request, error_record(error, word), status, headers_of(status))
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -213,7 +216,7 @@ class Surroundings:
                         "type": "host",
                         "message": "this service has another host name",
                         "facts": {"host": legible(_host(scope)), "allowed": ", ".join(sorted(self._hosts))},
-                        "fixes": ["start the service with this name: --allowed-host NAME"],
+                        "fixes": ["allow this name when the service starts"],
                     }
                 }
                 await JsonAnswer(refusal, status_code=421)(scope, receive, send_with_headers)

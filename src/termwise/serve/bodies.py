@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from termwise.display.safe_text import shown
 from termwise.serve.errors import (
     MediaTypeError,
     OverloadError,
@@ -20,6 +22,7 @@ from termwise.serve.errors import (
     TooLargeError,
     invalid_request,
 )
+from termwise.text.characters import without_surrogates
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -35,13 +38,35 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 class JsonAnswer(Response):
-    """An answer in JSON; numbers that are not finite become null."""
+    """An answer in JSON; see `json_bytes`."""
 
     media_type = JSON
 
     def render(self, content: object) -> bytes:
         """Return the bytes of the body."""
+        return json_bytes(content)
+
+
+def json_bytes(content: object) -> bytes:
+    r"""Write JSON; numbers that are not finite become null, and lone surrogates, which an old index may hold, U+FFFD.
+
+    Examples
+    --------
+    >>> json_bytes({"tags": ["half \ud83d"]}).decode()
+    '{"tags":["half �"]}'
+    """
+    try:
         return to_json(content, inf_nan_mode="null")
+    except PydanticSerializationError:
+        return to_json(_with_whole_characters(content), inf_nan_mode="null")
+
+
+def _with_whole_characters(value: object) -> object:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
+    return [_with_whole_characters(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class BodyBudget:
@@ -63,13 +88,7 @@ class BodyBudget:
         self._most = most
 
     def take(self, scope: Scope, size: int) -> None:
-        """Count bytes that a request got.
-
-        Raises
-        ------
-        OverloadError
-            If they would exceed the bound.
-        """
+        """Count bytes that a request got; raise `OverloadError` if they would exceed the bound."""
         if self.held + size > self._most:
             raise OverloadError("the service reads too many bodies", fixes=["repeat the request later"])
         self.held += size
@@ -127,20 +146,26 @@ async def body_of(request: Request, most: int, media_types: tuple[str, ...] = (J
 
 
 def parsed_json(data: bytes) -> object:
-    """Return the value of a JSON text.
-
-    Raises
-    ------
-    ServiceError
-        If the text is not JSON in UTF-8, or nested too deeply.
-    """
+    """Return the value of a JSON text in UTF-8; a key given twice in an object is an error, as is deep nesting."""
     try:
         value = from_json(data, allow_inf_nan=False)
     except ValueError as error:
         raise ServiceError("the body is not JSON", facts=[("reason", str(error))]) from None
     if data.count(b"{") + data.count(b"[") > MOST_LEVELS and _levels(value) > MOST_LEVELS:
         raise ServiceError("the body is nested too deeply", facts=[("most levels", MOST_LEVELS)])
+    _KEYS.decode(data.decode())
     return value
+
+
+def _refuse_repeated_key(pairs: list[tuple[str, object]]) -> None:
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) < len(keys):
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ServiceError("a key is given twice in one object", facts=[("key", shown(repeated))])
+
+
+_KEYS = json.JSONDecoder(object_pairs_hook=_refuse_repeated_key, parse_int=len, parse_float=len)
+"""Reader that only checks the keys of objects: `from_json` keeps the last value of a repeated one."""
 
 
 def _levels(value: object) -> int:
@@ -154,41 +179,25 @@ def _levels(value: object) -> int:
 
 
 async def model_of(request: Request, model: type[Model], most: int) -> Model:
-    """Return the body of a request as a model.
-
-    Raises
-    ------
-    ServiceError
-        If it is not as the model describes; see also `body_of`.
-    """
+    """Return the body of a request as a model; see `body_of` and `checked_model`."""
     return checked_model(parsed_json(await body_of(request, most)), model)
 
 
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
-    """Return the parameters of an address as a model; a parameter of a list may occur several times.
-
-    Raises
-    ------
-    ServiceError
-        If they are not as the model describes.
-    """
+    """Return the parameters of an address as a model; only a parameter of a list may occur several times."""
     values: dict[str, object] = {}
     for name in parameters:
         given = parameters.getlist(name)
         field = model.model_fields.get(name)
         is_list = field is not None and "list" in str(field.annotation)
+        if len(given) > 1 and not is_list:
+            raise ServiceError("a parameter is given twice", facts=[("parameter", shown(name))])
         values[name] = given if is_list else given[-1]
     return checked_model(values, model, strict=False)
 
 
 def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:
-    """Return a value as a model; unless `strict`, strings stand for numbers and truth values.
-
-    Raises
-    ------
-    ServiceError
-        If it is not as the model describes.
-    """
+    """Return a value as a model, which it must fit; unless `strict`, strings stand for numbers and truth values."""
     try:
         return model.model_validate(value, strict=strict)
     except ValidationError as error:

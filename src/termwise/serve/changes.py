@@ -80,7 +80,7 @@ class Merge:
         if not self.texts:
             return document._replace(attributes=attributes)
         if document.fields is None:  # one field, whose text is that of the document
-            return document._replace(text=next(iter(self.texts.values())), attributes=attributes)
+            return Document(document.doc_id, next(iter(self.texts.values())), attributes)
         return Document.of_fields(document.doc_id, {**document.fields, **self.texts}, attributes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from termwise.attributes import Schema
 from termwise.attributes.json_values import json_attributes
-from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, RecordReader
+from termwise.collection.fields import BODY_FIELDS, ID_FIELDS, FieldChoice, RecordReader, identifier
 from termwise.errors import UnknownIdError, UnknownNameError
-from termwise.index.field_texts import unpack
+from termwise.index.field_texts import joined, unpack
 from termwise.records import Document
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.changes import Merge
 from termwise.serve.errors import PartialUpdateError, ServiceError
 
@@ -27,13 +27,13 @@ REQUEST = Path("request")
 
 
 def read_document(
-    searcher: AnySearcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
+    searcher: Searcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
 ) -> Document:
     """Return a record as a document of an index.
 
     Parameters
     ----------
-    searcher : Searcher or MixtureSearcher
+    searcher : Searcher
         Of the index.
     record : mapping of str to object
         As a line of a JSON-lines collection: texts and attributes by name, and the identifier if `doc_id` is None.
@@ -51,58 +51,30 @@ def read_document(
     MalformedRecordError
         If a text or an attribute has a value of another type.
     """
-    record = _identified(record, doc_id)
     fields = field_weights(searcher) or searcher.index.manifest.fields
     texts = tuple(fields) or ("title", *BODY_FIELDS)
-    schema = searcher.schema
-    _refuse_unknown(record, [*ID_FIELDS, *texts, *schema])
+    record = _checked(record, doc_id, [*texts, *searcher.schema])
     if all(record.get(name) is None for name in texts):
         raise ServiceError(
             "the document has no text",
             facts=[("fields", ", ".join(texts))],
             fixes=["send at least one of these fields", f"change its attributes only: {PART}"],
         )
-    reader = RecordReader(
-        REQUEST,
-        id_fields=ID_FIELDS,
-        body_fields=BODY_FIELDS,
-        fields=fields or None,
-        attributes=schema or None,
-    )
-    return reader.document(number, record)
+    return _reader(fields or None, searcher.schema).document(number, record)
 
 
-def read_merge(
-    searcher: AnySearcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1
-) -> Merge:
-    """Return a JSON merge patch (RFC 7396) of a document as a change.
+def read_merge(searcher: Searcher, record: Mapping[str, Any], doc_id: str | None, number: int = 1) -> Merge:
+    """Return a JSON merge patch (RFC 7396) of a document as a change: new texts and attributes; null removes one.
 
-    Parameters
-    ----------
-    searcher : Searcher or MixtureSearcher
-        Of the index.
-    record : mapping of str to object
-        New texts and attributes by name, and the identifier if `doc_id` is None; null removes one.
-    doc_id : str or None
-        Identifier from the address.
-    number : int, optional
-        Line of the body, for errors.
-
-    Raises
-    ------
-    PartialUpdateError
-        If the index does not keep what is necessary: the texts, and for a new text, those of each field.
-    ServiceError, UnknownNameError, MalformedRecordError
-        As `read_document`.
+    Parameters and errors as `read_document`; also `PartialUpdateError` if the index does not keep what is necessary:
+    the texts, and for a new text, those of each field.
     """
     if not searcher.index.stores_text:
         raise PartialUpdateError("this index does not keep the texts of its documents", fixes=[WHOLE])
     schema = searcher.schema
     fields = tuple(field_weights(searcher))
     joined = () if fields else (searcher.index.manifest.fields or ("title", *BODY_FIELDS))
-    record = _identified(record, doc_id)
-    given = _flat(record, schema)
-    _refuse_unknown(given, [*ID_FIELDS, *fields, *joined, *schema])
+    given = _checked(_flat(record, schema), doc_id, [*fields, *joined, *schema])
     for name in given:
         if name in joined:
             raise PartialUpdateError(
@@ -110,16 +82,10 @@ def read_merge(
                 facts=[("field", name)],
                 fixes=[
                     WHOLE,
-                    "build the index with weights of its fields: termwise index --fields title^1,text^1",
+                    "build the index with weights of its fields, such as title^1 and text^1",
                 ],
             )
-    reader = RecordReader(
-        REQUEST,
-        id_fields=ID_FIELDS,
-        body_fields=(),
-        fields=dict.fromkeys(fields or BODY_FIELDS[:1], 1),
-        attributes=schema or None,
-    )
+    reader = _reader(dict.fromkeys(fields or BODY_FIELDS[:1], 1), schema)
     present = {name: value for name, value in given.items() if value is not None}
     document = reader.document(number, present)
     texts = document.fields or {}
@@ -130,12 +96,23 @@ def read_merge(
     )
 
 
-def _identified(record: Mapping[str, Any], doc_id: str | None) -> Mapping[str, Any]:
-    """Return a record with the identifier from the address, which must agree with the record; None: as it is."""
+def _reader(fields: FieldChoice, schema: Schema) -> RecordReader:
+    return RecordReader(
+        REQUEST, id_fields=ID_FIELDS, body_fields=BODY_FIELDS, fields=fields, attributes=schema or None
+    )
+
+
+def _checked(record: Mapping[str, Any], doc_id: str | None, known: Collection[str]) -> Mapping[str, Any]:
+    """Return a record whose fields are known, with the identifier from the address if there is one.
+
+    A name of an identifier that is also in `known`, such as ``id`` beside ``_id``, is a field of the document.
+    """
+    _refuse_unknown(record, {*ID_FIELDS, *known})
     if doc_id is None:
         return record
-    given = next((record[name] for name in ID_FIELDS if name in record), doc_id)
-    if given != doc_id:
+    names = (name for name in ID_FIELDS if name in record and (name == ID_FIELDS[0] or name not in known))
+    given = next((record[name] for name in names), doc_id)
+    if identifier(given) != doc_id:
         raise ServiceError(
             "the identifier of the record is not that of the address",
             facts=[("address", doc_id), ("record", given)],
@@ -157,14 +134,13 @@ def _flat(record: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     return flat
 
 
-def field_weights(searcher: AnySearcher) -> Mapping[str, int]:
+def field_weights(searcher: Searcher) -> Mapping[str, int]:
     """Return the weights of the fields whose texts an index keeps apart; empty if it joins several fields."""
     manifest = searcher.index.manifest
     return manifest.field_weights or (dict.fromkeys(manifest.fields, 1) if len(manifest.fields) == 1 else {})
 
 
-def _refuse_unknown(record: Mapping[str, Any], known: Iterable[str]) -> None:
-    names = set(known)
+def _refuse_unknown(record: Mapping[str, Any], names: Collection[str]) -> None:
     objects = {name.split(".", 1)[0] for name in names}
     for name, value in record.items():
         inside = isinstance(value, dict) and name in objects
@@ -173,7 +149,7 @@ def _refuse_unknown(record: Mapping[str, Any], known: Iterable[str]) -> None:
                 raise UnknownNameError.of("field of the documents of this index", each, names)
 
 
-def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
+def document_record(searcher: Searcher, doc_id: str) -> dict[str, Any]:
     """Return a document as JSON-like data.
 
     Raises
@@ -190,7 +166,7 @@ def document_record(searcher: AnySearcher, doc_id: str) -> dict[str, Any]:
     return {"doc_id": doc_id, "attributes": json_attributes(attributes), "text": text, "texts": texts}
 
 
-def texts_by_field(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[dict[str, str]]:
+def texts_by_field(searcher: Searcher, doc_ids: Sequence[str]) -> list[dict[str, str]]:
     """Return the stored texts of documents by field.
 
     The text of several fields that are joined is named ``text``. Without stored texts there are none.
@@ -199,8 +175,8 @@ def texts_by_field(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[dict[s
     if not index.stores_text:
         return [{} for _ in doc_ids]
     names = tuple(field_weights(searcher)) or BODY_FIELDS[:1]
-    stored = index.stored_document_texts(index.find_many(doc_ids))
+    stored = index.store.document_texts(index.find_many(doc_ids))
     return [
-        dict(zip(names, unpack(text or "") if len(names) > 1 else [text or ""], strict=True))
+        dict(zip(names, unpack(text or "") if len(names) > 1 else [joined(text or "")], strict=True))
         for text in stored
     ]

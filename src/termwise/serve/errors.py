@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from termwise.errors import (
     UnknownNameError,
     UsageError,
 )
+from termwise.fixes import Arguments, Code, Fix, Name, Part
 from termwise.serve.requests import SearchRequest
 
 logger = logging.getLogger("termwise.serve")
@@ -82,13 +83,6 @@ class PartialUpdateError(ServiceError):
     slug = "partial-update"
 
 
-class UnreadableIndexError(ServiceError):
-    """The folder of an index cannot be read."""
-
-    slug = "unreadable-index"
-    status = 503
-
-
 class OverloadError(ServiceError):
     """The service has as many requests as it can answer in time."""
 
@@ -131,50 +125,51 @@ def log_failure(error: TermwiseError) -> None:
         logger.error("%s", error)
 
 
-_CODE = re.compile("`([^`]*)`")
-_ARGUMENT = re.compile(r"(\w+)(?:=(.+))?")
-_JSON = {"True": "true", "False": "false", "None": "null"}
-_OPTIONS = {"store_text=True": "--store-text", "attributes=all": "--attributes all"}
-"""Options of ``termwise index`` for arguments that a user of the service can pass on to whoever builds the index."""
+_BUILT_WITH = {
+    "attributes": "all attributes",
+    "fields": "weights of fields",
+    "store_text": "store_text",
+}
+"""What an index is built with, for an argument that a user of the service can pass on to whoever builds the index."""
 
 
-def fixes_over_http(error: TermwiseError) -> list[str]:
-    """Return the fixes of an error with fields of a request instead of Python arguments, without fixes of other code.
+def over_http(fix: Fix) -> str | None:
+    """Return a fix with fields of a request; None if it has other arguments, a call or code.
 
     Examples
     --------
-    >>> from termwise.errors import ParameterError
-    >>> fixes_over_http(ParameterError("no", fixes=["omit `fuzzy`", "set `k=10`", "`Searcher.open(path)`"]))
-    ['omit "fuzzy"', 'set "k": 10']
-    >>> fixes_over_http(ParameterError("no", fixes=["build the index with `store_text=True`"]))
-    ['build the index with --store-text']
+    >>> print(over_http(Fix.omit("fuzzy")), over_http(Fix.use(k=10)), over_http(Fix.call("fuse")), sep=", ")
+    omit "fuzzy", use "k": 10, None
+    >>> over_http(Fix.build(store_text=True))
+    'build the index with store_text'
     """
-    return [
-        _CODE.sub(lambda code: _over_http(code[1]), fix)
-        for fix in error.fixes
-        if all(map(_over_http, _CODE.findall(fix))) and not fix.startswith("in Python")
-    ]
+    return fix.worded(_part)
 
 
-def _over_http(code: str) -> str:
-    """Return an argument as a field of a request or an option of ``termwise index``; nothing for other code."""
-    found = _ARGUMENT.fullmatch(code)
-    if code in _OPTIONS or found is None or found[1] not in SearchRequest.model_fields:
-        return _OPTIONS.get(code, "")
-    if found[2] is None:
-        return f'"{found[1]}"'
-    value = found[2].replace("'", '"')
-    return f'"{found[1]}": {_JSON.get(value, value)}'
+def _part(part: Part) -> str | None:
+    if isinstance(part, Name) and part.name in SearchRequest.model_fields:
+        return f'"{part.name}"'
+    if isinstance(part, Arguments):
+        names = {name for name, _ in part.values}
+        if part.of == "index" and names <= _BUILT_WITH.keys():
+            return ", ".join(_BUILT_WITH[name] for name, _ in part.values)
+        if part.of == "call" and names <= SearchRequest.model_fields.keys():
+            return ", ".join(f'"{name}": {_json(value)}' for name, value in part.values)
+    return None
 
 
-def error_record(error: TermwiseError) -> dict[str, Any]:
-    """Return an error as JSON-like data, without the paths of files."""
+def _json(value: object) -> str:
+    return value if isinstance(value, Code) else json.dumps(value, ensure_ascii=False)
+
+
+def error_record(error: TermwiseError, word: Callable[[Fix], str | None] = over_http) -> dict[str, Any]:
+    """Return an error as JSON-like data, without the paths of files; `word` words its fixes."""
     if status_of(error) == 500:
         return {
             "type": error.slug,
             "message": "the index cannot be read or written; see the log of the service",
         }
-    fixes = fixes_over_http(error)
+    fixes = error.fixes_worded(word)
     facts = {name: legible(str(value)) for name, value in error.facts if not isinstance(value, Path)}
     return {
         "type": error.slug,

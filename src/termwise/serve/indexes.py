@@ -8,16 +8,17 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
-from termwise.engine.query_settings import QuerySettings
 from termwise.errors import ParameterError, TermwiseError
 from termwise.index.manifest import NAME as INDEX
-from termwise.search import open_searcher
-from termwise.search.by_example import AnySearcher
+from termwise.search import Search, Searcher
 from termwise.search.mixture_folder import NAME as MIXTURE
 from termwise.search.mixture_folder import is_mixture
-from termwise.serve.errors import UnknownIndexError, UnreadableIndexError
+from termwise.search.opening import open_searcher
+from termwise.serve.errors import UnknownIndexError
 
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 """Names of indexes, as in addresses."""
@@ -25,6 +26,27 @@ NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
 logger = logging.getLogger("termwise.serve")
 
 Signature = tuple[int, int, int]
+
+
+@final
+@dataclass(frozen=True)
+class OpenIndex:
+    """One generation of a served index, or of one part of a served mixture.
+
+    Attributes
+    ----------
+    name : str
+        Name in answers.
+    searcher : Searcher
+    """
+
+    name: str
+    searcher: Searcher
+
+    @property
+    def generation(self) -> int:
+        """Number of the generation."""
+        return self.searcher.index.manifest.generation
 
 
 class ServedIndex:
@@ -48,37 +70,33 @@ class ServedIndex:
         self._lock = threading.Lock()
         self.failed = False
         """Whether the newest generation cannot be read; searches see the one before."""
-        self._opened: dict[QuerySettings, AnySearcher] = {}
         self._signature = self._signature_now()
         self._checked = time.monotonic()
-        self._opened[_PLAIN] = open_searcher(path)
+        self.opened = open_searcher(path)
+        """The searcher that is open, without a look at the folder."""
 
-    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
+    def searcher(self) -> Searcher:
         """Return a searcher for the newest generation, or for one that is not older than the refresh interval.
 
         If the folder cannot be read, the searcher of the generation before stays.
         """
-        settings = QuerySettings(fuzzy=fuzzy, prefix=prefix) if fuzzy or prefix else _PLAIN
-        now = time.monotonic()
-        if now - self._checked >= self._interval:
+        if time.monotonic() - self._checked >= self._interval:
             self.follow()
-        opened = self._opened.get(settings)
-        return self._open(settings) if opened is None else opened
+        return self.opened
 
-    @property
-    def opened(self) -> AnySearcher:
-        """The searcher that is open, without a look at the folder."""
-        return self._opened[_PLAIN]
+    def current(self) -> OpenIndex:
+        """Return the newest generation with its name, for all parts of one answer; see `searcher`."""
+        return OpenIndex(self.name, self.searcher())
 
     def warm_up(self) -> None:
         """Search once, so that the first request does not wait for the compiled kernels."""
-        searcher = self._opened[_PLAIN]
+        searcher = self.opened
         searcher.rank("the first search", k=10)
         if len(searcher.index):
             doc_id = searcher.index.doc_id(0)
             searcher.rank("the first search", k=10, candidates=[doc_id])
             if searcher.index.stores_text:
-                searcher.snippets("the first search", [doc_id])
+                searcher.search(Search("the first search")).snippets([doc_id])
 
     def follow(self) -> bool:
         """Open the newest generation if the folder has changed; return whether it can be read."""
@@ -94,29 +112,16 @@ class ServedIndex:
                 self._checked = began
                 return True
             try:
-                newest = self._opened[_PLAIN].refresh()
+                newest = self.opened.refresh()
             except TermwiseError as error:
                 self.failed = True
                 logger.error("the index %s cannot be read: %s", self.name, error)
             else:
                 self.failed = False
-                self._opened = {_PLAIN: newest}
+                self.opened = newest
                 self._signature = signature
             self._checked = began
             return not self.failed
-
-    def _open(self, settings: QuerySettings) -> AnySearcher:
-        with self._lock:
-            searcher = self._opened.get(settings)
-            if searcher is None:
-                try:
-                    searcher = self._opened[settings] = open_searcher(self.path, query=settings)
-                except TermwiseError as error:
-                    logger.error("the index %s cannot be read: %s", self.name, error)
-                    raise UnreadableIndexError(
-                        "the folder of the index cannot be read at the moment", facts=[("index", self.name)]
-                    ) from None
-            return searcher
 
     def _signature_now(self) -> Signature | None:
         try:
@@ -124,9 +129,6 @@ class ServedIndex:
         except OSError:
             return None
         return found.st_mtime_ns, found.st_ino, found.st_size
-
-
-_PLAIN = QuerySettings()
 
 
 class ServedIndexes:
@@ -155,7 +157,7 @@ class ServedIndexes:
                 raise ParameterError(
                     "two indexes have the same name",
                     facts=[("name", name), ("folder", self._indexes[name].path), ("other", path)],
-                    fixes=["give another name: `NAME=FOLDER`"],
+                    fixes=["give another name: NAME=FOLDER"],
                 )
             self._indexes[name] = ServedIndex(name, path, refresh_interval=refresh_interval)
 
@@ -170,11 +172,6 @@ class ServedIndexes:
                 "the service has no such index",
                 facts=[("index", name), ("known", ", ".join(self._indexes))],
             ) from None
-
-
-def generation(searcher: AnySearcher) -> int:
-    """Return the generation of the index that a searcher reads."""
-    return searcher.index.manifest.generation
 
 
 def named_folder(given: str) -> tuple[str, Path]:
@@ -198,6 +195,6 @@ def named_folder(given: str) -> tuple[str, Path]:
         raise ParameterError(
             "the name of a served index has small letters, digits, and the signs . _ - inside",
             facts=[("name", name), ("folder", folder)],
-            fixes=["give another name: `NAME=FOLDER`"],
+            fixes=["give another name: NAME=FOLDER"],
         )
     return name, Path(folder)

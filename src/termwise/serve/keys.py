@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from termwise.errors import MalformedRecordError, ParameterError
+from termwise.fixes import Fix
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import path_exists, read_input
 
@@ -77,7 +78,7 @@ class KeyFile:
             self.path,
             MOST_BYTES,
             "the file of API keys cannot be read",
-            fixes=[f"create a key: termwise serve-key --keys {self.path} --role search"],
+            fixes=[Fix.sentence("create a key: {}", Fix.call("KeyFile(path).create", role="search"))],
         )
         try:
             records = [KeyRecord(**record) for record in json.loads(data)["keys"]]

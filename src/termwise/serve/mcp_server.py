@@ -23,7 +23,7 @@ from mcp.types import (
     ToolAnnotations,
 )
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
@@ -31,11 +31,11 @@ from termwise._version import __version__
 from termwise.errors import TermwiseError
 from termwise.serve import answers
 from termwise.serve.access import Access
-from termwise.serve.bodies import body_of, parsed_json
+from termwise.serve.bodies import body_of, json_bytes, parsed_json
 from termwise.serve.documents import document_record
 from termwise.serve.errors import ForbiddenError, ServiceError, error_record, invalid_request, status_of
-from termwise.serve.indexes import ServedIndex
-from termwise.serve.requests import ExplainRequest, FacetsRequest, Names, SearchRequest, Words
+from termwise.serve.indexes import OpenIndex, ServedIndex
+from termwise.serve.requests import ExplainRequest, FacetsRequest, Identifier, Names, SearchRequest, Words
 from termwise.serve.search import explain, facets, search
 from termwise.serve.service import Service
 from termwise.serve.settings import ServiceSettings
@@ -81,19 +81,19 @@ class _SearchArguments(_Arguments):
 
 
 class _SimilarArguments(_Arguments):
-    doc_id: str | None = Field(None, description="Identifier of the example; give this or text.")
+    doc_id: Identifier | None = Field(None, description="Identifier of the example; give this or text.")
     text: str | None = Field(None, description="A text as the example; give this or doc_id.")
     k: int = Field(5, ge=1, description="Number of results.")
     filter: str | None = Field(None, description="Condition on attributes.")
 
 
 class _GetArguments(_Arguments):
-    doc_id: str = Field(description="Identifier of the document, as in a result of search.")
+    doc_id: Identifier = Field(description="Identifier of the document, as in a result of search.")
 
 
 class _ExplainArguments(_Arguments):
     query: str = Field(description="The query of the search.")
-    doc_id: str = Field(description="Identifier of the document.")
+    doc_id: Identifier = Field(description="Identifier of the document.")
 
 
 class _FacetsArguments(_Arguments):
@@ -114,37 +114,37 @@ class _Tool:
     description: str
     arguments: type[_Arguments]
     answer: Any
-    call: Callable[[ServedIndex, Any, ServiceSettings], Any]
+    call: Callable[[OpenIndex, Any, ServiceSettings], Any]
 
 
-def _search(served: ServedIndex, asked: _SearchArguments, settings: ServiceSettings) -> Any:
-    highlight = served.searcher().index.stores_text
+def _search(opened: OpenIndex, asked: _SearchArguments, settings: ServiceSettings) -> Any:
+    highlight = opened.searcher.index.stores_text
     request = SearchRequest.model_validate({**asked.fields(), "highlight": highlight})
-    return search(served, request, settings)
+    return search(opened, request, settings)
 
 
-def _similar(served: ServedIndex, asked: _SimilarArguments, settings: ServiceSettings) -> Any:
+def _similar(opened: OpenIndex, asked: _SimilarArguments, settings: ServiceSettings) -> Any:
     fields = asked.fields()
     if asked.doc_id is None and asked.text is None:
         raise ServiceError("an example is one of doc_id and text")
-    fields["highlight"] = served.searcher().index.stores_text
+    fields["highlight"] = opened.searcher.index.stores_text
     request = SearchRequest.model_validate(
         {"like": fields.pop("doc_id"), "like_text": fields.pop("text"), **fields}
     )
-    return search(served, request, settings)
+    return search(opened, request, settings)
 
 
-def _get(served: ServedIndex, asked: _GetArguments, settings: ServiceSettings) -> Any:
-    return document_record(served.searcher(), asked.doc_id)
+def _get(opened: OpenIndex, asked: _GetArguments, settings: ServiceSettings) -> Any:
+    return document_record(opened.searcher, asked.doc_id)
 
 
-def _explain(served: ServedIndex, asked: _ExplainArguments, settings: ServiceSettings) -> Any:
+def _explain(opened: OpenIndex, asked: _ExplainArguments, settings: ServiceSettings) -> Any:
     request = ExplainRequest.model_validate({**asked.fields(), "competitors": 0})  # with the rank
-    return explain(served, request, settings)
+    return explain(opened, request, settings)
 
 
-def _facets(served: ServedIndex, asked: _FacetsArguments, settings: ServiceSettings) -> Any:
-    return facets(served, FacetsRequest.model_validate(asked.fields()), settings)
+def _facets(opened: OpenIndex, asked: _FacetsArguments, settings: ServiceSettings) -> Any:
+    return facets(opened, FacetsRequest.model_validate(asked.fields()), settings)
 
 
 TOOLS = (
@@ -249,7 +249,7 @@ async def _answer(service: Service, tool: _Tool, given: dict[str, Any]) -> str:
     served = service.indexes[arguments.index or names[0]]
 
     def work() -> str:
-        return to_json(tool.call(served, arguments, service.settings), inf_nan_mode="null").decode()
+        return json_bytes(tool.call(served.current(), arguments, service.settings)).decode()
 
     return await service.pool.run(work)
 

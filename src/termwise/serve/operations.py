@@ -76,7 +76,7 @@ class Operation:
     body_lines : bool
         Whether the body has one JSON object on each line.
     example : dict or None
-        Example of a body without a model.
+        Example of a body.
     parameters : tuple of Parameter, or a model
         Parameters of the address.
     """

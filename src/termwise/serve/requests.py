@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import to_json
 
+from termwise.collection.fields import identifier
 from termwise.filters.json_form import EXAMPLE
+from termwise.search import Search
+
+
+def _as_text(value: object) -> object:
+    return identifier(value) or value
+
+
+Identifier = Annotated[str, BeforeValidator(_as_text)]
+"""Identifier of a document; a whole number is read as its text."""
 
 Words = Annotated[list[str], Field(max_length=50)]
 Range = Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
@@ -27,6 +38,8 @@ def _within_limit(filter: str | dict[str, Any]) -> str | dict[str, Any]:
 Filter = Annotated[str | dict[str, Any], AfterValidator(_within_limit)]
 
 
+_OPTIONS = tuple(each.name for each in fields(Search))
+
 FILTER: Any = Field(
     None,
     description=(
@@ -40,6 +53,16 @@ FILTER: Any = Field(
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+    def search(self) -> Search:
+        """Return the search: the fields that have the name of an option of `Search`.
+
+        Raises
+        ------
+        ParameterError
+            If two options do not go together.
+        """
+        return Search(**{name: getattr(self, name) for name in _OPTIONS if name in type(self).model_fields})
+
 
 class SearchRequest(_Request):
     """A search in one index: for a `query`, or for documents like a document (`like`) or a text (`like_text`).
@@ -48,7 +71,7 @@ class SearchRequest(_Request):
     """
 
     query: str | None = Field(None, description="Words to search for.", examples=["green tea"])
-    like: str | None = Field(None, description="Identifier of a document whose text is the query.")
+    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
     like_text: str | None = Field(None, description="A whole document as the query.")
     weights: Annotated[dict[str, float], Field(max_length=1_000)] | None = Field(
         None,
@@ -60,7 +83,6 @@ class SearchRequest(_Request):
     filter: Filter | None = FILTER
     must: Words = Field(default_factory=list, description="Words or phrases that results contain.")
     must_not: Words = Field(default_factory=list, description="Words or phrases that results do not contain.")
-    phrases: Words = Field(default_factory=list, description="Phrases that results contain.")
     syntax: bool = Field(
         False,
         description='Read +word, -word, "a phrase" and field:value (the attribute has this value) in the query.',
@@ -72,10 +94,10 @@ class SearchRequest(_Request):
         None, description="Attribute of which each value has at most `collapse_size` results."
     )
     collapse_size: int = Field(1, ge=1, description="Results of each value of `collapse`.")
-    candidates: Annotated[list[str], Field(max_length=10_000)] | None = Field(
+    candidates: Annotated[list[Identifier], Field(max_length=10_000)] | None = Field(
         None, description="Documents to score and order, instead of searching."
     )
-    exclude: Annotated[list[str], Field(max_length=10_000)] = Field(
+    exclude: Annotated[list[Identifier], Field(max_length=10_000)] = Field(
         default_factory=list, description="Documents to leave out."
     )
     fuzzy: bool = Field(False, description="Add words of similar spelling for words that the index lacks.")
@@ -114,8 +136,10 @@ class IndexWeight(_Request):
 class FusedSearchRequest(_Request):
     """A search in several indexes, whose results are fused into one ranking."""
 
-    indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)]
-    query: str = Field(description="Words to search for.")
+    indexes: Annotated[list[IndexWeight], Field(min_length=1, max_length=10)] = Field(
+        description="Indexes to search, and the weight of each."
+    )
+    query: str = Field(description="Words to search for.", examples=["green tea"])
     normalisation: Literal["z", "minmax", "raw", "reciprocal-rank"] = Field(
         "z",
         description="How scores are made comparable for each query, before they are weighted and added up.",
@@ -130,8 +154,8 @@ class ExplainRequest(_Request):
     """The score of one document for a query."""
 
     query: str | None = Field(None, description="Words to search for.")
-    like: str | None = Field(None, description="Identifier of a document whose text is the query.")
-    doc_id: str = Field(description="Identifier of the document to explain.")
+    like: Identifier | None = Field(None, description="Identifier of a document whose text is the query.")
+    doc_id: Identifier = Field(description="Identifier of the document to explain.")
     competitors: int | None = Field(
         None, ge=0, le=20, description="Documents with neighbouring ranks to name."
     )

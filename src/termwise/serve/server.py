@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import gc
 import logging
 import os
@@ -20,10 +21,12 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.serve.app import check_service, create_app
 from termwise.serve.observation import SHARED, log_to
 from termwise.serve.protocol import BoundedProtocol
 from termwise.serve.settings import ServiceSettings
+from termwise.validation import check, is_whole_number
 
 logger = logging.getLogger("termwise.serve")
 
@@ -37,6 +40,9 @@ LARGE = 1 << 20
 """Bytes; see `return_large_arrays`. A search allocates no array of this size for an index of 200,000 passages."""
 
 _M_MMAP_THRESHOLD = -3
+
+MOST_PORT = 65_535
+MOST_WORKERS = 256
 
 BACKLOG = 1024
 """Connections that wait to be accepted, also while a worker starts."""
@@ -72,9 +78,21 @@ def serve(
 
     Raises
     ------
+    ParameterError
+        If `port` or `workers` is out of range, or the address cannot be used.
     TermwiseError
-        If an index cannot be opened, or the address cannot be used.
+        If an index cannot be opened.
     """
+    check(
+        "port",
+        port,
+        is_whole_number(port, least=0, most=MOST_PORT),
+        f"a whole number from 0 to {MOST_PORT:,}",
+    )
+    most = MOST_WORKERS
+    check(
+        "workers", workers, is_whole_number(workers, least=1, most=most), f"a whole number from 1 to {most:,}"
+    )
     settings = settings or ServiceSettings()
     app: Any = partial(_worker_app, list(folders), settings, log_requests)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a client that leaves must not end the process
@@ -153,12 +171,21 @@ def listen(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(BACKLOG)
-    except OSError as error:
+    except (
+        OSError,
+        TypeError,
+        ValueError,
+    ) as error:  # Python raises TypeError for a host with a null character
         listening.close()
+        used = isinstance(error, OSError) and error.errno in (errno.EADDRINUSE, errno.EACCES)
         raise ParameterError(
             "the service cannot listen at this address",
-            facts=[("host", host), ("port", port), ("reason", error.strerror or error)],
-            fixes=["choose another port: `port=8001`"],
+            facts=[("host", host), ("port", port), ("reason", getattr(error, "strerror", "") or error)],
+            fixes=[
+                Fix.use("choose another port: {}", port=8001)
+                if used
+                else Fix.use("name an address of this machine: {}", host="0.0.0.0")
+            ],
         ) from None
     listening.set_inheritable(True)
     return listening

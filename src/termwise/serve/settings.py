@@ -6,6 +6,11 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from termwise.validation import check, check_count, check_threads, is_finite_number
+
+DAY = 86_400
+"""Largest number of seconds of a time limit."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceSettings:
@@ -31,7 +36,7 @@ class ServiceSettings:
     max_bodies : int
         Bytes of the bodies of all requests that a process reads and answers at the same time, at least `max_body`.
     max_query : int
-        Characters of a query, of an example, and of all strings of `must`, `must_not` and `phrases` together.
+        Characters of a query, of an example, and of all strings of `must` and `must_not` together.
     max_results : int
         Results of a search, with those that `offset` skips.
     max_explained : int
@@ -50,6 +55,12 @@ class ServiceSettings:
         Names of this service that a request may give as its host, besides those of this machine; empty for all.
     origins : tuple of str
         Other sites whose pages may send requests and read the answers, such as ``https://shop.example``.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range: times are at most a day, and only `refresh_interval`, `queue`, `max_explained`,
+        `max_facets` and `max_operations` can be 0.
     """
 
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -70,6 +81,20 @@ class ServiceSettings:
     mcp: bool = False
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+        for name in ("timeout", "write_timeout", "refresh_interval"):
+            seconds = getattr(self, name)
+            holds = (
+                is_finite_number(seconds) and 0 <= seconds <= DAY and (seconds or name == "refresh_interval")
+            )
+            least = "from" if name == "refresh_interval" else "above"
+            check(name, seconds, bool(holds), f"a number of seconds {least} 0, at most {DAY:,}")
+        for name in ("max_body", "max_search_body", "max_bodies", "max_query", "max_results"):
+            check_count(name, getattr(self, name))
+        for name in ("queue", "max_explained", "max_facets", "max_operations"):
+            check_count(name, getattr(self, name), least=0)
 
     @property
     def search_body(self) -> int:

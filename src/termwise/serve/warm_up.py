@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from termwise.engine.query_settings import QuerySettings
 from termwise.errors import StorageError
 from termwise.indexing import build_index, open_writer
 from termwise.records import Document
-from termwise.search import open_searcher
+from termwise.search import Search
+from termwise.search.opening import open_searcher
 from termwise.serve.observation import SHARED
 
 DELAY = 2.0
@@ -59,11 +59,11 @@ def use_kernels() -> None:
 
 
 def _search(path: Path) -> None:
-    searcher = open_searcher(path, query=QuerySettings(fuzzy=True, prefix=True))
+    searcher = open_searcher(path)
     for condition in ('kind = "b"', "n < 40"):  # few documents are scored in another way than many
-        searcher.rank("gren tea numb", k=5, filter=condition)
-        searcher.rank("tea", k=5, filter=condition, phrases="tea number", must_not="7")
+        searcher.search(Search("gren tea numb", filter=condition, fuzzy=True, prefix=True)).ranking  # noqa: B018
+        searcher.rank("tea", k=5, filter=condition, must="tea number", must_not="7")
     searcher.rank(None, k=5, sort="-n")
     searcher.rank("tea", k=5, candidates=["1", "2"])
-    searcher.facets(["kind"], query="tea")
+    searcher.search(Search("tea", facets=["kind"])).facets()
     searcher.explain("tea", "1")

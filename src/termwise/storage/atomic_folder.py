@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from termwise.errors import ForeignFolderError, StorageError
+from termwise.fixes import Code, Fix
 from termwise.storage.atomic_file import lock_temporary, remove_abandoned
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
 
@@ -67,7 +68,7 @@ class AtomicFolder:
                 raise ForeignFolderError(
                     "the output would overwrite the base",
                     facts=[("output", out), ("base", base)],
-                    fixes=["choose another folder: `out=DIR`"],
+                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
                 )
             if not _exists(out):
                 return
@@ -75,7 +76,7 @@ class AtomicFolder:
                 raise ForeignFolderError(
                     f"the output is a file, but {self.article} {self.noun} is a folder",
                     facts=[("path", out)],
-                    fixes=["choose another folder: `out=DIR`"],
+                    fixes=[Fix.use("choose another folder: {}", out=Code("DIR"))],
                 )
             names = os.listdir(out)
         check_names(
@@ -97,7 +98,10 @@ class AtomicFolder:
             raise ForeignFolderError(
                 f"the folder already holds {self.article} {self.noun}",
                 facts=[("folder", out), ("found", self.manifest)],
-                fixes=["choose another folder: `out=DIR`", f"remove {out} first if it is no longer needed"],
+                fixes=[
+                    Fix.use("choose another folder: {}", out=Code("DIR")),
+                    f"remove {out} first if it is no longer needed",
+                ],
             )
 
     @contextmanager
@@ -158,7 +162,7 @@ class AtomicFolder:
             raise StorageError(
                 f"the {self.noun} cannot be written",
                 facts=[("path", error.filename or out), ("reason", error.strerror or str(error))],
-                fixes=["choose a writable folder with free space: `out=DIR`"],
+                fixes=[Fix.use("choose a writable folder with free space: {}", out=Code("DIR"))],
             ) from error
 
 

@@ -127,11 +127,31 @@ def expect_object(value: object, names: set[str], where: str) -> Mapping[str, An
     return value
 
 
+def expect_mapping(value: object, where: str) -> Mapping[str, Any]:
+    """Return a JSON object with any keys, or raise `Misfit`."""
+    if not isinstance(value, dict):
+        raise Misfit(f"{where} as an object", type(value).__name__)
+    return value
+
+
 def expect_objects(body: Mapping[str, Any], names: tuple[str, ...], prefix: str = "") -> None:
     """Raise `Misfit` unless the values of these keys are JSON objects."""
     for name in names:
-        if not isinstance(body[name], dict):
-            raise Misfit(f"{prefix}{name} as an object", type(body[name]).__name__)
+        expect_mapping(body[name], f"{prefix}{name}")
+
+
+def expect_list(value: object, where: str) -> list[Any]:
+    """Return a JSON array, or raise `Misfit`."""
+    if not isinstance(value, list):
+        raise Misfit(f"{where} as an array", type(value).__name__)
+    return value
+
+
+def expect_flag(value: object, where: str) -> bool:
+    """Return true or false, or raise `Misfit`."""
+    if not isinstance(value, bool):
+        raise Misfit(f"{where} as true or false", shown(value))
+    return value
 
 
 def expect_whole(value: object, where: str, least: int, most: float = math.inf) -> int:

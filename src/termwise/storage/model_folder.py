@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
+from termwise.fixes import Call, Code, Fix
 from termwise.storage.file_record import FileRecord, digest_of, record_of
 from termwise.storage.manifest_json import Misfit, sealed, unsealed
 from termwise.storage.safe_read import PERMISSIONS, is_file, read_regular, regular_size
@@ -39,40 +40,48 @@ class FolderKind(NamedTuple):
         Name of the manifest.
     noun : str
         Noun for the contents, with its article.
-    uses : tuple of str
-        Calls that take such a folder.
+    uses : tuple of str or Fix
+        Ways to use such a folder.
     """
 
     manifest: str
     noun: str
-    uses: tuple[str, ...]
+    uses: tuple[str | Fix, ...]
 
 
-FOLDER_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "encoder.json": ("an encoder", ("`build_index(model='{folder}')`",)),
+FOLDER_KINDS: dict[str, tuple[str, Callable[[Path], tuple[str | Fix, ...]]]] = {
+    "encoder.json": ("an encoder", lambda folder: (Fix.call("build_index", model=folder),)),
     "translation.json": (
         "a translation table",
-        ("`build_index(model='{folder}')`", "`open_table('{folder}')`"),
+        lambda folder: (Fix.call("build_index", model=folder), Fix.call("open_table", folder)),
     ),
-    "scorer.json": ("a scorer", ("`read_scorer_folder('{folder}')`",)),
+    "scorer.json": ("a scorer", lambda folder: (Fix.call("read_scorer_folder", folder),)),
     "encoding.json": (
         "an encoding of a collection",
-        ("`build_index(model=MODEL, options=BuildOptions(encoding='{folder}'))`",),
+        lambda folder: (
+            Fix.call("build_index", model=Code("MODEL"), options=Call.of("BuildOptions", encoding=folder)),
+        ),
     ),
     MIXTURE: (
         "a mixture of indexes",
-        ("name the index of one part, a folder in {folder}", "`open_searcher('{folder}')`"),
+        lambda folder: (
+            f"name the index of one part, a folder in {folder}",
+            Fix.call("termwise.open", folder),
+        ),
     ),
-    "gradient-boosting.json": ("a ranker of boosted trees", ("`probe_rankers('{folder}')`",)),
+    "gradient-boosting.json": (
+        "a ranker of boosted trees",
+        lambda folder: (Fix.call("probe_rankers", folder),),
+    ),
 }
-"""Noun for the contents of a folder, and calls that take it, by name of the manifest."""
+"""Noun for the contents of a folder, and ways to use it, by name of the manifest."""
 
 
 def kind_of(folder: Path) -> FolderKind | None:
     """Return the kind of a folder; None if it has no manifest of termwise."""
     for name, (noun, uses) in FOLDER_KINDS.items():
         if is_file(folder / name):
-            return FolderKind(name, noun, tuple(use.format(folder=folder) for use in uses))
+            return FolderKind(name, noun, uses(folder))
     return None
 
 
@@ -171,7 +180,7 @@ class ModelFolders:
         self,
         path: Path,
         *,
-        fixes: Sequence[str],
+        fixes: Sequence[str | Fix],
         facts: Sequence[tuple[str, object]] = (),
         other: Callable[[], ModelFormatError | None] = lambda: None,
     ) -> bytes:
@@ -272,5 +281,5 @@ def _unfinished(folder: Path, manifest: str) -> ModelFormatError | None:
     return ModelFormatError(
         "the training in this folder is not finished",
         facts=[("path", folder), ("missing", manifest)],
-        fixes=["continue it with the same arguments and `resume=True`"],
+        fixes=[Fix.use("continue it with the same arguments and {}", resume=True)],
     )

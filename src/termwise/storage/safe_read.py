@@ -10,6 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from termwise.errors import MissingFileError
+from termwise.fixes import Fix
 from termwise.storage.manifest_json import Misfit
 
 MAX_BYTES = (1 << 63) - 1
@@ -63,7 +64,7 @@ def read_regular(path: Path, most: int) -> bytes:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
-def read_input(path: Path, most: int, message: str, *, fixes: Iterable[str] = ()) -> bytes:
+def read_input(path: Path, most: int, message: str, *, fixes: Iterable[str | Fix] = ()) -> bytes:
     """Return the bytes of an input file of the user.
 
     Raises

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.text.analyzer import Analyzer, AnalyzerSpec
 from termwise.text.characters import UNICODE_VERSION
 from termwise.text.cjk import CjkWords, one_width
@@ -292,8 +293,11 @@ def check_restorable(analyzer: Analyzer) -> None:
             "an index could not restore this analyzer from its specification",
             facts=[("analyzer", shown(spec.name)), ("from the specification", again)],
             fixes=[
-                "register it before building and opening: `termwise.text.register_analyzer(name, make)`",
-                "or make it of a tokenizer and steps of termwise: `termwise.text.WordAnalyzer`",
+                Fix.python(
+                    "termwise.text.register_analyzer(name, make)",
+                    "register it before building and opening: {}",
+                ),
+                Fix.python("termwise.text.WordAnalyzer", "make it of a tokenizer and steps of termwise: {}"),
             ],
         )
 
@@ -327,7 +331,7 @@ def _made(make: Callable[[AnalyzerSpec], Analyzer], spec: AnalyzerSpec) -> Analy
             "the function of a registered analyzer returned another object",
             facts=[("analyzer", shown(spec.name)), ("returned", type(analyzer).__name__)],
             fixes=[
-                "return an object with spec, vocabulary, analyze() and tokens(), see `termwise.text.Analyzer`"
+                Fix.python("termwise.text.Analyzer", "return an object with the attributes and methods of {}")
             ],
         )
     return analyzer

@@ -14,7 +14,7 @@ BACKGROUND = "[background]"
 
 
 class TermLookup(Protocol):
-    """Vocabulary in memory (`Vocabulary`) or in the files of an index (`termwise.index.reader.MappedVocabulary`)."""
+    """Vocabulary in memory (`Vocabulary`) or in the files of an index (`MappedVocabulary`)."""
 
     def __len__(self) -> int:
         """Return the number of tokens, without the reserved background term."""

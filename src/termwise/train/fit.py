@@ -14,6 +14,7 @@ from termwise.encode.expansion import Expansion
 from termwise.encode.onnx_session import OnnxSession
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
 from termwise.text import Vocabulary
@@ -215,7 +216,7 @@ def _load_expander(
                 ("base", f"{base}, {len(vocabulary):,} terms"),
                 ("expansion", f"{expansion.encoder}, {len(other):,} terms"),
             ],
-            fixes=["expand with a TILDE encoder trained from this base", "`expansion=None`"],
+            fixes=["expand with a TILDE encoder trained from this base", Fix.use(expansion=None)],
         )
     positions = session.folder.manifest.positions
     if settings.document_length > positions:
@@ -225,6 +226,6 @@ def _load_expander(
                 ("document_length", settings.document_length),
                 (str(expansion.encoder), f"{positions:,} positions"),
             ],
-            fixes=[f"`document_length={positions}`"],
+            fixes=[Fix.use(document_length=positions)],
         )
     return expander

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from huggingface_hub import HfApi, get_hf_file_metadata, hf_hub_url, snapshot_download, try_to_load_from_cache
 
 from termwise.errors import ModelFormatError
+from termwise.fixes import Code, Fix
 from termwise.storage.safe_read import is_folder
 from termwise.train.messages import first_line
 
@@ -60,7 +61,9 @@ def hub_options(base: str | Path, *needed: tuple[str, ...]) -> dict[str, bool]:
     reason = _refusal(str(base))
     if reason is None:
         return options
-    fixes = ("`base=FOLDER`, a folder with config.json, model.safetensors and tokenizer.json",)
+    fixes = (
+        Fix.use("{}, a folder with config.json, model.safetensors and tokenizer.json", base=Code("FOLDER")),
+    )
     raise _not_found("encoder", base, reason, fixes)
 
 
@@ -129,7 +132,7 @@ def _files_for_torch(files: Iterable[str], weights: bool = True) -> list[str]:
     ]
 
 
-def _not_found(noun: str, name: str | Path, reason: str, fixes: tuple[str, ...]) -> ModelFormatError:
+def _not_found(noun: str, name: str | Path, reason: str, fixes: tuple[str | Fix, ...]) -> ModelFormatError:
     return ModelFormatError(
         f"there is no {noun} of that name",
         facts=[

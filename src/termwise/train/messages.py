@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from termwise.errors import TermwiseError
+from termwise.fixes import Fix
 
 Say = Callable[[str], None]
 """Receives one line of text, without the line end."""
@@ -29,7 +30,11 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def errors_as(
-    kind: type[TermwiseError], message: str, *, facts: Sequence[tuple[str, object]], fixes: Sequence[str] = ()
+    kind: type[TermwiseError],
+    message: str,
+    *,
+    facts: Sequence[tuple[str, object]],
+    fixes: Sequence[str | Fix] = (),
 ) -> Iterator[None]:
     """Convert undocumented exceptions of a library into an error of termwise; its last fact is the reason."""
     try:

@@ -34,6 +34,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, PreTrainedModel
 
 from termwise.encode.encoder_manifest import MAX_POSITIONS
 from termwise.errors import ModelFormatError, ParameterError
+from termwise.fixes import Fix
 from termwise.train.pretrained import load_encoder, load_pretrained
 from termwise.train.settings import ACTIVATIONS, Activation
 
@@ -279,7 +280,9 @@ def check_network(network: TermNetwork, *, terms: int, length: int) -> None:
         raise ParameterError(
             "the longest input exceeds the encoder",
             facts=[("longest input", f"{length:,} pieces"), ("encoder", f"{readable:,} positions")],
-            fixes=[f"`document_length={readable}, query_length={readable}`, less the terms of an expansion"],
+            fixes=[
+                Fix.use("{}, less the terms of an expansion", document_length=readable, query_length=readable)
+            ],
         )
 
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fixes import Code, Fix
 from termwise.models.idf_power import LARGEST_POWER
 from termwise.settings import MOST_EPOCHS, TypedSettings
 from termwise.text.cleaned_analyzer import CleanMode
@@ -295,13 +296,16 @@ class TrainSettings(LoopSettings):
                     raise ParameterError(
                         f"the setting {name} has no effect without {needed}",
                         facts=[(name, getattr(self, name)), (needed, getattr(self, needed))],
-                        fixes=[f"`{needed}=…`", f"omit {name}"],
+                        fixes=[Fix.use(**{needed: Code("…")}), f"omit {name}"],
                     )
         if (self.objective == "contrastive") == (kind == "tilde"):
             raise ParameterError(
                 "the objective is not for this kind of network",
                 facts=[("network", kind), ("objective", self.objective)],
-                fixes=["`objective='biqdl'` for tilde", "`objective='contrastive'` for the others"],
+                fixes=[
+                    Fix.use("{} for tilde", objective="biqdl"),
+                    Fix.use("{} for the others", objective="contrastive"),
+                ],
             )
         if self.contrast and self.objective == "document-likelihood":
             raise ParameterError(
@@ -319,7 +323,7 @@ class TrainSettings(LoopSettings):
             raise ParameterError(
                 "a teacher needs a loss that ranks the passages of a batch",
                 facts=[("objective", self.objective), ("teacher", self.teacher)],
-                fixes=["`contrast=0.1`", "omit teacher"],
+                fixes=[Fix.use(contrast=0.1), "omit teacher"],
             )
 
     def departures(self, kind: str) -> dict[str, tuple[object, object]]:

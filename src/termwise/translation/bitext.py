@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import EmptyCollectionError, StorageError
+from termwise.fixes import Code, Fix
 from termwise.kernels.translation import Postings, Side, count_postings, count_tokens, fill_postings
 from termwise.parallel import Workers
 from termwise.progress import Progress, no_progress
@@ -428,7 +429,7 @@ class _Scratch:
             raise StorageError(
                 "the disk has no space for the bitext",
                 facts=[("folder", self._folder), ("bytes", size), ("reason", error.strerror)],
-                fixes=["choose a disk with more space: `out=DIR`"],
+                fixes=[Fix.use("choose a disk with more space: {}", out=Code("DIR"))],
             ) from error
 
     def joined(self, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import CorruptModelError, ForeignFolderError, StorageError
+from termwise.fixes import Code, Fix
 from termwise.kernels.translation import (
     add_sources,
     count_updates,
@@ -208,7 +209,7 @@ def refuse_unfinished(folder: Path) -> None:
         raise ForeignFolderError(
             "the folder holds an unfinished training of Model 1",
             facts=[("folder", folder)],
-            fixes=["resume it: `resume=True`", f"start again: remove {folder}"],
+            fixes=[Fix.use("resume it: {}", resume=True), f"start again: remove {folder}"],
         )
 
 
@@ -221,7 +222,7 @@ def refuse_foreign(folder: Path) -> None:
             "the folder holds a training run of another kind",
             facts=[("folder", folder), ("found", ", ".join(foreign[:5]))],
             fixes=[
-                "choose another folder: `out=DIR`",
+                Fix.use("choose another folder: {}", out=Code("DIR")),
                 f"if you do not need it any more, remove {folder} first",
             ],
         )
@@ -329,7 +330,7 @@ class _StateFolder:
         settings = _differences(saved.get("settings", {}), self._identity.get("settings", {}))
         named = {"settings", *(name for name, *_ in settings)}
         others = [name for name, *_ in _differences(saved, self._identity) if name not in named]
-        original = ", ".join(f"{name}={before}" for name, before, _ in settings)
+        original = {name: before for name, before, _ in settings}
         return ForeignFolderError(
             "the folder holds a training with other data or settings, or by another version",
             facts=[
@@ -339,11 +340,11 @@ class _StateFolder:
             ],
             fixes=[
                 *(
-                    [f"resume with the original settings: `resume=True, {original}`"]
+                    [Fix.use("resume with the original settings: {}", resume=True, **original)]
                     if settings and not others
                     else []
                 ),
-                "choose another folder: `out=DIR`",
+                Fix.use("choose another folder: {}", out=Code("DIR")),
                 f"start again: remove {self._folder}",
             ],
         )
@@ -368,7 +369,7 @@ class _StateFolder:
             raise StorageError(
                 "the state of the training cannot be written",
                 facts=[("file", counts), ("reason", error.strerror)],
-                fixes=["choose a writable folder with free space: `out=DIR`"],
+                fixes=[Fix.use("choose a writable folder with free space: {}", out=Code("DIR"))],
             ) from error
         body = {
             "format": FORMAT,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.settings import TypedSettings
 from termwise.translation.table_manifest import TablePrecision
 
@@ -85,5 +86,5 @@ class Model1Settings(TypedSettings):
             raise ParameterError(
                 "drop must not exceed the floor of the probabilities",
                 facts=[("drop", self.drop), ("floor", self.floor)],
-                fixes=[f"set `floor={self.drop:g}`"],
+                fixes=[Fix.use(floor=self.drop)],
             )

@@ -34,6 +34,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.fixes import Fix
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import record_of
 from termwise.storage.model_folder import TRAINING
@@ -144,7 +145,7 @@ def read_manifest(name_or_path: str | Path) -> TableManifest:
         facts=[("ship with the package", ", ".join(shipped_tables()) or "none")],
         fixes=[
             "name one that ships, or the path of a table folder",
-            "train one into a new folder: `train_model1()`",
+            Fix.sentence("train one into a new folder: {}", Fix.call("train_model1")),
         ],
     )
     return TableManifest.parse(data, folder / NAME)
@@ -235,7 +236,7 @@ def _halved(probabilities: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
         raise ParameterError(
             "float16 cannot hold the smallest probability of the table",
             facts=[("probability", probabilities.min()), ("smallest in float16", 2.0**-24)],
-            fixes=["set `least=1e-7`, or more", "set `settings.precision='float32'`"],
+            fixes=[Fix.use("use {}, or more", least=1e-07), Fix.settings(precision="float32")],
         )
     return rounded.astype("<f2")
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ParameterError, UnknownNameError
+from termwise.fixes import Code, Fix
 from termwise.translation.table import TranslationTable
 
 SelfTranslation = Literal["add", "set"]
@@ -105,7 +106,7 @@ def for_scoring(
         raise ParameterError(
             "no probability of the table reaches the threshold",
             facts=[("least", least), ("largest of the table", float(table.probabilities.max()))],
-            fixes=["set a smaller one, such as `least=0.001`, or omit it for the default"],
+            fixes=[Fix.use("set a smaller one, such as {}, or omit it for the default", least=0.001)],
         )
     if mode == "set":
         scaled = without_self_translation(scaled)
@@ -118,7 +119,9 @@ def refuse_empty(table: TranslationTable, *, least: float) -> None:
         raise ParameterError(
             "the table is empty: no probability reaches the threshold",
             facts=[("least", least)],
-            fixes=["keep the estimate and lower the threshold: `resume=True, least=NUMBER`"],
+            fixes=[
+                Fix.use("keep the estimate and lower the threshold: {}", resume=True, least=Code("NUMBER"))
+            ],
         )
 
 

@@ -14,9 +14,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from termwise.scorers.adapt import score_pairs_with
 from termwise.scorers.protocol import BasePairScorer, TextScorer, fingerprint_of
 from termwise.scorers.row_scorer import distinct
+from termwise.scorers.score_pairs import score_pairs_with
 from termwise.scorers.sqlite_cache import CacheSchema, SqliteCache, text_key
 from termwise.storage.file_record import json_fingerprint
 from termwise.validation import check_texts

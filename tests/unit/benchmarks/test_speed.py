@@ -8,11 +8,11 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from termwise.engine.query_encoder import encoder_description
 from termwise.engine.query_vector import query_vector
 from termwise.engine.retrieval import first_stage
 from termwise.errors import CheckFailedError, ParameterError
 from termwise.index import IndexWriter
+from termwise.index.encoder_description import encoder_description
 from termwise.text import CleanedAnalyzer
 from termwise.weights import TermWeights
 
@@ -97,7 +97,7 @@ def test_the_shipped_rows_are_those_of_a_network(tmp_path, monkeypatch):
     if query_side.shipped_weights("tilde") is None:
         pytest.skip("no weights ship with this distribution")
     searcher = query_side.shipped("tilde", tmp_path)
-    assert searcher.index.manifest.encoder["model"]["name"] == "tilde"
+    assert searcher.index.manifest.encoder.json["model"]["name"] == "tilde"
     assert 0 < len(searcher.index) <= 40
 
 

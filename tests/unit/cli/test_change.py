@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Searcher
+import termwise
 from termwise.cli import index_notes
 from termwise.cli.main import run
 from termwise.index import Index
-from termwise.index.folder import writer_lock
-from termwise.index.manifest import publish
+from termwise.index.encoder_description import EncoderDescription
+from termwise.index.folder import publish, writer_lock
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 
@@ -55,7 +55,7 @@ def test_add(place, capsys):
     streams = capsys.readouterr()
     assert streams.out.startswith("tw: 1 added, 1 replaced, 1 unchanged; 4 documents now, ")
     assert streams.err == ""
-    searcher = Searcher.open("tw")
+    searcher = termwise.open("tw")
     assert searcher.rank("bergamot").doc_ids == ("b",)
     assert searcher.rank("tea", filter="stock = 5").doc_ids == ("b",)
     assert run(["add", "tw", "next.jsonl"]) == 0
@@ -81,7 +81,7 @@ def test_a_collection_without_documents_is_noted(place, capsys, options):
 def test_text_of_a_csv_file_gets_the_types_of_the_index(place, capsys):
     (place / "more.csv").write_text("id,text,price,stock\ne,oolong,7.25,\n")
     assert run(["add", "tw", "more.csv"]) == 0
-    assert Searcher.open("tw").attributes(["e"]) == [{"price": 7.25}]
+    assert termwise.open("tw").attributes(["e"]) == [{"price": 7.25}]
 
 
 def test_a_value_of_the_wrong_type_names_line_and_field(place, capsys):
@@ -116,7 +116,7 @@ def test_absent_identifiers_are_listed_on_one_line(place, capsys):
 def test_delete_by_a_filter(place, capsys):
     assert run(["delete", "tw", "--filter", "stock = 0 or price > 40"]) == 0
     assert capsys.readouterr().out == "tw: 2 deleted; 1 document now\n"
-    assert Searcher.open("tw").rank("tea").doc_ids == ("a",)
+    assert termwise.open("tw").rank("tea").doc_ids == ("a",)
     assert run(["delete", "tw", "--filter", "stock = 0"]) == 0
     assert capsys.readouterr().out == "tw: 0 deleted; 1 document now\n"
     assert "did you mean stock?" in failure(capsys, ["delete", "tw", "--filter", "stok = 0"], 2)
@@ -288,8 +288,8 @@ def test_fields_that_an_index_does_not_keep_are_noted(place, capsys):
 @pytest.mark.parametrize("command", CHANGES[:2], ids=lambda command: command[0])
 def test_an_index_without_statistics_is_refused(place, capsys, command):
     manifest = Index.open("tw").manifest
-    encoder = {name: value for name, value in manifest.encoder.items() if name != "statistics"}
-    publish(place / "tw", replace(manifest, encoder=encoder))
+    encoder = {name: value for name, value in manifest.encoder.json.items() if name != "statistics"}
+    publish(place / "tw", replace(manifest, encoder=EncoderDescription.of(encoder)))
     error = failure(capsys, [word.replace("FOLDER", "tw") for word in command], 2)
     assert "no statistics of its collection" in error
     assert "build the index again with this version of termwise" in error

@@ -91,18 +91,18 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
         (["search", "i.tw", "x", "-k", "many"], "-k"),
         (["index", "docs.jsonl"], "--out"),
         (["search", "i.tw"], "give exactly one of"),
-        (["search", "i.tw", "x", "--queries", "queries.jsonl"], "give exactly one of"),
+        (["rank", "i.tw", "x", "--queries", "queries.jsonl"], "give exactly one of"),
         (["search", "i.tw", "x", "--like", "a"], "give exactly one of"),
         (["search", "i.tw", "--like", "a", "--like-file", "docs.jsonl"], "give exactly one of"),
         (["search", "i.tw", "--like", "a", "--exclude-seed", "id"], "excludes its document itself"),
         (["search", "i.tw", "--like", "a", "--output", "r"], "--queries"),
-        (["search", "i.tw", "x", "--weigh", "terms"], "--weigh max_terms=30"),
-        (["search", "i.tw", "x", "--weigh", "max_term=3"], "did you mean max_terms?"),
+        (["search", "i.tw", "x", "--set", "terms"], "--weigh max_terms=30"),
+        (["search", "i.tw", "x", "--set", "max_term=3"], "did you mean max_terms?"),
         (
-            ["search", "i.tw", "x", "--weigh", "max_terms=3", "--weigh", "max_terms=4"],
+            ["search", "i.tw", "x", "--set", "max_terms=3", "--set", "max_terms=4"],
             "--weigh max_terms=4, once",
         ),
-        (["search", "i.tw", "x", "--weigh", "counts=twice"], "saturated"),
+        (["search", "i.tw", "x", "--set", "counts=twice"], "saturated"),
         (["explain", "i.tw", "lists"], "--like OTHER_ID DOC_ID"),
         (["explain", "i.tw", "lists", "a", "--like", "b"], "give only the document to explain"),
         (["explain", "i.tw", "a", "--like", "b", "--like-file", "docs.jsonl"], "exclude each other"),
@@ -111,8 +111,8 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
             ["search", "i.tw", "--like-file", "docs.jsonl", "--like-file", "docs.jsonl"],
             "only one document can be the query",
         ),
-        (["search", "i.tw", "--queries", "queries.jsonl"], "--queries needs --output"),
-        (["search", "i.tw", "--queries", "q", "--output", "r", "--show", "x"], "--show does not apply"),
+        (["rank", "i.tw", "--queries", "queries.jsonl"], "--queries needs --output"),
+        (["rank", "i.tw", "--queries", "q", "--out", "r", "--show", "x"], "--show does not apply"),
         (["search", "i.tw", "--like", "a", "--prefix", "--syntax"], "--prefix, --syntax do not apply"),
         (["explain", "i.tw", "a", "--like", "b", "--fuzzy"], "--fuzzy does not apply"),
         (["search", "i.tw", "x", "--output", "r"], "--queries"),
@@ -126,7 +126,7 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
             ["encode", "docs.jsonl", "--model", "tilde", "--encoding", "n", "--threads", "2147483648"],
             "equal to 1024",
         ),
-        (["search", "i.tw", "--queries", "q", "--output", "n", "--threads", "1025"], "equal to 1024"),
+        (["rank", "i.tw", "--queries", "q", "--out", "n", "--threads", "1025"], "equal to 1024"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "titel"], "title"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "-m", "nDGC@10"], "nDCG"),
         (["evaluate", "--qrels", "qrels.tsv", "run.trec", "--missing", "maybe"], "zero"),
@@ -135,7 +135,7 @@ def test_the_help_describes_each_verb_on_one_whole_line(capsys, monkeypatch, gro
     ],
 )
 def test_wrong_usage_exits_with_2_and_a_fix(index, capsys, arguments, said):
-    run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "run.trec"])
+    run(["rank", "i.tw", "--queries", "queries.jsonl", "--out", "run.trec"])
     capsys.readouterr()
     assert run(arguments) == 2
     streams = capsys.readouterr()
@@ -155,7 +155,7 @@ def test_k_below_1_is_wrong_usage(index, capsys, k):
     ("arguments", "fix"),
     [
         (["index", "docs.jsonl", "--out", "n", "--set", "k1=x"], "fix        use --set k1=NUMBER"),
-        (["search", "i.tw", "lists", "--weigh", "k3=1"], "use --weigh counts=saturated"),
+        (["search", "i.tw", "lists", "--set", "k3=1"], "use --weigh counts=saturated"),
         (
             ["index", "docs.jsonl", "--out", "n", "--model", "tildev2", "--set", "expansion_terms=0"],
             "use --set expansion_terms=NUMBER",
@@ -215,7 +215,7 @@ def test_an_unreadable_manifest_has_a_fix(place, capsys):
         (["search", "i.tw", "--like-file", "empty.txt"], "the text is empty"),
         (["search", "i.tw", "--like-file", "packed.gz"], "gunzip"),
         (["search", "i.tw", "--like-file", "bad.jsonl"], "not in UTF-8"),
-        (["search", "i.tw", "--queries", "queries.jsonl", "--output", "o", "--exclude-seed", "no"], "no"),
+        (["rank", "i.tw", "--queries", "queries.jsonl", "--out", "o", "--exclude-seed", "no"], "no"),
         (["evaluate", "--qrels", "nowhere.tsv", "queries.jsonl"], "nowhere.tsv"),
         (["rerank", "i.tw", "--run", "foreign.trec", "--queries", "queries.jsonl", "--output", "o"], "zzz"),
     ],
@@ -318,7 +318,7 @@ def test_words_of_similar_spelling(index, capsys):
     assert lines(capsys) == [{"did_you_mean": [{"word": "shufled", "span": [0, 7], "words": [word]}]}]
     assert run(["explain", "i.tw", "shufled", "b", "--fuzzy"]) == 0
     assert "shufled (shuffl)  fuzzy" in capsys.readouterr().out
-    assert run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "fuzzy.trec", "--fuzzy"]) == 0
+    assert run(["rank", "i.tw", "--queries", "queries.jsonl", "--out", "fuzzy.trec", "--fuzzy"]) == 0
 
 
 def test_the_last_word_as_a_prefix(index, capsys):
@@ -381,9 +381,7 @@ def test_a_word_without_pieces_is_reported(index, capsys):
 
 
 def test_runs_from_search_to_comparison(index, capsys):
-    assert (
-        run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "bm25.trec", "--tag", "bm25"]) == 0
-    )
+    assert run(["rank", "i.tw", "--queries", "queries.jsonl", "--out", "bm25.trec", "--tag", "bm25"]) == 0
     rows = [line.split() for line in (index.parent / "bm25.trec").read_text().splitlines()]
     assert {len(row) for row in rows} == {6}
     assert rows[0][:4] == ["q1", "Q0", "a", "1"]
@@ -526,7 +524,7 @@ def test_an_empty_run_is_noted(place, capsys, arguments):
 
 def test_measure_time_prints_latencies(index, capsys):
     capsys.readouterr()
-    arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "r.trec", "--measure-time"]
+    arguments = ["rank", "i.tw", "--queries", "queries.jsonl", "--out", "r.trec", "--measure-time"]
     assert run(arguments) == 0
     assert "p99" in capsys.readouterr().out
     assert run([*arguments, "--overwrite", "--json"]) == 0
@@ -550,7 +548,7 @@ def test_a_document_is_the_query(index, capsys):
     capsys.readouterr()
     assert run(["search", "i.tw", "--like", "b", "--json"]) == 0
     assert [record["doc_id"] for record in lines(capsys)] == ["a", "c"]
-    assert run(["search", "i.tw", "--like", "b", "--explain", "--weigh", "max_terms=1"]) == 0
+    assert run(["search", "i.tw", "--like", "b", "--explain", "--set", "max_terms=1"]) == 0
     assert "list" in capsys.readouterr().out
     assert run(["explain", "i.tw", "a", "--like", "b", "--json"]) == 0
     (record,) = lines(capsys)
@@ -570,7 +568,7 @@ def test_a_file_is_the_query(index, capsys):
     assert "excluded, because the text is the same: b" in streams.err
     assert run(["search", "i.tw", "--like-file", "one.txt", "--json"]) == 0
     assert "the same: b" in capsys.readouterr().err
-    assert run(["search", "i.tw", "--like-file", "one.txt", "--weigh", "min_df=9"]) == 0
+    assert run(["search", "i.tw", "--like-file", "one.txt", "--set", "min_df=9"]) == 0
     assert "--weigh removes all terms" in capsys.readouterr().err
     (index.parent / "two.txt").write_text("shuffle")
     assert run(["explain", "i.tw", "c", "--like-file", "one.txt", "--competitors", "0"]) == 0
@@ -579,10 +577,10 @@ def test_a_file_is_the_query(index, capsys):
 
 
 def test_seeds_are_left_out_of_a_run(index, capsys):
-    assert run(["search", "i.tw", "--queries", "queries.jsonl", "--output", "all.trec"]) == 0
+    assert run(["rank", "i.tw", "--queries", "queries.jsonl", "--out", "all.trec"]) == 0
     (index.parent / "seeds.tsv").write_text("query-id\tcorpus-id\nq1\ta\n")
-    arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "r.trec"]
-    assert run([*arguments, "--exclude-seed", "seeds.tsv", "--weigh", "counts=once"]) == 0
+    arguments = ["rank", "i.tw", "--queries", "queries.jsonl", "--out", "r.trec"]
+    assert run([*arguments, "--exclude-seed", "seeds.tsv", "--set", "counts=once"]) == 0
     whole = (index.parent / "all.trec").read_text().splitlines()
     left = (index.parent / "r.trec").read_text().splitlines()
     assert [line.split()[2] for line in whole if line.startswith("q1")] == ["a", "b", "c"]
@@ -671,7 +669,7 @@ def test_an_index_from_elsewhere_sends_nothing_to_the_terminal(tmp_path, capsys)
 
 def test_an_unwritable_output_is_refused(index, capsys):
     capsys.readouterr()
-    arguments = ["search", "i.tw", "--queries", "queries.jsonl", "--output", "docs.jsonl/run.trec"]
+    arguments = ["rank", "i.tw", "--queries", "queries.jsonl", "--out", "docs.jsonl/run.trec"]
     assert run(arguments) == 3
     assert "docs.jsonl" in capsys.readouterr().err
     assert run(["explain", "i.tw", "x", "a", "--html", "nowhere/e.html"]) == 3
@@ -797,8 +795,8 @@ def test_outputs_never_replace_inputs(index, capsys):
     manifest = (index / "manifest.json").read_bytes()
     (index.parent / "r.trec").write_text("q1 Q0 a 1 2.0 x\n")
     for arguments in (
-        ["search", "i.tw", "--queries", "queries.jsonl", "--output", "queries.jsonl"],
-        ["search", "i.tw", "--queries", "queries.jsonl", "--output", "i.tw/manifest.json"],
+        ["rank", "i.tw", "--queries", "queries.jsonl", "--out", "queries.jsonl"],
+        ["rank", "i.tw", "--queries", "queries.jsonl", "--out", "i.tw/manifest.json"],
         ["rerank", "i.tw", "--run", "r.trec", "--queries", "queries.jsonl", "--output", "./r.trec"],
         ["explain", "i.tw", "list", "a", "--html", "i.tw/x.html"],
         ["compare", "--qrels", "qrels.tsv", "r.trec", "docs.jsonl", "--html", "qrels.tsv"],
@@ -821,7 +819,7 @@ def test_an_output_may_be_in_a_folder_without_an_index(index, capsys):
     (index.parent / "beir").mkdir()
     queries = (index.parent / "queries.jsonl").rename(index.parent / "beir" / "queries.jsonl")
     before = queries.read_bytes()
-    searched = ["search", "i.tw", "--queries", "beir", "--output"]
+    searched = ["rank", "i.tw", "--queries", "beir", "--out"]
     assert run([*searched, "beir/queries.jsonl"]) == 2
     assert "written over an input" in capsys.readouterr().err
     assert run([*searched, "beir/o.trec"]) == 0
@@ -831,7 +829,7 @@ def test_an_output_may_be_in_a_folder_without_an_index(index, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["search", "i.tw", "--queries", "queries.jsonl"],
+        ["rank", "i.tw", "--queries", "queries.jsonl"],
         ["rerank", "i.tw", "--run", "r.trec", "--queries", "queries.jsonl"],
         ["fuse", "r.trec", "s.trec", "--rrf"],
         ["learn-weights", "r.trec", "s.trec", "--qrels", "qrels.tsv", "--missing", "zero"],
@@ -875,7 +873,7 @@ def test_an_empty_file_of_queries_is_refused(index, capsys):
     (index.parent / "none.jsonl").write_text("")
     os.mkfifo(index.parent / "pipe")
     for name in ("none.jsonl", "pipe", "/dev/null"):
-        assert run(["search", "i.tw", "--queries", name, "--output", "r.trec"]) == 3
+        assert run(["rank", "i.tw", "--queries", name, "--out", "r.trec"]) == 3
     assert not (index.parent / "r.trec").exists()
 
 

@@ -50,7 +50,7 @@ def test_from_index_to_explanation(capsys: pytest.CaptureFixture[str], tmp_path:
     ("command", "named"),
     [
         (["index", "docs.jsonl", "--out", "n", "--fields", "title^1.5,text"], "whole number from 1 to 100"),
-        (["index", "docs.jsonl", "--out", "n", "--fields", "title^,text"], "--fields NAME^3,NAME^2"),
+        (["index", "docs.jsonl", "--out", "n", "--fields", "title^,text"], "--fields 'title^3,text^2'"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "title^2,title"], "named twice"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "titel^2,text"], "title"),
         (["index", "docs.jsonl", "--out", "n", "--fields", "title^2", "--model", "tilde"], "reads one text"),

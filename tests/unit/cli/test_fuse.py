@@ -289,7 +289,7 @@ def test_indexes_become_one(folders, capsys, monkeypatch):
     assert streams.out.startswith("both.tw: 3 documents, ")
     assert "next: termwise search both.tw" in streams.err
     for name in ("bm25", "jm", "both"):
-        assert run(["search", f"{name}.tw", "--queries", "queries.tsv", "--output", f"{name}.run"]) == 0
+        assert run(["rank", f"{name}.tw", "--queries", "queries.tsv", "--out", f"{name}.run"]) == 0
     runs = [read_run(f"{name}.run", name=name) for name in ("bm25", "jm")]
     expected = fuse(runs, [0.25, 0.75], scaling="raw", missing="zero", documents="union")
     found = read_run("both.run")
@@ -309,7 +309,7 @@ def test_indexes_become_one(folders, capsys, monkeypatch):
 
 def test_learned_weights_go_into_an_index(folders, capsys):
     for name in ("bm25", "jm"):
-        run(["search", f"{name}.tw", "--queries", "queries.tsv", "--output", f"{name}.run"])
+        run(["rank", f"{name}.tw", "--queries", "queries.tsv", "--out", f"{name}.run"])
     learning = ["--qrels", "qrels.txt", "--missing", "zero", "--output", "w.json", "--overwrite"]
     for scaling in ("raw", "global"):
         assert run(["learn-weights", "bm25.run", "jm.run", *learning, "--normalise", scaling]) == 0

@@ -36,7 +36,7 @@ SEARCHES = [
     ["search", "M", "tent", "--filter", 'kind = "camping" and price < 100'],
     ["search", "M", "leather", "--sort", "-price", "--collapse", "kind"],
     ["search", "M", "leather", "--facets", "kind", "--filter", "price > 50"],
-    ["search", "M", "pot", "--must", "gas", "--phrase", "two flames", "--must-not", "canvas"],
+    ["search", "M", "pot", "--must", "gas", "--must", "two flames", "--must-not", "canvas"],
     ["search", "M", '+lamp "for the camp"', "--syntax"],
     ["search", "M", "leahter sandels", "--fuzzy", "--explain"],
     ["search", "M", "warm slee", "--prefix"],

@@ -62,7 +62,7 @@ def test_index_search_rerank_and_explain(place, capsys):
     assert run(["search", "i.tw", "merge", "--json"]) == 0
     found = lines(capsys)
     assert [hit["doc_id"] for hit in found] == ["a", "d", "e"]
-    assert run(["search", "i.tw", "--queries", "queries.tsv", "--output", "run.trec"]) == 0
+    assert run(["rank", "i.tw", "--queries", "queries.tsv", "--out", "run.trec"]) == 0
     assert run(["rerank", "i.tw", "--run", "run.trec", "--queries", "queries.tsv", "--output", "o.trec"]) == 0
     assert (place / "o.trec").read_text() == (place / "run.trec").read_text()
     capsys.readouterr()

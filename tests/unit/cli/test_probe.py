@@ -370,13 +370,13 @@ def test_probes_whose_package_is_missing_are_left_out_and_named(folder, monkeypa
     assert set(cells(out)) == {("shuffle-words@pets", "bm25")}
     assert "typos@pets" in err
     assert "termwise[probe]" in err
-    monkeypatch.setattr("termwise.probes.session.run_suite", missing)  # fails before anything is scored
+    monkeypatch.setattr("termwise.probes.run.run_suite", missing)  # fails before anything is scored
     assert probe(*given, "--suite", "probe:shuffle-words") == 4
     assert "skipped, because a package is missing: typos@pets" in capsys.readouterr().err
 
 
 def test_a_second_run_leaves_every_file_as_it_was(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("termwise.cli.probe.date", SimpleNamespace(today=lambda: date(2024, 2, 29)))
+    monkeypatch.setattr("termwise.probes.run.date", SimpleNamespace(today=lambda: date(2024, 2, 29)))
     out = tmp_path / "out"
     arguments = ["bm25", "jm", "--judged", folder, *SUITE, "--suite", "probe:length-doubled", "--out", out]
     assert probe(*arguments) == 0
@@ -405,7 +405,7 @@ def test_a_smaller_report_is_noted_and_removes_old_files(folder, tmp_path, capsy
         "shuffle-words@pets.jsonl.gz",
         foreign.name,
     }
-    (out / "report.json").write_text('{"format": "termwise-probes", "version": 1}')
+    (out / "report.json").write_text('{"format": "termwise-probes", "version": 2}')
     assert probe("bm25", *given, "--suite", "probe:shuffle-words") == 0
 
 
@@ -507,7 +507,7 @@ def test_options_are_checked_before_anything_is_computed(wrong, told, folder, tm
     def computed(*_, **__):
         raise AssertionError("something was computed")
 
-    monkeypatch.setattr("termwise.probes.session.bm25_rankings", computed)
+    monkeypatch.setattr("termwise.probes.run.bm25_rankings", computed)
     monkeypatch.setattr("termwise.probes.core.run_suite.ProbeSamples.of", computed)
     given = ["bm25", "--judged", folder, "--suite", "probe:shuffle-words", "--out", tmp_path / "out"]
     assert probe(*given, *wrong) in (2, 3)
@@ -582,8 +582,8 @@ def test_an_assertion_about_a_probe_without_pairs_is_refused_before_scoring(fold
     def scored(*_, **__):
         raise AssertionError("something was scored")
 
-    monkeypatch.setattr("termwise.probes.session.bm25_rankings", scored)
-    monkeypatch.setattr("termwise.probes.session.run_suite", scored)
+    monkeypatch.setattr("termwise.probes.run.bm25_rankings", scored)
+    monkeypatch.setattr("termwise.probes.run.run_suite", scored)
     given = [
         "bm25",
         "--judged",

@@ -9,7 +9,8 @@ import shlex
 import pytest
 from tests.unit.encode import tiny
 
-from termwise import Document, Searcher
+import termwise
+from termwise import Document
 from termwise.cli import try_
 from termwise.cli.main import run
 from termwise.collection import PythonQuestions
@@ -18,7 +19,6 @@ from termwise.indexing import recipes
 from termwise.indexing.recipes import Recipe, RecipePart
 from termwise.models import Tilde, TildeV2
 from termwise.records import Qrel, Query, Ranking, Run
-from termwise.search import MixtureSearcher
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
 
@@ -100,7 +100,7 @@ def test_three_systems_side_by_side(place, capsys, tmp_path):
     assert "termwise search python-stdlib-tildev2.tw" in streams.err
     names = {path.name for path in tmp_path.glob("*.tw*")}
     assert names == {"python-stdlib.tw", "python-stdlib-tilde.tw", "python-stdlib-tildev2.tw"}
-    searcher = Searcher.open("python-stdlib-tilde.tw")
+    searcher = termwise.open("python-stdlib-tilde.tw")
     assert searcher.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert searcher.index.text(0) == DOCUMENTS[0].text
 
@@ -119,7 +119,7 @@ def test_the_recommended_mixture_is_shown_where_its_weights_ship(place, capsys, 
     assert "\nBM25 + lookup\n\n1  " in streams.out
     assert "\nparts\n  weight × (score - mean) / deviation of the candidates\n  bm25" in streams.out
     assert "BM25 + lookup: no weights ship for 1 of the 3 documents" in streams.err
-    mixture = MixtureSearcher.open("python-stdlib-best.tw")
+    mixture = termwise.open("python-stdlib-best.tw")
     assert mixture.rank("merge lists").doc_ids == ("heapq.merge", "list.sort")
     assert run(["try", "merge lists", "--json"]) == 0
     (report,) = lines(capsys)
@@ -143,7 +143,7 @@ def test_a_table_that_ships_is_compiled(place, capsys, tmp_path):
     assert "\n  termwise search python-stdlib-model1.tw " in streams.err
     assert "\n  termwise fuse-indexes python-stdlib-pieces.tw python-stdlib-model1.tw --alpha " in streams.err
     assert "\nModel 1, on the same questions: nDCG@10 " in shown
-    searcher = Searcher.open("python-stdlib-model1.tw")
+    searcher = termwise.open("python-stdlib-model1.tw")
     assert searcher.rank("combine").doc_ids == ("heapq.merge",)
     assert searcher.index.text(0) == DOCUMENTS[0].text
     assert run(["try", "combine lists", "--json"]) == 0
@@ -185,7 +185,7 @@ def test_documents_without_weights_are_left_out_and_counted(place, capsys):
     assert report["systems"][1]["index"] == "py-tilde.tw"
     assert report["systems"][1]["ranking"] == ["heapq.merge", "list.sort"]
     assert report["systems"][0]["measures"] == report["measures"]
-    assert len(Searcher.open("py-tilde.tw").index) == 2
+    assert len(termwise.open("py-tilde.tw").index) == 2
     assert run(["try", "merge"]) == 0
     said = capsys.readouterr().err
     assert "TILDE: no weights ship for 1 of the 3 documents, which are left out; --encode computes" in said
@@ -196,7 +196,7 @@ def test_encode_computes_the_rest(place, capsys):
     assert run(["try", "merge", "--encode", "--json"]) == 0
     (report,) = lines(capsys)
     assert report["systems"][1]["left_out"] == 0
-    assert len(Searcher.open("python-stdlib-tilde.tw").index) == 3
+    assert len(termwise.open("python-stdlib-tilde.tw").index) == 3
 
 
 def test_weights_of_another_encoder_are_refused(place, capsys, monkeypatch):

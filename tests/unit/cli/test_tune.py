@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Searcher, read_qrels, read_queries, read_run
+import termwise
+from termwise import read_qrels, read_queries, read_run
 from termwise.cli.main import run
 from termwise.fusion import Fusion, TunedTable, tune
 from termwise.index import Index
@@ -57,7 +58,7 @@ def place(tmp_path, monkeypatch):
     assert run(["index", "docs.jsonl", "--analyzer", "whitespace", "--out", "bm25.tw"]) == 0
     said = ["--model", "ml", "--float", "--analyzer", "whitespace", "--out", "said.tw"]
     assert run(["index", "docs.jsonl", *said]) == 0
-    assert run(["search", "bm25.tw", "--queries", "q.tsv", "--output", "bm25.trec"]) == 0
+    assert run(["rank", "bm25.tw", "--queries", "q.tsv", "--out", "bm25.trec"]) == 0
     return tmp_path
 
 
@@ -131,7 +132,7 @@ def test_tuned_settings_are_used_by_index_rerank_and_fuse(place):
     again = ["--queries", "q.tsv", "--run", "bm25.trec"]
     built = ["--model", "./table", "--settings", "t.json", "--set", "keep=0", "--float", "--out", "words.tw"]
     assert run(["index", "docs.jsonl", *built]) == 0
-    kept = Searcher.open("words.tw").index.manifest.encoder["model"]["parameters"]
+    kept = termwise.open("words.tw").index.manifest.encoder.json["model"]["parameters"]
     assert {name: kept[name] for name in tuned.settings[1]} == tuned.settings[1]
     assert run(["rerank", "words.tw", *again, "--output", "compiled.trec"]) == 0
     exact = ["--table", "table", "--settings", "t.json"]
@@ -151,7 +152,7 @@ def test_reranking_by_a_table_takes_settings(place):
     again = ["--queries", "q.tsv", "--run", "bm25.trec", "--table", "table", "--output", "out.trec"]
     assert run(["rerank", "said.tw", *again, "--set", "lambda=0.7"]) == 0
     scorer = TranslationScorer(Index.open("said.tw"), open_table("table"), lambda_=0.7)
-    timed = scorer.rank_many(read_queries("q.tsv"), candidates=read_run("bm25.trec"), name="termwise")
+    timed = scorer.timed_run(read_queries("q.tsv"), candidates=read_run("bm25.trec"), name="termwise")
     assert read_run("out.trec") == timed.run
 
 

@@ -116,7 +116,10 @@ def test_json_arrays(tmp_path: Path, name: str, indent: int | None) -> None:
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     collection = open_collection(path, attributes=("price",))
     assert isinstance(collection, JsonArrayCollection)
-    assert list(collection.documents()) == [Document("a", "T\none", {"price": 3}), Document("b", "two")]
+    assert list(collection.documents()) == [
+        Document.of_texts("a", ["T", "one"], {"price": 3}),
+        Document("b", "two"),
+    ]
     with pytest.raises(MalformedRecordError) as caught:
         attributes(path, Schema({"price": "boolean"}))
     assert dict(caught.value.facts)["record"] == 1
@@ -132,6 +135,7 @@ def test_an_empty_array(tmp_path: Path) -> None:
     [
         ("[", 1), ("[1]", 1), ('["a"]', 1), ('[{"_id": "a", "text": "x"}', 1), ('[{"_id": "a", "text": "x"},]', 2),
         ('[{"_id": "a", "text": "x"} {}]', 1), ('[{"_id": "a", "text": "x"}] x', 1), ('[{"a": 1, "a": 2}]', 1),
+        ('[{"_id": "a", "text": "x"}, {"_id": "b", "text": "x", "a": [{"b": "\\ud800"}]}]', 2),
         ('[{"_id": "a", "text": "x"}, {"_id": tru}]', 2), ('[{"_id": "a", "text": "x"}, {"_id": "\\ud800"}]', 2),
         ('[{"_id": "a", "text": "x"}, {"text": "no id"}]', 2), ("[" + '{"a":' * 100_000, 1),
     ],
@@ -183,7 +187,10 @@ def test_comma_separated_values(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     collection = open_collection(tmp_path / name)
     assert collection.name == "d"
-    assert list(collection.documents()) == [Document("a", 'T, U\none\n"two"'), Document("b", "three")]
+    assert list(collection.documents()) == [
+        Document.of_texts("a", ["T, U", 'one\n"two"']),
+        Document("b", "three"),
+    ]
     assert attributes(tmp_path / name, "all") == [
         {"price": "3.5", "tags": "x", "day": "2024-01-31"},
         {"tags": "y"},
@@ -199,7 +206,7 @@ def test_comma_separated_values(tmp_path: Path, name: str) -> None:
 def test_tabs_with_names_of_columns(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text('id\ttext\tprice\na\t"one\t3\nb\ttwo\t\n')
-    assert [document.text for document in open_collection(path).documents()] == ['"one 3', "two"]
+    assert [document.text for document in open_collection(path).documents()] == ['"one\n3', "two"]
     documents = list(open_collection(path, attributes=("price",)).documents())
     assert documents == [Document("a", '"one', {"price": "3"}), Document("b", "two")]
     assert documents[1].attributes is NO_ATTRIBUTES
@@ -269,9 +276,9 @@ def test_parquet(tmp_path: Path) -> None:
     collection = open_collection(path, attributes="all")
     assert collection.length == 2
     assert list(collection.documents()) == [
-        Document(
+        Document.of_texts(
             "1",
-            "T\none",
+            ["T", "one"],
             {
                 "price": 3.5,
                 "tags": ("x",),
@@ -293,6 +300,17 @@ def test_parquet_files_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MalformedRecordError) as caught:
         attributes(parquet(tmp_path / "d.parquet", id=["a", "b"], text=["x", "y"], raw=[None, b"x"]), "all")
     assert dict(caught.value.facts)["record"] == 2
+    arrow = pytest.importorskip("pyarrow")
+    twice = arrow.Table.from_arrays([arrow.array([each]) for each in "abc"], names=["id", "text", "text"])
+    pytest.importorskip("pyarrow.parquet").write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(MalformedRecordError, match="two columns of one name") as caught:
+        list(open_collection(tmp_path / "twice.parquet").documents())
+    assert dict(caught.value.facts)["column"] == "'text'"
+    inside = arrow.StructArray.from_arrays([arrow.array([1]), arrow.array([2])], names=["x", "x"])
+    latin = arrow.array([b"caf\xe9"]).view(arrow.string())
+    for columns in ({"text": ["x"], "meta": inside}, {"text": latin}):
+        with pytest.raises(MalformedRecordError, match="cannot be read"):
+            attributes(parquet(tmp_path / "d.parquet", id=["a"], **columns), "all")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     assert open_collection(tmp_path / "bad.parquet").length is None
     with pytest.raises(MalformedRecordError, match="Parquet"):

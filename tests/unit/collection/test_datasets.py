@@ -109,7 +109,7 @@ def test_length_that_is_not_known() -> None:
 
 
 def test_default_text_without_the_dataset_saying() -> None:
-    assert list(open_collection("ir_datasets:pages").documents()) == [Document("a", "T\nx")]
+    assert list(open_collection("ir_datasets:pages").documents()) == [Document.of_texts("a", ["T", "x"])]
 
 
 def test_fields() -> None:
@@ -148,7 +148,7 @@ def test_parts_that_a_dataset_lacks() -> None:
 def test_unknown_dataset() -> None:
     with pytest.raises(UnknownNameError) as error:
         open_collection("ir_datasets:tinny")
-    assert error.value.fixes[0] == "did you mean tiny?"
+    assert error.value.fixes_worded()[0] == "did you mean tiny?"
 
 
 def test_failing_download() -> None:

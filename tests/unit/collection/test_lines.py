@@ -1,7 +1,9 @@
 """Lines and JSON records: what is accepted, and how the place of a fault is named."""
 
+import bz2
 import gzip
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -23,10 +25,11 @@ def test_lines_are_numbered_and_blank_ones_skipped(tmp_path: Path) -> None:
     assert list(read_lines(path)) == [(1, "one"), (4, "two"), (5, "three")]
 
 
-def test_byte_order_mark_is_dropped_at_the_start_only(tmp_path: Path) -> None:
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n")
-    assert list(read_lines(path)) == [(1, "one"), (2, "\ufefftwo")]
+    path.write_text("\ufeffone\n\ufeff\ufefftwo\nthree\ufeff\n\ufeff\n")
+    assert list(read_lines(path)) == [(1, "one"), (2, "two"), (3, "three\ufeff")]
+    assert list(read_lines(path, joined=False))[1] == (2, "\ufeff\ufefftwo")
 
 
 @pytest.mark.parametrize("inside", ["\r", "\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
@@ -60,6 +63,51 @@ def test_bytes_that_are_not_utf8_are_named_with_their_offset(tmp_path: Path, mar
     assert facts(error)["line"] == "2"
     assert f"0xe9 at offset {len(mark) + 7}" in facts(error)["seen"]
     assert facts(error)["file"] == str(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        ("one\ncafé\n".encode("utf-16"), "utf-16"),
+        ("one café\n".encode("utf-16-le"), "utf-16le"),
+        ("one café\n".encode("utf-16-be"), "utf-16be"),
+        (b"caf\xe9\n\x93one\x94\n", "windows-1252"),
+        (b"caf\xe9\n", "latin1"),
+        ("“one” ".encode() + b"caf\xe9\n", "latin1"),
+    ],
+)
+def test_the_fix_names_the_encoding(tmp_path: Path, data: bytes, encoding: str) -> None:
+    for name, content in (("a.txt", data), ("a.txt.gz", gzip.compress(data))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(MalformedRecordError) as error:
+            list(read_lines(tmp_path / name))
+        assert error.value.fixes == (
+            f"convert the file: iconv -f {encoding} -t utf-8 OLD > NEW    ({encoding}: the encoding of OLD)",
+        )
+
+
+@pytest.mark.parametrize(
+    ("data", "command"),
+    [
+        (bz2.compress(b"one\n"), "bunzip2 --keep"),
+        (lzma.compress(b"one\n"), "unxz --keep"),
+        (b"\x28\xb5\x2f\xfd\x04\x00", "unzstd"),
+        (b"PK\x03\x04\x14\x00", "unzip"),
+    ],
+)
+def test_a_file_of_another_compression_has_a_fix_that_decompresses_it(
+    tmp_path: Path, data: bytes, command: str
+) -> None:
+    path = tmp_path / "a b.txt"
+    path.write_bytes(data)
+    with pytest.raises(MalformedRecordError, match="in another way than gzip") as error:
+        list(read_lines(path))
+    assert error.value.fixes == (f"{command} '{path}'",)
+
+
+def test_a_line_may_begin_like_a_compressed_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("BZh9 one\n")
+    assert list(read_lines(tmp_path / "a.txt")) == [(1, "BZh9 one")]
 
 
 @pytest.mark.parametrize("kept", [1, 2, 5, 12, -1, -8, -12])
@@ -116,13 +164,25 @@ def test_lines_that_are_not_json_objects(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ['{"_id": "\\ud83d"}', '{"\\udc00": "a"}', '{"a": "x\\uD83Dy"}', '{"a": {"\\ud83d": 1}}']
+    ("record", "field"),
+    [
+        ('{"_id": "\\ud83d"}', "_id"),
+        ('{"\\udc00": "a"}', r"\udc00"),
+        ('{"a": "x\\uD83Dy"}', "a"),
+        ('{"a": {"\\ud83d": 1}}', r"a.\ud83d"),
+        ('{"a": {"b": "\\ud83d"}}', "a.b"),
+        ('{"tags": ["tea", "half \\ud83d"]}', "tags"),
+        ('{"a": [[{"b": [{"c": "\\udfff"}]}]]}', "a.b.c"),
+        ('{"a": ' + "[" * 900 + '"\\ud83d"' + "]" * 900 + "}", "a"),
+    ],
 )
-def test_lone_surrogates_are_refused(tmp_path: Path, record: str) -> None:
+def test_lone_surrogates_are_refused_at_any_depth(tmp_path: Path, record: str, field: str) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text(record)
-    with pytest.raises(MalformedRecordError, match="lone surrogate"):
+    path.write_text(f'{{"_id": "ok"}}\n{record}\n')
+    with pytest.raises(MalformedRecordError, match="lone surrogate") as error:
         list(read_json_lines(path))
+    assert facts(error)["line"] == "2"
+    assert facts(error)["seen"].endswith(f" in {field}")
 
 
 def test_escaped_text_about_surrogates_is_not_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from termwise.errors import (
     TermwiseError,
     UnknownNameError,
 )
-from termwise.records import Document, join_texts
+from termwise.records import Document, join_fields
 
 
 def write(path: Path, records: Iterable[Any]) -> Path:
@@ -49,7 +49,7 @@ def test_beir_folder(tmp_path: Path, file: str) -> None:
     assert isinstance(collection, Collection)
     assert collection.name == "toy"
     assert collection.length is None
-    assert list(collection.documents()) == [Document("a", "T\none"), Document("b", "two")]
+    assert list(collection.documents()) == [Document.of_texts("a", ["T", "one"]), Document("b", "two")]
     assert list(collection.documents()) == list(collection.documents())
 
 
@@ -108,13 +108,57 @@ def test_identifiers(tmp_path: Path, value: object, doc_id: str) -> None:
     assert texts(open_collection(path)) == [(doc_id, "x")]
 
 
-@pytest.mark.parametrize("value", ["", None, True, 1.5, ["a"], {}])
+@pytest.mark.parametrize("value", ["", None, True, 1.5, ["a"], {}, "\ufeffa"])
 def test_identifiers_that_are_refused(tmp_path: Path, value: object) -> None:
     path = write(tmp_path / "d.jsonl", [RECORDS[0], {"_id": value, "text": "x"}])
     with pytest.raises(MalformedRecordError) as error:
         texts(open_collection(path))
     assert dict(error.value.facts)["line"] == 2
     assert dict(error.value.facts)["file"] == path
+
+
+def test_a_number_with_a_fraction_is_no_identifier(tmp_path: Path) -> None:
+    path = write(tmp_path / "d.jsonl", [{"_id": 1.0, "text": "x"}])
+    with pytest.raises(MalformedRecordError) as error:
+        texts(open_collection(path))
+    assert error.value.fixes == ("write it without a fraction, 1, or as a string",)
+    (tmp_path / "d.csv").write_text("id,text\n1.0,x\n")
+    assert texts(open_collection(tmp_path / "d.csv")) == [("1.0", "x")]
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "two"),
+    [
+        ("d.tsv", "a\tone\n", "b\ttwo\n"),
+        ("d.csv", "id,text\na,one\n", "b,two\n"),
+        ("d.csv", "id,text\na,one\n", '"b",two\n'),
+        ("d.jsonl", '{"_id": "a", "text": "one"}\n', '{"_id": "b", "text": "two"}\n'),
+    ],
+)
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path, name: str, one: str, two: str) -> None:
+    (tmp_path / name).write_text(f"\ufeff{one}\ufeff{two}")
+    assert texts(open_collection(tmp_path / name)) == [("a", "one"), ("b", "two")]
+
+
+def test_a_byte_order_mark_inside_a_cell_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text('id,text\na,"one\n\ufefftwo"\n')
+    assert texts(open_collection(tmp_path / "d.csv")) == [("a", "one\n\ufefftwo")]
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "fix"),
+    [
+        ("d.csv", ",id,text\n", "index=False"),
+        ("d.csv", ",text\n", "index_label='id'"),
+        ("d.tsv", "\tid\ttext\n", "index=False"),
+        ("d.tsv", "\ttext\n", "index_label='id'"),
+    ],
+)
+def test_a_first_column_without_a_name_has_a_fix(tmp_path: Path, name: str, header: str, fix: str) -> None:
+    (tmp_path / name).write_text(header + header.replace("id", "a").replace("text", "x"))
+    with pytest.raises(MalformedRecordError) as error:
+        texts(open_collection(tmp_path / name))
+    assert fix in error.value.fixes[0]
 
 
 @pytest.mark.parametrize(
@@ -142,6 +186,17 @@ def test_fields_choose_and_order(tmp_path: Path) -> None:
     assert texts(open_collection(path, fields=["_id", "text"])) == [("7", "7\nx"), ("8", "8")]
 
 
+@pytest.mark.parametrize(
+    ("ending", "command"), [("bz2", "bunzip2 --keep"), ("xz", "unxz --keep"), ("zst", "unzstd")]
+)
+def test_compressed_file_of_an_unknown_ending(tmp_path: Path, ending: str, command: str) -> None:
+    path = tmp_path / f"d.jsonl.{ending}"
+    path.touch()
+    with pytest.raises(UnknownNameError) as error:
+        open_collection(path)
+    assert error.value.fixes == (f"{command} {path}",)
+
+
 def test_field_that_no_record_has(tmp_path: Path) -> None:
     path = write(tmp_path / "d.jsonl", RECORDS)
     with pytest.raises(UnknownNameError) as error:
@@ -167,7 +222,7 @@ def test_tab_separated(tmp_path: Path, name: str) -> None:
     collection = open_collection(tmp_path / name)
     assert isinstance(collection, Collection)
     assert collection.name == "d"
-    assert texts(collection) == [("a", "one"), ("b c", "two three four"), ("d", "")]
+    assert texts(collection) == [("a", "one"), ("b c", "two\nthree\nfour"), ("d", "")]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +329,7 @@ def test_reading_takes_no_more_memory_for_a_larger_file(tmp_path: Path, name: st
 
 @given(st.lists(st.text()))
 def test_join_keeps_every_visible_character_in_order(parts: list[str]) -> None:
-    assert join_texts(parts).split() == " ".join(parts).split()
+    assert join_fields(parts).split() == " ".join(parts).split()
 
 
 def test_documents_of_a_file_are_counted(tmp_path: Path) -> None:

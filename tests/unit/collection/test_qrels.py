@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from termwise.collection import read_qrels
+from termwise.collection import read_qrels, read_seeds
 from termwise.errors import DuplicateIdError, MalformedRecordError, MissingFileError
 from termwise.records import Qrel
 
@@ -37,6 +37,13 @@ def test_identifiers_with_spaces_in_tab_separated_files(tmp_path: Path) -> None:
     path = tmp_path / "test.tsv"
     path.write_text("query-id\tcorpus-id\tscore\nq 1\ta document\t1\n")
     assert read_qrels(path) == [Qrel("q 1", "a document", 1)]
+
+
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("\ufeffq1 0 a 1\n\ufeffq2 0 b 1\n")
+    assert [qrel.query_id for qrel in read_qrels(tmp_path / "qrels.txt")] == ["q1", "q2"]
+    (tmp_path / "seeds.tsv").write_text("q1\ta\n\ufeffq2\tb\n")
+    assert list(read_seeds(tmp_path / "seeds.tsv")) == ["q1", "q2"]
 
 
 def test_iteration_is_kept(tmp_path: Path) -> None:

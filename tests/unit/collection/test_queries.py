@@ -130,6 +130,38 @@ def test_classic_topics(tmp_path: Path, name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("topic", "title", "desc"),
+    [
+        ("<num> 1\n<title> sort a vector<int> fast\n<desc> a\nb <b>c</b>\n", "sort a vector<int> fast", "a b <b>c</b>"),
+        ("<num> 1\n<title> <int> x\n<desc> Description:\n<int> and <desc>\n", "<int> x", "<int> and <desc>"),
+        ("<num>1</num>\n<title>map<K, V></title>\n<desc>x</desc>\n", "map<K, V>", "x"),
+        ("<num> Number: 1 <title> wing <desc> flutter", "wing", "flutter"),
+        ("<num> 1\n<title> the <title> of a page\n<desc> a\n<desc> b\n", "the <title> of a page", "a b"),
+    ],
+)  # fmt: skip
+def test_tags_inside_the_text_of_a_topic_are_text(tmp_path: Path, topic: str, title: str, desc: str) -> None:
+    others = "".join(f"<top>\n<num> {number}\n<title> x\n<desc> y\n</top>\n" for number in (2, 3))
+    text = f"<top> {topic}</top>\n{others}"
+    assert queries(tmp_path / "topics", text)[0] == Query("1", title)
+    assert queries(tmp_path / "topics", text, ("desc",))[0].text == desc
+
+
+def test_fields_of_one_format_begin_lines_of_most_topics(tmp_path: Path) -> None:
+    text = "".join(f"<top>\n<num> {n}\n<title> t\n<facet> f{n}\n</top>\n" for n in range(3))
+    assert [each.text for each in queries(tmp_path / "topics", text)] == ["t"] * 3
+    assert [each.text for each in queries(tmp_path / "topics", text, ("facet",))] == ["f0", "f1", "f2"]
+
+
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path) -> None:
+    for name, text in (
+        ("q.tsv", "\ufeff1\tone\n\ufeff2\ttwo\n"),
+        ("topics", f"\ufeff{CLOSED}\ufeff{CLOSED.replace('MB', 'M')}"),
+    ):
+        ids = [query.query_id for query in queries(tmp_path / name, text)]
+        assert ids in (["1", "2"], ["MB01", "MB02", "M01", "M02"])
+
+
 def test_fields_of_classic_topics(tmp_path: Path) -> None:
     found = queries(tmp_path / "topics", CLASSIC, ("desc", "TITLE", "dom"))
     assert found[0].text == "Identify organizations that <act> & R&D. International Organized Crime"

@@ -27,7 +27,7 @@ from termwise.records import Ranking, Run
 def test_the_error_for_a_folder_shows_how_to_rank_with_an_index(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="a folder is not a run") as caught:
         read_run(tmp_path)
-    assert caught.value.fixes[0].endswith(f"`Searcher.open({tmp_path})`")
+    assert caught.value.fixes_worded()[0].endswith(f"`termwise.open('{tmp_path}')`")
 
 
 def read(tmp_path: Path, text: str) -> Run:
@@ -62,6 +62,11 @@ def test_ms_marco_form(tmp_path: Path) -> None:
     run = read(tmp_path, "q1\td2\t2\nq1\td1\t1\nq1\td4\t4\n")
     assert run["q1"] == Ranking(["d1", "d2", "d4"], [1.0, 0.5, 0.25], "q1")
     assert run.name == "run"
+
+
+def test_byte_order_marks_of_joined_files_are_dropped(tmp_path: Path) -> None:
+    (tmp_path / "r.trec").write_text("\ufeffq1 Q0 a 1 2 x\n\ufeffq2 Q0 b 1 2 x\n")
+    assert [ranking.query_id for ranking in read_run(tmp_path / "r.trec")] == ["q1", "q2"]
 
 
 def test_names(tmp_path: Path) -> None:
@@ -180,7 +185,7 @@ def test_identifiers_that_cannot_be_written(tmp_path: Path, value: str, place: s
     run = Run([Ranking([parts["document"]], [1.0], parts["query"])], name=parts["name"])
     with pytest.raises(ParameterError) as error:
         write_run(run, tmp_path / "run")
-    assert ("choose a name" if place == "name" else "separator='tab'") in error.value.fixes[0]
+    assert ("choose a name" if place == "name" else "separator='tab'") in error.value.fixes_worded()[0]
     assert list(tmp_path.iterdir()) == []
 
 

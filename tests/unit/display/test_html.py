@@ -12,7 +12,7 @@ from termwise.display.html import notebook_frame, notebook_table
 from termwise.evaluate import compare, evaluate
 from termwise.evaluate.html import comparison_html, evaluation_html
 from termwise.explain import Explanation
-from termwise.probes import ProbeResult, probe_rankers
+from termwise.probes import ProbeResult, ProbeSettings, open_inputs, probe_rankers
 from termwise.probes.report.page import report_html
 from termwise.records import Qrel, Ranking, Run
 
@@ -86,7 +86,12 @@ def test_an_explanation_is_its_page() -> None:
 
 
 def test_a_report_of_probes_is_its_page_and_still_a_dict() -> None:
-    report = probe_rankers(["bm25"], suites=["probe:length-doubled@written"], delta=0.1, language="rules")
+    report = probe_rankers(
+        ["bm25"],
+        suites=["probe:length-doubled@written"],
+        inputs=open_inputs(language="rules"),
+        settings=ProbeSettings(delta=0.1),
+    )
     assert isinstance(report, dict)
     assert report == dict(report)
     assert _framed(report._repr_html_()) == report_html(report)

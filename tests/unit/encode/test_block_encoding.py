@@ -169,10 +169,12 @@ def test_arguments_of_the_wrong_type(tmp_path: Path, changes: dict[str, Any], na
 def test_invalid_documents(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="consists of documents"):
         list(encoded_blocks([("a", 5)], Counting(), tmp_path))  # type: ignore[list-item]
+    with pytest.raises(ParameterError, match="lone surrogate"):
+        list(encoded_blocks([Document("a", "half \ud83d")], Counting(), tmp_path))
 
 
 def test_odd_texts_and_no_documents(tmp_path: Path) -> None:
-    odd = [Document("\ud800", "lone \udfff surrogate"), Document("ö", "")]
+    odd = [Document("a\0b", "\U0001f600 and \ufffd"), Document("ö", "")]
     assert len(read(tmp_path, Counting(), documents=odd)) == 1
     encoder = Counting()
     read(tmp_path, encoder, documents=odd)

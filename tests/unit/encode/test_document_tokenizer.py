@@ -143,12 +143,12 @@ def test_a_tokenizer_without_its_unknown_token(tiny: ModuleType, tmp_path: Path)
 def test_the_fix_of_a_long_prompt_fits_the_encoder(tiny: ModuleType, tmp_path: Path) -> None:
     folder = tiny.byte_lookup_folder(tmp_path / "a", document_prompt="c" * 20, positions=32)
     for settings, fixes in (
-        ({"length": 20}, ("set `length=32`",)),
-        ({"length": 24, "overlap": 2}, ("set `overlap=0`", "set `length=32`")),
+        ({"length": 20}, ("use `length=32`",)),
+        ({"length": 24, "overlap": 2}, ("use `overlap=0`", "use `length=32`")),
     ):
         with pytest.raises(ParameterError, match="no room for a text") as raised:
             LookupDocumentEncoder(Lookup(**settings), OnnxSession(EncoderFolder.open(folder)))
-        assert raised.value.fixes == fixes
+        assert tuple(raised.value.fixes_worded()) == fixes
     folder = tiny.byte_lookup_folder(tmp_path / "b", document_prompt="c" * 40, positions=32)
     with pytest.raises(ParameterError, match="no room for a text") as raised:
         encoder(folder, length=20)

@@ -86,7 +86,7 @@ def test_shipped_encoders_are_opened_by_name(
     (tilde / "model.onnx").write_bytes(b"")
     with pytest.raises(CorruptModelError) as damaged:
         EncoderFolder.open("tilde").path("model.onnx")
-    assert damaged.value.fixes == ("install termwise again",)
+    assert damaged.value.fixes_worded() == ["install termwise again"]
 
 
 def test_a_package_without_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -104,14 +104,14 @@ def test_folders_that_are_not_encoders(tmp_path: Path) -> None:
         (tmp_path / name / name).write_text("{}")
         with pytest.raises(ModelFormatError, match="a checkpoint for training") as caught:
             EncoderFolder.open(tmp_path / name)
-        assert caught.value.fixes == (
-            f"convert it with `convert_checkpoint({tmp_path / name})`",
-            f"if it is a dense encoder, fit a query table to it: `train_lookup(teacher={tmp_path / name})`",
-        )
+        assert caught.value.fixes_worded() == [
+            f"convert it with `convert_checkpoint('{tmp_path / name}')`",
+            f"if it is a dense encoder, fit a query table to it: `train_lookup(teacher='{tmp_path / name}')`",
+        ]
     (tmp_path / "mine" / "training").mkdir(parents=True)
     with pytest.raises(ModelFormatError, match="not finished") as caught:
         EncoderFolder.open(tmp_path / "mine")
-    assert "`resume=True`" in caught.value.fixes[0]
+    assert "`resume=True`" in caught.value.fixes_worded()[0]
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="this is a file"):
         EncoderFolder.open(tmp_path / "file")
@@ -246,8 +246,8 @@ def test_missing_and_invalid_floors(tiny: ModuleType, tmp_path: Path) -> None:
     without = EncoderFolder.open(tiny.make_folder(tmp_path / "a", "tilde", table))
     with pytest.raises(ModelFormatError, match="no floors") as caught:
         _ = without.floors
-    assert "set `form='exact'`" in caught.value.fixes
-    assert "floors_from=COLLECTION)`" in caught.value.fixes[1]
+    assert "use `form='exact'`" in caught.value.fixes_worded()
+    assert "floors_from=COLLECTION)`" in caught.value.fixes_worded()[1]
     assert dict(caught.value.facts)["encoder"] == without.folder
     for number, odd in enumerate(([-1.0] * 3, [0.5] * 16, [float("nan")] * 16)):
         encoder = EncoderFolder.open(tiny.make_folder(tmp_path / str(number), "tilde", table, floors=odd))
@@ -369,7 +369,7 @@ def test_files_that_the_manifest_does_not_list(tilde: Path) -> None:
 def test_the_kind_is_checked(tilde: Path) -> None:
     with pytest.raises(ModelFormatError, match="not tildev2") as caught:
         require_kind(EncoderFolder.open(tilde), "tildev2")
-    assert "set `model='tilde'`" in caught.value.fixes
+    assert "use `model='tilde'`" in caught.value.fixes_worded()
 
 
 @pytest.mark.parametrize("power", [-0.1, 4.5, "0.5", True, None])

@@ -38,7 +38,7 @@ def test_window_sizes() -> None:
     assert window_sizes(length=3, overlap=None, positions=3) == (1, 0)
     with pytest.raises(ParameterError, match="longer than the input of the encoder") as caught:
         window_sizes(length=17, overlap=0, positions=16)
-    assert caught.value.fixes == ("set `length=16`",)
+    assert caught.value.fixes_worded() == ["use `length=16`"]
     with pytest.raises(ParameterError, match="not smaller than the windows"):
         window_sizes(length=16, overlap=14, positions=16)
 

@@ -256,4 +256,4 @@ def test_onnxruntime_is_not_installed(tilde: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match="onnxruntime") as caught:
         OnnxSession(EncoderFolder.open(tilde)).load()
-    assert "pip install onnxruntime" in caught.value.fixes
+    assert "pip install onnxruntime" in caught.value.fixes_worded()

@@ -62,7 +62,7 @@ def test_the_default_expanding_encoder_is_that_of_training(
     for changes in ({"name": "gone"}, {"encoder": "sha256:0"}):
         with pytest.raises(MissingFileError, match="is not found") as caught:
             open_document_encoder(TildeV2(encoder=trained_with(**changes)))
-        assert "set `expansion_encoder='none'`" in caught.value.fixes
+        assert "use `expansion_encoder='none'`" in caught.value.fixes_worded()
     plain = tiny.make_folder(tmp_path / "plain", "tildev2", np.zeros(16))
     assert open_document_encoder(TildeV2(encoder=str(plain))).only_text_terms
 

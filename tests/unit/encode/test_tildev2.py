@@ -166,7 +166,7 @@ def test_a_lift_needs_floors(tiny: ModuleType, folder: Path, tmp_path: Path) -> 
     tilde = tiny.make_folder(tmp_path / "bare", "tilde", tiny.square({}))
     with pytest.raises(ModelFormatError, match="has no floors") as caught:
         expanded(folder, tilde, expansion_lift=0.5)
-    assert "set `expansion_lift=0`" in caught.value.fixes
+    assert "use `expansion_lift=0`" in caught.value.fixes_worded()
 
 
 @pytest.mark.parametrize("kind", ["plain", "expanded"])
@@ -228,10 +228,10 @@ def test_windows_and_terms_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(ParameterError, match="longer than the input of the encoders") as caught:
         expanded(folder, tilde, expansion_terms=8)  # 8 + 8 + 1 > 16
-    assert caught.value.fixes == ("set `length=7`",)
+    assert caught.value.fixes_worded() == ["use `length=7`"]
     with pytest.raises(ParameterError) as caught:
         expanded(folder, tilde, expansion_terms=14)
-    assert "expansion_terms" in caught.value.fixes[0]
+    assert "expansion_terms" in caught.value.fixes_worded()[0]
     with pytest.raises(ModelFormatError, match="not tildev2"):
         plain(tilde)
     with pytest.raises(ModelFormatError, match="not tilde"):
@@ -239,8 +239,8 @@ def test_windows_and_terms_that_do_not_fit_are_refused(
     unexpanded = tiny.make_folder(tmp_path / "a", "tildev2", np.zeros(16))
     with pytest.raises(ParameterError, match="records no expansion") as caught:
         expanded(unexpanded, tilde)
-    assert caught.value.fixes[0] == "set `expansion_encoder='none'`"
-    assert f"`convert_checkpoint(expansion=Expansion('{tilde}', TERMS))`" in caught.value.fixes[1]
+    assert caught.value.fixes_worded()[0] == "use `expansion_encoder='none'`"
+    assert f"`convert_checkpoint(expansion=Expansion('{tilde}', TERMS))`" in caught.value.fixes_worded()[1]
     pieces = [*tiny.PIECES[:-1], "horse"]
     other = tiny.make_folder(tmp_path / "b", "tilde", tiny.square({}), pieces=pieces)
     with pytest.raises(VocabularyMismatchError, match="different vocabularies"):

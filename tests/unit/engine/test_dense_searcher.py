@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from tests.searches import searching
 from tests.unit.search.vector_index import write_vector_index
 
+import termwise
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, WeightError
@@ -16,7 +18,7 @@ from termwise.fusion.indexes import fuse_indexes
 from termwise.index import IndexWriter
 from termwise.indexing import build_index
 from termwise.records import Document, Query, Run
-from termwise.search.mixture import MixtureSearcher, Part
+from termwise.search import Search
 from termwise.search.searcher import Searcher
 from termwise.text.vocabulary import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -41,7 +43,7 @@ VECTORS = DocumentVectors(
 @pytest.fixture
 def searcher(tmp_path: Path) -> Searcher:
     texts = list(TEXTS.values())
-    return Searcher.open(
+    return termwise.open(
         write_vector_index(tmp_path / "dense.tw", list(TEXTS), VECTORS, TERMS, VOCABULARY, texts=texts)
     )
 
@@ -87,7 +89,7 @@ def test_an_empty_document_has_the_smallest_score_of_a_part_of_a_mixture(
     # The part "jm" finds the empty document too, because its index has other texts.
     documents = [Document(doc_id, text or "cards") for doc_id, text in TEXTS.items()]
     jm = build_index(documents, tmp_path / "jm.tw", model="jm", analyzer="whitespace")
-    mixture = MixtureSearcher([Part("jm", jm, 1e-9), Part("dense", searcher, 1.0)])
+    mixture = Searcher.mix({"jm": jm, "dense": searcher}, [1e-9, 1.0])
     ranking = mixture.rank("cards")
     # The scores of the part "dense" are -1.5, 5, 2.25, (none) and -1.5.
     assert set(ranking.doc_ids[:2]) == {"cards", "both"}
@@ -109,23 +111,23 @@ def test_an_empty_document_has_the_smallest_score_of_a_part_of_a_mixture(
 def test_many_queries_exclusion_and_threads(searcher: Searcher) -> None:
     queries = [Query("lists", "merge sorted lists"), Query("q", "shuffle")]
     one = searcher.rank_many(queries, k=3, exclude="id")
-    assert one.run["lists"].doc_ids == ("again", "both", "cards")
+    assert one["lists"].doc_ids == ("again", "both", "cards")
     many = searcher.rank_many(queries, k=3, exclude="id", threads=3)
-    assert [many.run[q.query_id].doc_ids for q in queries] == [one.run[q.query_id].doc_ids for q in queries]
+    assert [many[q.query_id].doc_ids for q in queries] == [one[q.query_id].doc_ids for q in queries]
     run = Run([searcher.rank(query, k=2) for query in queries], name="candidates")
     again = searcher.rank_many(queries, candidates=run)
-    assert again.run["q"].scores.tolist() == run["q"].scores.tolist()
+    assert again["q"].scores.tolist() == run["q"].scores.tolist()
 
 
 def test_query_by_example(searcher: Searcher) -> None:
-    assert searcher.rank_like("lists", k=2).doc_ids == ("again", "both")
-    assert len(searcher.rank_like("empty")) == 0
+    assert searcher.search(Search(like="lists", k=2)).ranking.doc_ids == ("again", "both")
+    assert len(searcher.search(Search(like="empty")).ranking) == 0
 
 
 def test_settings_that_need_no_document_frequencies(searcher: Searcher) -> None:
-    once = Searcher(searcher.index, query=QuerySettings(counts="once"))
+    once = searching(searcher, weighting=QuerySettings(counts="once"))
     assert once.rank("cards cards", k=1).scores.tolist() == searcher.rank("cards", k=1).scores.tolist()
-    saturated = Searcher(searcher.index, query=QuerySettings(counts="saturated", k3=1.0))
+    saturated = searching(searcher, weighting=QuerySettings(counts="saturated", k3=1.0))
     # 2 * 2 / (1 + 2), rounded to 12 bits
     assert saturated.rank("cards cards", k=1).scores[0] == pytest.approx(4 / 3 * 5.0, rel=1e-3)
 
@@ -135,7 +137,7 @@ def test_settings_that_need_document_frequencies_are_refused(
     searcher: Searcher, setting: dict[str, Any]
 ) -> None:
     with pytest.raises(ParameterError, match="no document frequencies") as caught:
-        Searcher(searcher.index, query=QuerySettings(**setting))
+        searching(searcher, weighting=QuerySettings(**setting))
     assert set(setting) <= {name for name, _ in caught.value.facts}
 
 
@@ -187,7 +189,7 @@ def test_contributions_add_up(tmp_path: Path) -> None:
     )
     vectors = DocumentVectors.of(np.arange(0, 41, 2), generator.standard_normal((40, 32)))
     doc_ids = [f"d{i}" for i in range(20)]
-    random = Searcher.open(write_vector_index(tmp_path / "random.tw", doc_ids, vectors, table, VOCABULARY))
+    random = termwise.open(write_vector_index(tmp_path / "random.tw", doc_ids, vectors, table, VOCABULARY))
     ranking = random.rank("merge lists of sorted cards cards", k=20)
     for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
         found = random.explain("merge lists of sorted cards cards", doc_id)
@@ -206,9 +208,9 @@ def test_weights_and_a_background_beside_vectors_change_nothing(
         rows = TermWeights.from_rows([{0: 9.0, 6: 1.0}, {}, {6: 2.0}, {1: 1.5}, {}], vocabulary.id)
         writer.add(list(TEXTS), rows)
         writer.add_vectors(VECTORS)
-        description = searcher.index.manifest.encoder
+        description = searcher.index.manifest.encoder.json
         writer.commit(vocabulary, encoder=description, term_vectors=table, floors=[-1.0] * 7)
-    beside = Searcher.open(tmp_path / "beside.tw")
+    beside = termwise.open(tmp_path / "beside.tw")
     for query in ("merge sorted lists", "of", "cards"):
         one, other = searcher.rank(query), beside.rank(query)
         assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())

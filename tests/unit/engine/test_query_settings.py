@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 
-from termwise import BuildOptions, Document, Searcher, build_index
+import termwise
+from termwise import BuildOptions, Document, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.index import Index
 from termwise.models import BM25, VectorModel
+from termwise.search import Search
 
 DOCUMENTS = [
     Document("d1", "apple pear"),
@@ -37,7 +40,7 @@ def folder(request, tmp_path_factory):
 
 
 def weights(folder, **given):
-    searcher = Searcher.open(folder, query=QuerySettings(**given))
+    searcher = searching(termwise.open(folder), weighting=QuerySettings(**given))
     terms, values = searcher.encode(QUERY).row(0)
     return {searcher.index.vocabulary.token(term): value for term, value in zip(terms, values, strict=True)}
 
@@ -60,8 +63,8 @@ def test_documents_are_counted(folder):
 
 def test_the_default_weight_is_the_count(folder):
     assert weights(folder) == {"apple": 3, "pear": 1, "plum": 2, "fig": 1}
-    searcher = Searcher.open(folder)
-    assert type(searcher.encoder).__name__ == "CountQueryEncoder"
+    searcher = termwise.open(folder)
+    assert type(searcher.backend.encoder).__name__ == "CountQueryEncoder"
 
 
 def test_once(folder):
@@ -91,11 +94,11 @@ def test_the_selection_is_continuous_in_the_power(folder):
 
 
 def test_terms_unique_to_the_example_are_skipped(folder):
-    searcher = Searcher.open(folder, query=QuerySettings(max_terms=1))
+    searcher = searching(termwise.open(folder), weighting=QuerySettings(max_terms=1))
     index = searcher.index
-    of_second = searcher.for_example("d2").encode(QUERY).row(0)[0].tolist()
+    (encoding,) = searcher.searcher.backend.encodings(Search(**searcher.options), example=1)
+    of_second = encoding.encoder.encode_query(QUERY).row(0)[0].tolist()
     assert [index.vocabulary.token(term) for term in of_second] == ["fig"]  # plum is in d2 alone, fig in d3
-    assert Searcher.open(folder).for_example("d2").encode(QUERY) is not None
 
 
 def test_min_df_drops_rare_terms(folder):
@@ -106,7 +109,7 @@ def test_min_df_drops_rare_terms(folder):
 
 def test_a_background_follows_its_terms(tmp_path):
     build_index(DOCUMENTS, tmp_path / "lm.tw", analyzer="whitespace", model="dirichlet")
-    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(max_terms=1))
+    searcher = searching(termwise.open(tmp_path / "lm.tw"), weighting=QuerySettings(max_terms=1))
     terms, values = searcher.encode(QUERY).row(0)
     assert terms.tolist()[-1] == searcher.index.vocabulary.background
     assert values.tolist() == [2.0, 2.0]  # plum twice, and as much for the document bias
@@ -117,7 +120,7 @@ def test_a_bias_does_not_make_weights_coarse(tmp_path):
     words = [f"w{number}" for number in range(400)]
     documents = [Document(f"d{n}", " ".join(random.choice(words, 60))) for n in range(50)]
     build_index(documents, tmp_path / "lm.tw", analyzer="whitespace", model="dirichlet")
-    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(idf_power=1.0))
+    searcher = searching(termwise.open(tmp_path / "lm.tw"), weighting=QuerySettings(idf_power=1.0))
     row = searcher.encode(" ".join(random.choice(words, 200)))
     vector = query_vector(searcher.index, row)
     real = row.row(0)[1].astype(np.float64)
@@ -135,19 +138,21 @@ def test_sums_of_very_long_queries_do_not_overflow(tmp_path):
         analyzer="whitespace",
         model="dirichlet",
     )
-    searcher = Searcher.open(tmp_path / "lm.tw", query=QuerySettings(counts="saturated", idf_power=0.5))
+    searcher = searching(
+        termwise.open(tmp_path / "lm.tw"), weighting=QuerySettings(counts="saturated", idf_power=0.5)
+    )
     assert searcher.rank(" ".join(words + words[:7])).doc_ids == ("a", "b")
 
 
 def test_max_terms_equals_the_shortened_query(folder):
-    cut = Searcher.open(folder, query=QuerySettings(min_df=2)).rank(QUERY)
-    assert cut == Searcher.open(folder).rank("apple apple apple pear")
+    cut = searching(termwise.open(folder), weighting=QuerySettings(min_df=2)).rank(QUERY)
+    assert cut == termwise.open(folder).rank("apple apple apple pear")
 
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(["apple", "pear", "plum", "fig", "quince"]), max_size=30), st.integers(1, 6))
 def test_max_terms_limits_the_number_of_terms(folder, words, terms):
-    searcher = Searcher.open(folder, query=QuerySettings(max_terms=terms))
+    searcher = searching(termwise.open(folder), weighting=QuerySettings(max_terms=terms))
     found, values = searcher.encode(" ".join(words)).row(0)
     assert len(found) == min(terms, len(set(words)))
     assert (values > 0).all()
@@ -176,6 +181,8 @@ def test_counts_settings_require_count_weighting(tmp_path):
     model = VectorModel(query="occurrences")
     build_index(rows, tmp_path / "v.tw", analyzer="whitespace", model=model)
     with pytest.raises(ParameterError, match="does not use counts"):
-        Searcher.open(tmp_path / "v.tw", query=QuerySettings(counts="saturated"))
-    kept = Searcher.open(tmp_path / "v.tw", query=QuerySettings(max_terms=1)).encode("apple pear pear")
+        searching(termwise.open(tmp_path / "v.tw"), weighting=QuerySettings(counts="saturated"))
+    kept = searching(termwise.open(tmp_path / "v.tw"), weighting=QuerySettings(max_terms=1)).encode(
+        "apple pear pear"
+    )
     assert len(kept.row(0)[0]) == 1

@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 
 import termwise
-from termwise import BuildOptions, Document, Searcher, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, most_edits
 from termwise.errors import ParameterError
 from termwise.index.container import Container, ContainerWriter
-from termwise.index.reader import MappedVocabulary
 from termwise.index.string_table import SECTIONS, StringTable, write_strings
+from termwise.index.terms import MappedVocabulary
 from termwise.models import VectorModel
 from termwise.text import make_analyzer
 
@@ -111,7 +112,8 @@ def folder(request, tmp_path_factory):
 
 
 def weights(folder, query, **given):
-    searcher = Searcher.open(folder, query=QuerySettings(**given))
+    similar = {name: given.pop(name) for name in ("fuzzy", "prefix") if name in given}
+    searcher = searching(termwise.open(folder), weighting=QuerySettings(**given), **similar)
     terms, values = searcher.encode(query).row(0)
     return {searcher.index.vocabulary.token(term): value for term, value in zip(terms, values, strict=True)}
 
@@ -173,7 +175,7 @@ def test_a_stop_word_is_a_prefix_at_the_end_of_a_query(tmp_path, model):
         assert added(query, prefix=True) == added(query)
     # A stop word that begins no term is no typo: they is one edit from then, which is a stop word, too.
     assert added("they", prefix=True, fuzzy=True) == {}
-    searcher = Searcher.open(tmp_path / "i", query=QuerySettings(prefix=True))
+    searcher = searching(termwise.open(tmp_path / "i"), prefix=True)
     explanation = searcher.explain("lamp no", "a")
     total = sum(part.score for part in explanation.contributions) + explanation.constant
     assert total == pytest.approx(explanation.score, rel=1e-12)
@@ -194,7 +196,7 @@ def test_similar_stems(tmp_path):
 def test_words_of_similar_terms(tmp_path):
     """The word keeps the ending of the mistyped one, if it then has the term."""
     documents = [Document("a", "Solutions merge."), Document("b", "A sleeping cat studies lists.")]
-    similar = build_index(documents, tmp_path / "i", analyzer="english").similar_terms
+    similar = build_index(documents, tmp_path / "i", analyzer="english").backend.similar_terms
     assert similar is not None
 
     def words(typed):
@@ -218,7 +220,7 @@ def test_a_term_of_distant_words_is_not_similar(tmp_path):
     ]
 
     def similar(name, texts=documents, **given):
-        found = build_index(texts, tmp_path / name, analyzer="english", **given).similar_terms
+        found = build_index(texts, tmp_path / name, analyzer="english", **given).backend.similar_terms
         assert found is not None
         return lambda typed: [each.term for each in found.nearest(found.analyzer.tokens(typed)[0], typed)]
 
@@ -234,7 +236,7 @@ def test_a_term_of_distant_words_is_not_similar(tmp_path):
 def test_a_word_that_is_spelt_correctly_has_no_similar_terms(tmp_path):
     searcher = build_index([Document("a", "a cone")], tmp_path / "i")
     for is_word, expected in ((lambda word: word == "Come", []), (lambda word: word == "cone", ["cone"])):
-        similar = SimilarTerms(searcher.index, searcher.encoder.analyzer, is_word=is_word)
+        similar = SimilarTerms(searcher.index, searcher.analyzer, is_word=is_word)
         assert [each.term for each in similar.nearest("come", "Come")] == expected
         added = similar.added_to("Come", fuzzy=True, prefix=False)
         assert [each.similar.term for each in added] == expected
@@ -261,7 +263,7 @@ def test_min_df_and_idf_apply_to_added_terms(folder):
 @pytest.mark.parametrize("model", ["bm25", "jm"])
 def test_a_changed_index_equals_a_new_one(tmp_path, model):
     build_index(DOCUMENTS, tmp_path / "i", analyzer="whitespace", model=model)
-    before = Searcher.open(tmp_path / "i", query=QuerySettings(fuzzy=True, prefix=True))
+    before = searching(termwise.open(tmp_path / "i"), fuzzy=True, prefix=True)
     assert before.rank("lomp").doc_ids == ("d3", "d1")
     with termwise.open_writer(tmp_path / "i") as writer:
         writer.add([Document("d5", "lambs")])
@@ -283,7 +285,7 @@ def test_a_changed_index_equals_a_new_one(tmp_path, model):
 
 
 def test_an_index_is_freed_with_its_searcher(folder):
-    searcher = Searcher.open(folder)
+    searcher = termwise.open(folder)
     assert searcher.did_you_mean("bettle")
     index = ref(searcher.index)
     gc.disable()  # the files of an index stay open until it is freed
@@ -296,7 +298,7 @@ def test_an_index_is_freed_with_its_searcher(folder):
 
 def test_an_index_of_pieces_has_no_similar_terms(tmp_path):
     build_index(DOCUMENTS, tmp_path / "i", analyzer="wordpiece")
-    assert Searcher.open(tmp_path / "i").did_you_mean("bettle") == []
+    assert termwise.open(tmp_path / "i").did_you_mean("bettle") == []
     with pytest.raises(ParameterError, match="need an index of whole words") as caught:
-        Searcher.open(tmp_path / "i", query=QuerySettings(prefix=True))
-    assert "omit `prefix`" in caught.value.fixes
+        searching(termwise.open(tmp_path / "i"), prefix=True)
+    assert "omit `prefix`" in caught.value.fixes_worded()

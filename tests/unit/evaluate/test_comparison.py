@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError, UnknownNameError
-from termwise.evaluate import compare, compare_evaluations, evaluate
+from termwise.evaluate import compare, compare_evaluations, comparison_text, evaluate
 from termwise.records import Qrel, Ranking, Run
 
 
@@ -71,6 +71,10 @@ def test_a_constant_difference_has_no_variance():
     assert c.difference == 0.5
     assert c.p_permutation == 2 / 2**8
     assert [c.t, c.p_t, c.effect_size, c.ci_low, c.ci_high] == [None] * 5
+    runs = [run_at("a", [2, 2]), run_at("b", [1, 1])]
+    assert "all differences are equal, as for b (RR)" in comparison_text(compare(runs, qrels_for(2), ["RR"]))
+    runs = [run_at("a", [2, 2]), run_at("b", [1, 2])]
+    assert "all differences are equal" not in comparison_text(compare(runs, qrels_for(2), ["RR"]))
 
 
 def test_one_query_has_no_statistics():
@@ -235,7 +239,7 @@ def test_unknown_options_are_refused(options):
     with pytest.raises(ParameterError) as caught:
         contrast_of([1, 2], [2, 1], **options)
     if "pairs" not in options:
-        assert caught.value.fixes[0].startswith(f"set `{next(iter(options))}=")
+        assert caught.value.fixes_worded()[0].startswith(f"use `{next(iter(options))}=")
 
 
 def test_unknown_tests_are_refused():

@@ -49,7 +49,7 @@ def test_json_lines_name_test_correction_and_level():
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, float("nan"), 10**400, "0.05", None], ids=repr)
 def test_a_level_is_between_0_and_1(level):
-    with pytest.raises(ParameterError, match=r"a number between 0 and 1\n  fix       set `level=0.05`"):
+    with pytest.raises(ParameterError, match=r"a number between 0 and 1\n  fix       use `level=0.05`"):
         Criterion(level=level)
 
 

@@ -392,3 +392,43 @@ def test_values_are_in_range_and_depend_on_the_order_alone(case):
         assert ((values >= 0) & (values <= 1 + 1e-12)).all()
     spread = Run([Ranking(r.doc_ids, r.rank_scores(), r.query_id) for r in run])
     assert evaluate(spread, qrels, names).means == result.means
+
+
+@pytest.mark.parametrize("order", [["P(judged_only=True)@1", "P@1"], ["P@1", "P(judged_only=True)@1"]])
+def test_judged_only_removes_unjudged_documents_alone(order):
+    """trec_eval takes a negative grade for none."""
+    qrels = [Qrel("q", "bad", -1), Qrel("q", "good", 1), Qrel("r", "good", 1), Qrel("r", "zero", 0)]
+    ranked = run_of({"q": ["new", "bad", "good"], "r": ["new", "good", "zero"], "s": ["new"]})
+    result = evaluate(
+        ranked, qrels, [*order, "RR(judged_only=True)", "nDCG(judged_only=True, gains={1: 3})@1"]
+    )
+    assert result.query_ids == ("q", "r")
+    assert {name: values.tolist() for name, values in result.values.items()} == {
+        "P(judged_only=True)@1": [0, 1],
+        "P@1": [0, 0],
+        "RR(judged_only=True)": [1 / 2, 1],
+        "nDCG(judged_only=True,gains={1:3})@1": [0, 1],
+    }
+    none = evaluate(run_of({"q": ["new"], "r": ["good"]}), qrels, ["P(judged_only=True)@1"])
+    assert none.values["P(judged_only=True)@1"].tolist() == [0, 1]
+
+
+@given(
+    st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1),
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 2), min_size=1),
+)
+def test_judged_only_without_negative_grades_is_that_of_pytrec_eval(order, grades):
+    import ir_measures
+
+    measures = [
+        f"{name}(judged_only=True){cutoff}" for name, cutoff in (("AP", ""), ("nDCG", "@3"), ("R", "@2"))
+    ]
+    qrels = [Qrel("q", doc_id, grade) for doc_id, grade in grades.items()]
+    found = evaluate(run_of({"q": order}), [*qrels, Qrel("r", "a", 1)], measures).values
+    scores = {"q": {doc_id: float(-rank) for rank, doc_id in enumerate(order)}}
+    parsed = [ir_measures.parse_measure(measure) for measure in measures]
+    if any(grades.values()):  # without, pytrec_eval 0.5.11 crashes
+        expected = ir_measures.iter_calc(parsed, {"q": grades}, scores)
+        assert {str(each.measure): each.value for each in expected} == {
+            name: values[0] for name, values in found.items()
+        }

@@ -67,7 +67,7 @@ def test_a_misspelt_name_gets_the_nearest_measure(given, hint):
     with pytest.raises(UnknownNameError) as caught:
         parse_measures([given])
     assert dict(caught.value.facts)["given"] == given
-    assert hint in caught.value.fixes[0]
+    assert hint in caught.value.fixes_worded()[0]
 
 
 def test_a_name_far_from_all_lists_them():
@@ -139,7 +139,7 @@ def test_a_measure_of_an_absent_package_names_it(monkeypatch):
     monkeypatch.setattr(ir_measures.cwl_eval, "_is_available", False)
     with pytest.raises(MissingExtraError) as caught:
         parse_measures(["RBP(p=0.8,rel=1)"])
-    assert "cwl_eval" in caught.value.fixes[0]
+    assert "cwl_eval" in caught.value.fixes_worded()[0]
 
 
 def test_several_problems_come_together():

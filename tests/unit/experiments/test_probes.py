@@ -35,12 +35,12 @@ def report():
     def probe(name, symmetric=False, samples=1):
         return {
             "name": name, "title": name.partition("@")[0].title(), "section": "Toy", "symmetric": symmetric,
-            "samples": samples, "wanted": "", "lengths": None,
+            "samples": samples, "expectation": "", "lengths": None,
         }  # fmt: skip
 
     return {
         "facts": {"seed": 0, "suites": ["all"], "judged": {"toy": "3 judgments"}},
-        "scorers": [{"name": "bm25", "reading": {"kind": "constant", "delta": 0.5}}],
+        "scorers": [{"name": "bm25", "effect_rule": {"kind": "constant", "delta": 0.5}}],
         "probes": [probe("typos@toy"), probe("apart@toy", symmetric=True), probe("none@toy", samples=0)],
         "cells": [cell("typos@toy", -0.5), cell("apart@toy", 0.25, None), cell("none@toy", None, None)],
         "spread": [],
@@ -56,7 +56,7 @@ def test_the_page_and_the_heat_map():
     import behaviour
 
     made = report()
-    made["probes"][0]["wanted"] = "neither"
+    made["probes"][0]["expectation"] = "neither"
     first = behaviour.headline(
         made,
         plan(("typos@toy", "Misspelt"), ("apart@toy", "Told apart"), ("missing@toy", "Gone")),
@@ -78,7 +78,7 @@ def test_the_page_and_the_heat_map():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "score", "colour"),
+    ("expectation", "score", "colour"),
     [
         ("first", 0.5, "good"),
         ("first", -0.5, "bad"),
@@ -87,12 +87,12 @@ def test_the_page_and_the_heat_map():
         ("", 0.5, "good"),
     ],
 )
-def test_colours_show_expected_scores(wanted, score, colour):
+def test_colours_show_expected_scores(expectation, score, colour):
     import behaviour
 
     made = report()
     made["cells"][0]["score"] = score
-    made["probes"][0]["wanted"] = wanted
+    made["probes"][0]["expectation"] = expectation
     ((_, (line,)),) = behaviour.headline(made, plan(("typos@toy", "Misspelt")))
     found = behaviour._shade(line, line.row.cells[0])[0]
     full = behaviour.COLOURS[colour]
@@ -110,7 +110,7 @@ def test_reports_are_joined_by_their_samples():
     assert {cell["probe"]: cell["score"] for cell in found["cells"]} == {
         "typos@toy": 0.75, "apart@toy": 0.25, "none@toy": None,
     }  # fmt: skip
-    many["scorers"] = [{"name": "other", "reading": {}}]
+    many["scorers"] = [{"name": "other", "effect_rule": {}}]
     with pytest.raises(SystemExit, match="same rankers"):
         behaviour.joined([few, many])
 
@@ -131,7 +131,7 @@ def test_candidates_are_ranked_by_stored_scores(tmp_path, monkeypatch):
     """The second ranker reverses two candidates; only scores of the report are used."""
     import reranker_quality
 
-    from termwise.probes import probe_rankers
+    from termwise.probes import ProbeSettings, open_inputs, probe_rankers
 
     (tmp_path / "docs.jsonl").write_text(
         '{"_id": "long", "text": "tea tea and tea, again tea"}\n{"_id": "short", "text": "tea"}\n'
@@ -141,9 +141,14 @@ def test_candidates_are_ranked_by_stored_scores(tmp_path, monkeypatch):
     (tmp_path / "qrels.txt").write_text("q 0 long 0\nq 0 short 3\n")
     (tmp_path / "first.run").write_text("q Q0 long 1 2.0 t\nq Q0 short 2 1.0 t\nq Q0 gone 3 0.5 t\n")
     judged = ",".join(str(tmp_path / name) for name in ("docs.jsonl", "queries.tsv", "qrels.txt"))
-    asked = {"judged": [f"toy={judged}"], "suites": ["probe:fold-case@toy"], "language": "rules"}
     rankers = ["many=bm25,k1=4,b=0", "few=bm25,k1=0.1,b=1"]
-    probe_rankers(rankers, **asked, candidates=tmp_path / "first.run", out=tmp_path / "report")
+    probe_rankers(
+        rankers,
+        suites=["probe:fold-case@toy"],
+        inputs=open_inputs(judged=[f"toy={judged}"], language="rules"),
+        settings=ProbeSettings(candidates=tmp_path / "first.run"),
+        out=tmp_path / "report",
+    )
     given = [
         "--judged",
         judged,
@@ -167,7 +172,7 @@ def test_the_effect_of_a_change_by_grade(tmp_path, monkeypatch):
     """A ranker that prefers short texts prefers every removal of a sentence, whatever the grade."""
     import grade_effects
 
-    from termwise.probes import probe_rankers
+    from termwise.probes import ProbeSettings, open_inputs, probe_rankers
 
     texts = {
         "long": "Tea is hot. It is from China. Many drink it.",
@@ -182,9 +187,8 @@ def test_the_effect_of_a_change_by_grade(tmp_path, monkeypatch):
     probe_rankers(
         [Short()],
         suites=suites,
-        judged=[f"toy={judged}"],
-        delta=0.5,
-        language="rules",
+        inputs=open_inputs(judged=[f"toy={judged}"], language="rules"),
+        settings=ProbeSettings(delta=0.5),
         out=tmp_path / "report",
     )
     given = [str(tmp_path / "report"), "--out", str(tmp_path / "results")]
@@ -308,7 +312,7 @@ def test_targets_have_verdicts():
 def test_the_published_pipeline_is_an_analyzer():
     import bm25_published
 
-    from termwise.probes.sources.matching.terms import PublishedTerms
+    from termwise.probes.sources.matching.measurements import PublishedTerms
     from termwise.text import Analyzer
 
     analyzer = bm25_published.PublishedAnalyzer(PublishedTerms(frozenset({"the"})))
@@ -330,7 +334,7 @@ def test_later_rankers_are_added_to_published_scores(tmp_path):
     assert behaviour.csv_text(known) == path.read_text()
     assert behaviour.page(known, []) == path.with_suffix(".md").read_text()
 
-    later["scorers"].append({"name": "new", "reading": {"kind": "constant", "delta": 0.25}})
+    later["scorers"].append({"name": "new", "effect_rule": {"kind": "constant", "delta": 0.25}})
     later["cells"] += [{**cell, "scorer": "new"} for cell in later["cells"]]
     later["cells"][3].update(score=0.5, p_clustered=0.02, p_holm=0.02)
     found = behaviour.with_later_rankers(known, later)

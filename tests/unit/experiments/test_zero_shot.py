@@ -470,7 +470,7 @@ def test_a_damaged_file_of_choices_is_refused(plan, encoders, tmp_path, damage):
     path.write_bytes(damage(content).encode("utf-8", "surrogateescape"))
     with pytest.raises(CheckFailedError, match="layout of") as raised:
         Choices.read(path)
-    assert "choose again" in raised.value.fixes[0]
+    assert "choose again" in raised.value.fixes_worded()[0]
 
 
 def test_choices_are_inherited_by_like(tmp_path):

@@ -17,7 +17,7 @@ from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.explain.explanation_text import scored_window
 from termwise.explain.ranking_terminal import ranking_renderable
 from termwise.models import Lookup
-from termwise.search import MixtureSearcher, Part
+from termwise.search import Searcher
 
 LONG = "Merge sort, cat cat;  the dog and the dog. List list list!"
 DOCUMENTS = [Document("long", LONG), Document("short", "merge dog"), Document("empty", "")]
@@ -37,7 +37,7 @@ def searcher(model, tmp_path):
 @pytest.fixture
 def mixture(searcher, tmp_path):
     words = build_index(DOCUMENTS, tmp_path / "words", model="bm25", analyzer="standard")
-    return MixtureSearcher([Part("words", words, 0.3), Part("lookup", searcher, 0.7)])
+    return Searcher.mix({"words": words, "lookup": searcher}, [0.3, 0.7])
 
 
 def test_the_range_is_the_text_of_the_best_window(searcher, model):

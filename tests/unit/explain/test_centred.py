@@ -10,7 +10,7 @@ from tests.unit.explain.test_explanation_html import written
 from termwise import Document, build_index
 from termwise.explain.explanation_terminal import explanation_renderable
 from termwise.models import Lookup
-from termwise.search import Example, MixtureSearcher, Part
+from termwise.search import Search, Searcher
 
 DOCUMENTS = [
     Document("a", "merge the list, merge sort"),
@@ -26,12 +26,12 @@ QUERY = "merge dog zebra"
 def mixture(tmp_path_factory):
     place = tmp_path_factory.mktemp("centred")
     model = Lookup(encoder=str(tiny.lookup_folder(place / "encoder")), length=6, overlap=1)
-    parts = [
-        Part("jm", build_index(DOCUMENTS, place / "jm", model="jm", store_text=True), 0.3),
-        Part("dirichlet", build_index(DOCUMENTS, place / "dirichlet", model="dirichlet"), -0.5),
-        Part("lookup", build_index(DOCUMENTS, place / "lookup", model=model), 0.7),
-    ]
-    return MixtureSearcher(parts)
+    parts = {
+        "jm": build_index(DOCUMENTS, place / "jm", model="jm", store_text=True),
+        "dirichlet": build_index(DOCUMENTS, place / "dirichlet", model="dirichlet"),
+        "lookup": build_index(DOCUMENTS, place / "lookup", model=model),
+    }
+    return Searcher.mix(parts, [0.3, -0.5, 0.7])
 
 
 @pytest.mark.parametrize("doc_id", ["a", "b", "c", "d", "empty"])
@@ -47,7 +47,7 @@ def test_they_add_up_to_the_score_without_a_constant(mixture, doc_id):
 def test_the_mean_of_a_term_is_that_of_the_candidates(mixture):
     candidates = mixture.rank(QUERY, k=9).doc_ids
     assert len(candidates) > 2
-    plain = mixture.explain_many(QUERY, candidates)
+    plain = mixture.search(Search(QUERY)).explain(candidates)
     for each in mixture.explain(QUERY, "a", centred=True).contributions:
         same = [
             other.weight
@@ -62,7 +62,7 @@ def test_the_mean_of_a_term_is_that_of_the_candidates(mixture):
 def test_contributions_of_a_term_are_centred_over_the_candidates(mixture):
     candidates = mixture.rank(QUERY, k=9).doc_ids
     totals = {}
-    for explanation in mixture.explain_many(QUERY, candidates, centred=True):
+    for explanation in mixture.search(Search(QUERY)).explain(candidates, centred=True):
         for each in explanation.contributions:
             totals[each.part, each.term] = totals.get((each.part, each.term), 0.0) + each.score
     assert totals == pytest.approx(dict.fromkeys(totals, 0.0), abs=1e-9)
@@ -92,7 +92,7 @@ def test_a_candidate_without_a_text(tmp_path):
     model = Lookup(encoder=str(tiny.lookup_folder(tmp_path / "encoder")))
     without = [Document(name, "" if name == "blank" else text) for name, text in texts.items()]
     lookup = build_index(without, tmp_path / "lookup", model=model)
-    mixture = MixtureSearcher([Part("bm25", words, 0.5), Part("lookup", lookup, 0.5)])
+    mixture = Searcher.mix({"bm25": words, "lookup": lookup}, [0.5, 0.5])
     assert "blank" in mixture.rank("merge dog").doc_ids
     for doc_id in texts:
         for option in (False, True):
@@ -102,7 +102,7 @@ def test_a_candidate_without_a_text(tmp_path):
 
 
 def test_query_by_example(mixture):
-    (explanation,) = Example.of(mixture, "a").explain(mixture, ["c"], centred=True)
+    (explanation,) = mixture.search(Search(like="a")).explain(["c"], centred=True)
     assert explanation.centred
     assert sum(each.score for each in explanation.contributions) == pytest.approx(explanation.score, abs=1e-9)
 

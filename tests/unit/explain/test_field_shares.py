@@ -107,7 +107,7 @@ def test_outputs(searcher: Any) -> None:
         ["–", f"{explanation.contributions[1].score:.4f}", "–"],
         [f"{title:.4f}", f"{text:.4f}", "0.0000"],
     ]
-    assert "‹Bees› Workers collect ‹nectar›; ‹bees› pollinate." in explanation.to_text()
+    assert "‹Bees›\n  Workers collect ‹nectar›; ‹bees› pollinate." in explanation.to_text()
     page = explanation.to_html()
     assert f"<b><bdi>title × 3</bdi></b> {title:.4f}, <b><bdi>text × 1</bdi></b> {title / 3:.4f}" in page
     assert f'<li><b><bdi>text</bdi></b> <span class="num">{text:.4f}</span></li>' in page

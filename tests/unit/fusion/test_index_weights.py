@@ -46,7 +46,7 @@ def test_what_depends_on_the_query_is_refused(indexes, scaling):
     with pytest.raises(ParameterError, match="cannot hold this normalisation") as caught:
         index_weights(fusion(["raw", scaling]), indexes)
     assert dict(caught.value.facts)["run"] == "other"
-    assert any("scaling='raw'" in fix for fix in caught.value.fixes)
+    assert any("scaling='raw'" in fix for fix in caught.value.fixes_worded())
 
 
 def test_a_run_that_does_not_count_may_have_any_scaling(indexes):

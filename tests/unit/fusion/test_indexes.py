@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from termwise import BuildOptions, Document, Query, Searcher, build_index
-from termwise.engine.query_encoder import encoder_description
 from termwise.errors import (
     IndexExistsError,
     ParameterError,
@@ -24,6 +23,7 @@ from termwise.errors import (
 from termwise.fusion import fuse, fuse_indexes
 from termwise.fusion import indexes as module
 from termwise.index import Index, IndexWriter, verify
+from termwise.index.encoder_description import EncoderDescription, encoder_description
 from termwise.models import BM25, Model1, QueryLikelihoodDirichlet, QueryLikelihoodJM
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
@@ -73,7 +73,7 @@ def scores(searcher, query):
 
 
 def fused_by_hand(parts, weights, query):
-    each = [scores(Searcher(part), query) for part in parts]
+    each = [scores(Searcher.of_index(part), query) for part in parts]
     return {
         doc_id: pytest.approx(
             sum(w * s[doc_id] for w, s in zip(weights, each, strict=True)), rel=1e-6, abs=1e-6
@@ -142,7 +142,9 @@ def test_a_search_gives_the_ranking_of_fused_complete_runs(data):
         if not any(part.manifest.postings for part, share in zip(parts, shares, strict=True) if share):
             return
         fused = fuse_indexes(parts, shares, f"{folder}/fused", quantiser="float32")
-        runs = [Searcher(part).rank_many([query], k=100, name=str(n)).run for n, part in enumerate(parts)]
+        runs = [
+            Searcher.of_index(part).rank_many([query], k=100, name=str(n)) for n, part in enumerate(parts)
+        ]
         expected = fuse(runs, shares, missing="zero", scaling="raw", documents="union")["q"]
         found = fused.rank(query, k=100)
         wanted = {d: s for d, s in zip(expected.doc_ids, expected.scores.tolist(), strict=True) if s > 0}
@@ -192,7 +194,7 @@ def test_a_part_that_does_not_count_adds_nothing(build, tmp_path, table):
     parts = [build("bm25"), build("m1", Model1(table=str(table), keep=0), store_text=True)]
     fused = fuse_indexes(parts, [2.0, 0.0], tmp_path / "fused.tw")
     assert fused.index.manifest.terms == parts[0].manifest.terms
-    assert [part["weight"] for part in fused.index.manifest.encoder["parts"]] == [2.0]
+    assert [part["weight"] for part in fused.index.manifest.encoder.json["parts"]] == [2.0]
     assert fused.rank("cardiac").doc_ids == ("b",)
     assert fused.index.stores_text
 
@@ -203,11 +205,11 @@ def test_the_manifest_lists_the_parts(build, tmp_path):
     fused = fuse_indexes([inner.index, three], [2.0, 3.0], tmp_path / "fused.tw").index.manifest
     assert fused.encoder["model"] == {"name": "fusion", "parameters": {}, "exact": True}
     assert fused.encoder["query"] == {"weighting": "counts"}
-    assert fused.encoder["analyzer"] == one.manifest.encoder["analyzer"]
+    assert fused.encoder["analyzer"] == one.manifest.encoder.json["analyzer"]
     assert fused.encoder["parts"] == [
-        {"weight": 1.0, "model": one.manifest.encoder["model"]},
-        {"weight": 0.5, "model": two.manifest.encoder["model"]},
-        {"weight": 3.0, "model": three.manifest.encoder["model"]},
+        {"weight": 1.0, "model": one.manifest.encoder.json["model"]},
+        {"weight": 0.5, "model": two.manifest.encoder.json["model"]},
+        {"weight": 3.0, "model": three.manifest.encoder.json["model"]},
     ]
 
 
@@ -255,8 +257,8 @@ def test_other_analyzers(build, tmp_path):
         fuse_indexes([build("one"), build("two", analyzer="english")], [1, 1], tmp_path / "fused.tw")
     facts = dict(caught.value.facts)
     assert [facts[name].split("  ")[1] for name in ("index", "other")] == ["whitespace", "english"]
-    mixing, *rebuilding = caught.value.fixes
-    folders = ", ".join(facts[name].split("  ")[0] for name in ("index", "other"))
+    mixing, *rebuilding = caught.value.fixes_worded()
+    folders = [facts[name].split("  ")[0] for name in ("index", "other")]
     assert mixing == f"add their scores at search time instead: `mix_indexes({folders}, weights=[1, 1])`"
     assert rebuilding == [
         "rebuild the first: `build_index(model='bm25', analyzer='english')`",
@@ -267,7 +269,7 @@ def test_other_analyzers(build, tmp_path):
 def test_an_index_of_a_network_cannot_be_rebuilt_with_another_analyzer(build):
     index = build("one")
     assert module._rebuilding("first", index, make_analyzer("english").spec)
-    network = {**index.manifest.encoder, "network": {"name": "encoder"}}
+    network = EncoderDescription.of({**index.manifest.encoder.json, "network": {"name": "encoder"}})
     index = Index(index.path, replace(index.manifest, encoder=network))
     assert module._rebuilding("first", index, make_analyzer("english").spec) == []
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from termwise import Document, Searcher, build_index
+import termwise
+from termwise import Document, build_index
 from termwise.errors import (
     CorruptIndexError,
     ForeignFolderError,
@@ -24,8 +25,7 @@ from termwise.fusion import mixture as module
 from termwise.index import Index, document_spill
 from termwise.index.folder import writer_lock
 from termwise.indexing import mixture_writer
-from termwise.search import MixtureSearcher
-from termwise.search.mixture import verify_mixture
+from termwise.search import Searcher, verify
 
 DOCUMENTS = [
     Document("a", "merge sorted lists"),
@@ -53,7 +53,7 @@ def test_the_files_are_shared(tmp_path, parts):
     ranking = mixture.rank("merge lists")
     for part in parts:
         build_index(DOCUMENTS[:1], part, model="ml", overwrite=True)  # the mixture keeps its files
-    assert MixtureSearcher.open(tmp_path / "m").rank("merge lists") == ranking
+    assert termwise.open(tmp_path / "m").rank("merge lists") == ranking
 
 
 def test_files_are_copied_where_links_are_not_possible(tmp_path, parts, monkeypatch):
@@ -72,22 +72,22 @@ def test_a_weight_of_zero_leaves_an_index_out(tmp_path, parts):
         parts, [1.0, 0.0, -0.5], tmp_path / "m", names=["one", "two", "a name: three"], depth=7
     )
     assert [(part.name, part.weight) for part in mixture.parts] == [("one", 1.0), ("a name: three", -0.5)]
-    assert mixture.depth == 7
+    assert mixture.backend.depth == 7
     assert names(tmp_path / "m") == ["a_name__three", "mixture.json", "one"]
 
 
 def test_the_texts_of_an_index_that_is_left_out_are_kept(tmp_path, parts, monkeypatch):
     build_index(DOCUMENTS, parts[1], model="jm", store_text=True, overwrite=True)
-    searcher = Searcher.open(parts[0])
+    searcher = termwise.open(parts[0])
     mixture = mix_indexes(parts, [0.3, 0.0, 0.7], tmp_path / "m")
     assert [part.name for part in mixture.parts] == ["bm25", "dirichlet"]
-    assert [part.searcher.index.stores_text for part in mixture.parts] == [True, False]
+    assert [part.index.stores_text for part in mixture.parts] == [True, False]
     assert [mixture.index.text(ordinal) for ordinal in range(3)] == [one.text for one in DOCUMENTS]
-    assert mixture.parts[0].searcher.rank("sort lists") == searcher.rank("sort lists")
-    assert verify_mixture(tmp_path / "m") == []
+    assert Searcher(mixture.parts[0].backend).rank("sort lists") == searcher.rank("sort lists")
+    assert verify(tmp_path / "m") == []
     assert not mix_indexes([parts[0], parts[2]], [0.3, 0.7], tmp_path / "without").index.stores_text
     other = mix_indexes(parts, [0.3, 0.1, 0.7], tmp_path / "all")
-    assert [part.searcher.index.stores_text for part in other.parts] == [False, True, False]
+    assert [part.index.stores_text for part in other.parts] == [False, True, False]
     monkeypatch.setattr(document_spill, "MAX_DOCUMENTS", 2)
     build_index(DOCUMENTS, parts[0], model="bm25", overwrite=True)
     assert len(Index.open(parts[0]).segments) == 2
@@ -106,7 +106,7 @@ def test_overwriting_keeps_an_open_mixture(tmp_path, parts):
     assert names(tmp_path / "m") == ["dirichlet", "jm", "mixture.json"]
     (tmp_path / "m" / "mixture.json").write_text("{")
     with pytest.raises(CorruptIndexError):
-        MixtureSearcher.open(tmp_path / "m")
+        termwise.open(tmp_path / "m")
     with pytest.raises(CorruptIndexError):  # it does not say what is its own
         mix_indexes(parts[1:], [0.9, 0.1], tmp_path / "m", overwrite=True)
     assert names(tmp_path / "m") == ["dirichlet", "jm", "mixture.json"]
@@ -155,7 +155,7 @@ def test_errors_of_copying_name_the_file(tmp_path, parts, monkeypatch):
             mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m")
     assert dict(caught.value.facts)["path"] == tmp_path / "m" / "bm25"
     mix_indexes(parts[:2], [0.5, 0.5], tmp_path / "m")
-    assert MixtureSearcher.open(tmp_path / "m").rank("sort lists")
+    assert termwise.open(tmp_path / "m").rank("sort lists")
     opened = [Index.open(part) for part in parts[:2]]
     file = next(Path(parts[0]).glob("ids-*.tw"))
     file.unlink()
@@ -213,7 +213,7 @@ def test_indexes_are_different_and_outside_of_the_mixture(tmp_path, parts):
             mix_indexes(indexes, [0.5] * len(indexes), tmp_path / "m")
     with pytest.raises(ParameterError, match="overlaps"):
         mix_indexes(parts[:2], [0.5, 0.5], parts[0] / "m")
-    assert Searcher.open(parts[0])
+    assert termwise.open(parts[0])
 
 
 def test_weights_of_numpy(tmp_path, parts):
@@ -229,8 +229,8 @@ def test_a_link_is_replaced_and_its_mixture_stays(tmp_path, parts):
             (tmp_path / "copy" / folder / file.name).symlink_to(file)
     (tmp_path / "copy" / "mixture.json").symlink_to(tmp_path / "m" / "mixture.json")
     mix_indexes(parts[1:], [0.5, 0.5], tmp_path / "copy", overwrite=True)
-    assert repr(MixtureSearcher.open(tmp_path / "m")) == repr(first)
-    assert [part.name for part in MixtureSearcher.open(tmp_path / "copy").parts] == ["jm", "dirichlet"]
+    assert repr(termwise.open(tmp_path / "m")) == repr(first)
+    assert [part.name for part in termwise.open(tmp_path / "copy").parts] == ["jm", "dirichlet"]
 
 
 @pytest.mark.parametrize("damaged", [b"{", b"", b'{"format":"termwise-mixture","version":1}'])
@@ -242,7 +242,7 @@ def test_a_damaged_description_is_not_overwritten_and_the_way_out_works(tmp_path
     assert caught.value.fixes == ("remove the folder, and build the mixture again",)
     assert names(tmp_path / "m") == ["bm25", "jm", "mixture.json"]
     shutil.rmtree(tmp_path / "m")
-    assert len(mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m")) == 3
+    assert mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m").documents == 3
 
 
 def test_a_mixture_does_not_lie_inside_another_one(tmp_path, parts):
@@ -250,4 +250,4 @@ def test_a_mixture_does_not_lie_inside_another_one(tmp_path, parts):
     for inside in ("new", "new/deep"):
         with pytest.raises(ForeignFolderError, match="inside another mixture"):
             mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m" / inside)
-    assert len(mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True)) == 3
+    assert mix_indexes(parts[:2], [0.3, 0.7], tmp_path / "m", overwrite=True).documents == 3

@@ -78,7 +78,7 @@ def translated(world, p, lambda_):
     other = TranslationScorer(
         scorer.documents, scorer.table, self_translation=p, lambda_=lambda_, least=0.01, background="bitext"
     )
-    return other.rank_many(queries, candidates=first, name="model1").run
+    return other.rank_many(queries, candidates=first, name="model1")
 
 
 def test_the_value_of_a_cell_is_that_of_learned_weights(world):

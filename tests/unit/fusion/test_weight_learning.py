@@ -176,7 +176,7 @@ def test_inputs_that_sweep_and_grid_refuse():
     for method in ("sweep", "grid"):
         with pytest.raises(ParameterError, match="two runs") as caught:
             learn(runs, qrels, method=method, missing="drop")
-        assert "ascent" in caught.value.fixes[0]
+        assert "ascent" in caught.value.fixes_worded()[0]
     with pytest.raises(ParameterError, match="Bpref"):
         learn(runs[:2], qrels, method="sweep", measure="Bpref", missing="drop")
     big = run_of("big", {"q0": {"d0": 1e200, "d1": 0.0}})

@@ -27,14 +27,10 @@ from termwise.errors import (
 )
 from termwise.index import manifest as module
 from termwise.index.container import IndexFile, file_name
-from termwise.index.manifest import (
-    Manifest,
-    QuantiserRecord,
-    SegmentRecord,
-    VectorsRecord,
-    json_copy,
-    publish,
-)
+from termwise.index.encoder_description import EncoderDescription
+from termwise.index.folder import publish
+from termwise.index.manifest import Manifest
+from termwise.index.manifest_records import QuantiserRecord, SegmentRecord, VectorsRecord
 
 
 def record(kind: str, digit: str = "a", length: int = 100) -> IndexFile:
@@ -47,7 +43,9 @@ MANIFEST = Manifest(
     terms=5,
     vocabulary="sha256:0123",
     background=True,
-    encoder={"model": {"name": "größe", "odd": "\ud800", "list": [1, 2.5, None, True]}},
+    encoder=EncoderDescription.of(
+        {"model": {"name": "größe", "odd": "\ud800", "list": [1, 2.5, None, True]}}
+    ),
     quantiser=QuantiserRecord(
         kind="uint8",
         scale=0.5,
@@ -153,18 +151,20 @@ JSON = st.recursive(
 @given(st.dictionaries(st.text(st.characters(exclude_categories=())), JSON, max_size=4))
 @settings(max_examples=50)
 def test_any_description_survives(encoder: dict[str, Any]) -> None:
-    content = {**body(), "encoder": json_copy(encoder)}
-    assert parse(sealed(content)).encoder == encoder == json_copy(encoder)
+    content = {**body(), "encoder": encoder}
+    manifest = parse(sealed(content))
+    assert manifest.encoder.json == encoder == EncoderDescription.of(encoder).json
+    assert replace(manifest).to_bytes() == sealed(content)
 
 
 @pytest.mark.parametrize("wrong", [{"x": {1, 2}}, {"x": float("nan")}, {"x": b"bytes"}, {1: 0, "a": 0}])
 def test_a_description_that_json_cannot_represent_is_refused(wrong: Any) -> None:
     with pytest.raises(ParameterError):
-        json_copy(wrong)
+        EncoderDescription.of(wrong)
 
 
 def test_tuples_are_described_as_lists() -> None:
-    assert json_copy({"fields": ("title", "text")}) == {"fields": ["title", "text"]}
+    assert EncoderDescription.of({"facts": ("title", "text")}).json == {"facts": ["title", "text"]}
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
         Manifest.read(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
-    assert caught.value.fixes == (f'build an index: `build_index(COLLECTION, "{tmp_path}")`',)
+    assert caught.value.fixes_worded() == [f"build an index: `build_index(COLLECTION, '{tmp_path}')`"]
     (tmp_path / f"{module.BUILD}0a1b2c3d").mkdir()
     with pytest.raises(NotAnIndexError, match="build of this index was not finished"):
         Manifest.read(tmp_path)
@@ -325,7 +325,7 @@ def test_the_fix_for_a_folder_with_other_files_names_another_folder(tmp_path: Pa
     (tmp_path / "corpus.jsonl").touch()
     with pytest.raises(NotAnIndexError, match="holds no index") as caught:
         Manifest.read(tmp_path)
-    assert caught.value.fixes == ('build an index: `build_index(COLLECTION, "DIR")`',)
+    assert caught.value.fixes_worded() == ["build an index: `build_index(COLLECTION, DIR)`"]
     (tmp_path / "manifest.json").mkdir()
     with pytest.raises(MissingFileError, match="cannot be read"):
         Manifest.read(tmp_path)

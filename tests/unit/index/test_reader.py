@@ -80,7 +80,7 @@ def test_weights_of_documents_in_several_segments(write: Make, monkeypatch: pyte
 @pytest.mark.parametrize("ordinal", [-1, 2, 10**9])
 def test_ordinals_out_of_range(write: Make, ordinal: int) -> None:
     index = write([{0: 1.0}, {}], texts=["a", "b"])
-    for ask in (index.doc_id, index.text, index.row, index.locate):
+    for ask in (index.doc_id, index.text, index.row, index.segments.locate):
         with pytest.raises(IndexError):
             ask(ordinal)
 

@@ -216,8 +216,8 @@ def test_a_background_term_has_a_floor_of_its_own(write: Make) -> None:
 
 
 def test_the_description_of_the_encoder_is_returned_as_json(write: Make) -> None:
-    index = write([{0: 1.0}], encoder={"fields": ("a", "b"), "name": "\ud800 größe"})
-    assert index.manifest.encoder == {"fields": ["a", "b"], "name": "\ud800 größe"}
+    index = write([{0: 1.0}], encoder={"facts": ("a", "b"), "name": "\ud800 größe"})
+    assert index.manifest.encoder.json == {"facts": ["a", "b"], "name": "\ud800 größe"}
     with pytest.raises(ParameterError, match="JSON"):
         write([{0: 1.0}], name="other", encoder={"x": {1, 2}})
 
@@ -313,7 +313,7 @@ def test_an_existing_index_is_refused_without_overwrite(write: Make, contents: M
     before = contents(index.path)
     with pytest.raises(IndexExistsError) as caught:
         IndexWriter(index.path)
-    assert any("`overwrite=True`" in fix for fix in caught.value.fixes)
+    assert any("`overwrite=True`" in fix for fix in caught.value.fixes_worded())
     assert contents(index.path) == before
 
 

@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from termwise import BuildOptions, Document, Searcher, build_index
+import termwise
+from termwise import BuildOptions, Document, build_index
 from termwise.errors import (
     DuplicateIdError,
     EmptyCollectionError,
@@ -152,8 +153,8 @@ def test_same_bytes_for_any_number_of_threads(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet"])
 def test_an_index_contains_its_query_encoder(tmp_path, model):
     built = build_index(SMALL, tmp_path / "i", model=model, analyzer="stm2")
-    opened = Searcher.open(tmp_path / "i")
-    assert opened.encoder.analyzer.spec == make_analyzer("stm2").spec
+    opened = termwise.open(tmp_path / "i")
+    assert opened.analyzer.spec == make_analyzer("stm2").spec
     assert opened.rank("sorted lists") == built.rank("sorted lists")
 
 
@@ -210,6 +211,6 @@ def test_vectors_with_idf_queries(tmp_path):
     model = chosen_model("vectors", {"query": "idf", "idf": str(tmp_path / "idf.json")})
     searcher = build_index(tmp_path / "v.jsonl", tmp_path / "i", model=model)
     (tmp_path / "idf.json").unlink()
-    opened = Searcher.open(tmp_path / "i")
+    opened = termwise.open(tmp_path / "i")
     assert opened.rank("x y").scores.tolist() == [3.25, 1.5]
     assert opened.rank("x y") == searcher.rank("x y")

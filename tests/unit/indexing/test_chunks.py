@@ -18,10 +18,10 @@ from termwise.fusion import fuse_indexes, mix_indexes
 from termwise.index import verify
 from termwise.indexing import renew_index
 from termwise.indexing.chunks import chunks_of
-from termwise.records import Query, join_texts
+from termwise.records import Query, join_fields
 from termwise.scorers.candidate_ranker import TextReranker
 from termwise.scorers.model_scorers import index_scorer, model_scorer, stored_texts
-from termwise.search import Example
+from termwise.search import Search
 from termwise.text import make_analyzer
 from termwise.text.chunks import chunk_spans
 
@@ -75,10 +75,15 @@ def test_a_document_has_the_score_of_its_best_chunk(tmp_path: Path, model: str) 
         by_number = searcher.rank(query, sort="-number", k=3).doc_ids
         numbers = {document.doc_id: document.attributes["number"] for document in made}
         assert list(by_number) == sorted(names, key=lambda name: -numbers[name])[:3]  # type: ignore[operator]
-        counted = searcher.facets(["kind"], query=query)["kind"]
+        counted = searcher.search(Search(query, facets=["kind"])).facets()["kind"]
         assert sum(each.documents for each in counted) == len(expected)
-    assert sum(each.documents for each in searcher.facets(["kind"])["kind"]) == len(made)
-    assert searcher.facets(["kind"], filter="number < 7")["kind"] == [("a", 4), ("b", 3)]
+    assert sum(each.documents for each in searcher.search(Search(facets=["kind"])).facets()["kind"]) == len(
+        made
+    )
+    assert searcher.search(Search(facets=["kind"], filter="number < 7")).facets()["kind"] == [
+        ("a", 4),
+        ("b", 3),
+    ]
     with pytest.raises(UnknownIdError):
         searcher.rank("tea", candidates=["d1#1"])
 
@@ -108,7 +113,7 @@ def test_changes_by_the_identifiers_of_documents(tmp_path: Path) -> None:
     searcher = termwise.open(tmp_path / "cut")
     index = searcher.index
     assert index.documents == len(current)
-    assert set(index.doc_ids(index.document_starts)) == set(current)
+    assert set(index.doc_ids(index.chunks.starts)) == set(current)
     assert index.document_texts(index.find_many(list(current))) == [each.text for each in current.values()]
     with termwise.open_writer(tmp_path / "cut") as writer:
         assert writer.add(current.values()).unchanged == len(current)
@@ -116,7 +121,7 @@ def test_changes_by_the_identifiers_of_documents(tmp_path: Path) -> None:
     merged = searcher.refresh()
     for query in QUERIES:
         assert merged.rank(query, k=100) == searcher.rank(query, k=100)
-    order = index.doc_ids(index.document_starts)
+    order = index.doc_ids(index.chunks.starts)
     built = termwise.build_index([current[name] for name in order], tmp_path / "new", model="jm", chunk=5)
     renewed = renew_index(tmp_path / "cut")
     for query in QUERIES:
@@ -141,7 +146,7 @@ def test_explanations_mark_the_best_chunk_in_the_whole_text(place: Path, name: s
     query = "green tea leaf"
     ranking = searcher.rank(query, k=20)
     for rank, (hit, explained) in enumerate(
-        zip(ranking, searcher.explain_many(query, ranking.doc_ids, competitors=1), strict=True), 1
+        zip(ranking, searcher.search(Search(query)).explain(ranking.doc_ids, competitors=1), strict=True), 1
     ):
         assert explained.score == pytest.approx(hit.score)
         total = explained.constant + sum(each.score for each in explained.contributions)
@@ -157,7 +162,7 @@ def test_explanations_mark_the_best_chunk_in_the_whole_text(place: Path, name: s
                     assert len(words) == chunk.count(words[0] if words else "none")
     assert searcher.hits(ranking)[0].text == texts[ranking.doc_ids[0]]
     if name == "mixture":
-        (centred,) = searcher.explain_many(query, ranking.doc_ids[:1], centred=True)
+        (centred,) = searcher.search(Search(query)).explain(ranking.doc_ids[:1], centred=True)
         assert sum(each.score for each in centred.contributions) == pytest.approx(ranking.scores[0])
 
 
@@ -171,20 +176,23 @@ def test_changes_of_a_mixture(place: Path, tmp_path: Path) -> None:
     mixture = termwise.open(tmp_path / "mixture")
     names = [document.doc_id for document in made if document.doc_id not in ("d2", "d3", "d7")]
     for part in mixture.parts:
-        index = part.searcher.index
-        assert index.doc_ids(index.document_starts) == [*names, "d7", "new"]
-    assert mixture.query_of("d7").text == made[8].text
-    assert len(mixture) == len(names) + 2
+        index = part.index
+        assert index.doc_ids(index.chunks.starts) == [*names, "d7", "new"]
+    assert mixture.search(Search(like="d7")).text == made[8].text
+    assert mixture.documents == len(names) + 2
 
 
 def test_query_by_example_takes_the_whole_text(place: Path) -> None:
     searcher = termwise.open(place / "bm25")
     text = documents()[7].text
-    assert searcher.query_of("d7").text == text
-    assert searcher.rank_like("d7", k=50).doc_ids == searcher.rank(text, k=50, exclude="d7").doc_ids
-    ranking, same = Example("a file", text).rank(searcher, k=3)
-    assert same == ("d7",)
-    assert ranking.doc_ids == searcher.rank_like("d7", k=3).doc_ids
+    assert searcher.search(Search(like="d7")).text == text
+    assert (
+        searcher.search(Search(like="d7", k=50)).ranking.doc_ids
+        == searcher.rank(text, k=50, exclude="d7").doc_ids
+    )
+    found = searcher.search(Search(like_text=text, k=3))
+    assert found.same_text == ("d7",)
+    assert found.ranking.doc_ids == searcher.search(Search(like="d7", k=3)).ranking.doc_ids
 
 
 WEIGHTS = {"title": 3, "text": 1}
@@ -207,7 +215,7 @@ def with_repeated_titles(made: list[Document], weight: int) -> list[Document]:
         title = [document.fields["title"]] * weight
         text = document.fields["text"]
         for number, (start, end) in enumerate(chunk_spans(text, 5), 1):
-            chunks.append(Document(f"{document.doc_id}#{number}", join_texts([*title, text[start:end]])))
+            chunks.append(Document(f"{document.doc_id}#{number}", join_fields([*title, text[start:end]])))
     return chunks
 
 
@@ -255,8 +263,8 @@ def test_explanations_by_field_and_chunk(tmp_path: Path) -> None:
         Document.of_fields("title", {"title": "A boiler", "text": ""}),
     ]
     searcher = termwise.build_index(made, tmp_path / "i", chunk=4, fields=WEIGHTS, store_text=True)
-    explanation, bare, title = searcher.explain_many("boiler filter", ["boiler", "bare", "title"])
-    assert explanation.text == f"Boiler and filter {text}"
+    explanation, bare, title = searcher.search(Search("boiler filter")).explain(["boiler", "bare", "title"])
+    assert explanation.text == f"Boiler and filter\n{text}"
     window = explanation.windows[0]
     assert (window.number, window.count) == (2, 3)
     assert explanation.text[window.start : window.end] == "Clean the filter once. "

@@ -24,13 +24,14 @@ from termwise.errors import (
 )
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.index.manifest import NEW, publish_staged
+from termwise.index.folder import publish_staged
+from termwise.index.manifest import NEW
 from termwise.indexing import recipes, renew_index
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import opened_encoder
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
-from termwise.search import MixtureSearcher, Part
-from termwise.search.mixture import different_documents, verify_mixture
+from termwise.search import Searcher, verify
+from termwise.search.mixture import different_documents
 from termwise.search.mixture_folder import MixtureManifest, part_manifest
 
 WORDS = ["merge", "sort", "list", "heap", "queue", "file"]
@@ -51,15 +52,15 @@ def documents(contents: dict[str, tuple[str, int]]) -> list[Document]:
     return [Document(doc_id, text, {"price": price}) for doc_id, (text, price) in contents.items()]
 
 
-def build(path: Path, contents: dict[str, tuple[str, int]]) -> MixtureSearcher:
+def build(path: Path, contents: dict[str, tuple[str, int]]) -> Searcher:
     built = termwise.build_index(documents(contents), path, model="best", store_text=True, attributes="all")
-    assert isinstance(built, MixtureSearcher)
+    assert len(built.parts) > 1
     return built
 
 
-def opened(path: Path) -> MixtureSearcher:
+def opened(path: Path) -> Searcher:
     mixture = termwise.open(path)
-    assert isinstance(mixture, MixtureSearcher)
+    assert len(mixture.parts) > 1
     return mixture
 
 
@@ -70,9 +71,9 @@ def ranked(searcher: Any, query: str) -> dict[str, float]:
 def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
     """Compare a mixture with a plain-Python model, and the scores of its parts with indexes that are built anew."""
     mixture = opened(path)
-    everything = np.arange(len(mixture))
+    everything = np.arange(mixture.documents)
     for part in mixture.parts:
-        assert part.searcher.index.doc_ids(everything) == list(contents)
+        assert part.index.doc_ids(everything) == list(contents)
     assert mixture.index.texts(everything) == [text for text, _ in contents.values()]
     assert mixture.attributes(list(contents)) == [{"price": price} for _, price in contents.values()]
     if not contents:
@@ -84,12 +85,12 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
                 f"{folder}/{part.name}",
                 model=termwise.indexing.chosen_model(part.name, recipe.settings),
             )
-            errors = [each.index.manifest.quantiser.max_error for each in (part.searcher, anew)]
+            errors = [each.index.manifest.quantiser.max_error for each in (part, anew)]
             for query in ("merge list", "zip"):
-                ours, theirs = ranked(part.searcher, query), ranked(anew, query)
+                ours, theirs = ranked(Searcher(part.backend), query), ranked(anew, query)
                 assert ours.keys() == theirs.keys()
-                index = part.searcher.index
-                factors = index.query_factors(np.arange(index.manifest.terms, dtype=np.int32))
+                index = part.index
+                factors = index.idf.of(np.arange(index.manifest.terms, dtype=np.int32))
                 bound = 2 * sum(errors) * (1.0 if factors is None else float(factors.max(initial=1.0)))
                 for doc_id, score in theirs.items():
                     assert ours[doc_id] == pytest.approx(score, abs=bound)
@@ -161,7 +162,7 @@ class MixtureChanges(RuleBasedStateMachine):
     def equals_the_model(self) -> None:
         if self.published != self.checked or list(self.published) != list(self.checked or {}):
             check_equal(self.path, self.published)
-            assert verify_mixture(self.path) == []
+            assert verify(self.path) == []
             self.checked = dict(self.published)
 
     def teardown(self) -> None:
@@ -189,7 +190,7 @@ def test_a_reader_keeps_its_generation_until_it_refreshes(tmp_path: Path) -> Non
         fresh = searcher.refresh()
         assert fresh.rank("zip").doc_ids == ("d",)
         assert fresh.rank("merge", filter="price = 4").doc_ids == ("a",)
-        assert fresh.depth == searcher.depth
+        assert fresh.backend.depth == searcher.backend.depth
         writer.delete(["b"])
     assert searcher.rank("zip sort").doc_ids == ("b",)
     assert fresh.refresh().rank("zip sort").doc_ids == ("d",)
@@ -202,9 +203,7 @@ def test_a_mixture_of_open_indexes_is_refreshed(tmp_path: Path) -> None:
     searchers = [
         termwise.build_index(documents(SHOP), tmp_path / name, model=name) for name in ("bm25", "jm")
     ]
-    mixture = MixtureSearcher(
-        [Part(str(number), searcher, 0.5) for number, searcher in enumerate(searchers)]  # type: ignore[arg-type]
-    )
+    mixture = Searcher.mix({str(n): searcher for n, searcher in enumerate(searchers)}, [0.5, 0.5])
     assert mixture.refresh() is mixture
     for name in ("bm25", "jm"):
         with termwise.open_writer(tmp_path / name) as writer:
@@ -253,7 +252,7 @@ def test_a_commit_that_was_interrupted_after_it_became_visible(
             writer.commit()
     assert [(path / part / NEW).exists() for part in ("bm25", "ml")] == [True, True]
     check_equal(path, changed)
-    assert verify_mixture(path) == []
+    assert verify(path) == []
     assert len(Index.open(path / "ml")) == 3  # by itself, a part has the generation before
     writer.add(documents({"e": ("zip", 2)}))  # the same writer goes on
     writer.commit()
@@ -290,7 +289,7 @@ def test_a_renewal_that_is_killed_between_the_parts(
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert opened(path).rank("list heap zip files") == (done if renewed else before)
-    assert verify_mixture(path) == []
+    assert verify(path) == []
     with termwise.open_writer(path) as writer:
         writer.delete(["d"])
     check_equal(path, SHOP)
@@ -330,7 +329,7 @@ def test_a_mixture_that_was_replaced_under_the_writer_is_left_alone(tmp_path: Pa
         writer.delete(["a"])
         with pytest.raises(IndexLockedError, match="was replaced"):
             writer.commit()
-    assert opened(path).depth == 7
+    assert opened(path).backend.depth == 7
     check_equal(path, SHOP)
 
 
@@ -377,7 +376,7 @@ def test_parts_with_other_segments_are_changed_together(tmp_path: Path) -> None:
         writer.add([Document("d", "zip")])
         writer.delete(["b"])
     assert opened(tmp_path / "m").rank("zip").doc_ids == ("d",)
-    assert verify_mixture(tmp_path / "m") == []
+    assert verify(tmp_path / "m") == []
 
 
 def test_a_network_encodes_only_new_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,7 +400,7 @@ def test_a_network_encodes_only_new_documents(tmp_path: Path, monkeypatch: pytes
     assert encoded == ["sort a heap", "a zip archive"]
     left = {"a": SHOP["a"], "b": ("sort a heap", 5), "d": ("a zip archive", 9)}
     anew = termwise.build_index(documents(left), tmp_path / "lookup", model="lookup")
-    part = opened(tmp_path / "m").parts[1].searcher
+    part = Searcher(opened(tmp_path / "m").parts[1].backend)
     for query in ("merge archives", "sorting"):
         assert ranked(part, query) == ranked(anew, query)
 
@@ -420,10 +419,10 @@ def test_documents_in_chunks(tmp_path: Path) -> None:
         assert (added.new, added.replaced) == (1, 1)
         assert writer.delete(["b"]) == 1
     mixture = opened(tmp_path / "m")
-    assert len(mixture) == 2
+    assert mixture.documents == 2
     assert mixture.index.document_texts(mixture.index.find_many(["c", "a"])) == [
         f"{long} zip it.",
         "sort. zip the bytes there.",
     ]
     assert set(mixture.rank("zip", k=5).doc_ids) == {"a", "c"}
-    assert verify_mixture(tmp_path / "m") == []
+    assert verify(tmp_path / "m") == []

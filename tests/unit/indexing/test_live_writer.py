@@ -21,6 +21,7 @@ from termwise.indexing import added_rows, count_rows, live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.models import make_model
 from termwise.scorers.model_scorers import index_scorer
+from termwise.search import Search
 
 TEXTS = [
     "merge two sorted lists into one",
@@ -115,7 +116,7 @@ def test_bm25_ranks_as_an_index_built_anew(tmp_path: Path, settings: Mapping[str
     for query in ("w1 w2", "common w4", "w41 w3 w13 common", "w55", "w0 absent"):
         ours, theirs = ranked(searcher, query), ranked(anew, query)
         assert ours.keys() == theirs.keys()
-        vector = searcher.index.query_factors(np.arange(searcher.index.manifest.terms, dtype=np.int32))
+        vector = searcher.index.idf.of(np.arange(searcher.index.manifest.terms, dtype=np.int32))
         allowed = len(query.split()) * bound * float(vector.max()) + 0.002 * max(theirs.values(), default=0)
         for doc_id, score in theirs.items():
             assert ours[doc_id] == pytest.approx(score, abs=allowed)
@@ -379,11 +380,11 @@ def test_other_searches_work_on_a_changed_index(tmp_path: Path, model: str) -> N
         writer.add(documents(LATER, 10))
         writer.delete(["d3"])
     searcher = termwise.open(path)
-    like = searcher.rank_like("d11", k=3)
+    like = searcher.search(Search(like="d11", k=3)).ranking
     assert "d11" not in like.doc_ids
     assert len(like) == 3
-    run = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5).run
-    again = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5, candidates=run).run
+    run = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5)
+    again = searcher.rank_many([termwise.Query("q", "sorted words of a file")], k=5, candidates=run)
     assert again["q"].doc_ids == run["q"].doc_ids
     assert again["q"].scores.tolist() == run["q"].scores.tolist()
     scorer = index_scorer(searcher.index)

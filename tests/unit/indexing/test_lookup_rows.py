@@ -50,7 +50,7 @@ def test_an_index_of_vectors(folder, tmp_path):
     assert vectors.indptr.tolist() == [0, 1, 1, 2, 3, 6]
     np.testing.assert_array_equal(vectors.rows, expected.rows)
     np.testing.assert_array_equal(vectors.scales, expected.scales)
-    description = index.manifest.encoder
+    description = index.manifest.encoder.json
     assert description["model"]["parameters"] == model.parameters()
     assert (description["model"]["name"], description["query"]) == ("lookup", {"weighting": "counts"})
     assert description["network"]["kind"] == "lookup"
@@ -144,7 +144,7 @@ def test_compiled_terms_by_hand(folder, tmp_path):
         assert terms.tolist() == sorted(expected)
         assert weights.tolist() == pytest.approx([expected[term] for term in sorted(expected)], rel=1e-5)
     assert len(index.weights(np.array([1])).row(0)[0]) == 0  # no text
-    assert index.manifest.encoder["model"]["parameters"]["keep"] == 2
+    assert index.manifest.encoder.json["model"]["parameters"]["keep"] == 2
 
 
 class Written:

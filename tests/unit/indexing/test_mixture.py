@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import termwise
 from termwise import BuildOptions, Document, build_index
 from termwise.errors import ForeignFolderError, IndexExistsError, ParameterError, UnknownNameError
 from termwise.indexing import default_encoding, recipes
 from termwise.indexing.recipes import BEST, RECIPES, Recipe, RecipePart
 from termwise.indexing.work_folder import check_outside_indexes
 from termwise.models import model_names
-from termwise.search import MixtureSearcher
 
 DOCUMENTS = [Document(f"d{n}", f"merge list {n}") for n in range(5)]
 
@@ -36,13 +36,13 @@ def test_parts_side_by_side(tmp_path):
         store_text=True,
         options=BuildOptions(progress=lambda stage, done, total: stages.append(stage)),
     )
-    assert isinstance(mixture, MixtureSearcher)
+    assert len(mixture.parts) > 1
     assert [(part.name, part.weight) for part in mixture.parts] == [("bm25", 0.25), ("jm", 0.75)]
-    assert mixture.depth == 3
-    assert [part.searcher.index.stores_text for part in mixture.parts] == [True, False]
-    assert mixture.parts[1].searcher.index.manifest.encoder["model"]["parameters"]["lambda"] == 0.5
+    assert mixture.backend.depth == 3
+    assert [part.index.stores_text for part in mixture.parts] == [True, False]
+    assert mixture.parts[1].index.manifest.encoder.json["model"]["parameters"]["lambda"] == 0.5
     assert {stage.partition(": ")[0] for stage in stages} == {"bm25", "jm"}
-    assert MixtureSearcher.open(tmp_path / "m").rank("merge 3").doc_ids[0] == "d3"
+    assert termwise.open(tmp_path / "m").rank("merge 3").doc_ids[0] == "d3"
 
 
 def test_rebuilding(tmp_path):
@@ -50,7 +50,7 @@ def test_rebuilding(tmp_path):
     with pytest.raises(IndexExistsError):
         build_index(DOCUMENTS, tmp_path / "m", model="best")
     again = build_index(DOCUMENTS[:3], tmp_path / "m", model="best", overwrite=True)
-    assert len(again) == 3
+    assert again.documents == 3
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["bm25-2", "jm-2", "mixture.json"]
 
 
@@ -64,7 +64,7 @@ def test_an_interrupted_build_is_built_again(tmp_path, monkeypatch):
     build_index(DOCUMENTS[:2], tmp_path / "m" / "bm25")  # what a killed build leaves
     default_encoding(tmp_path / "m" / "jm").mkdir()
     (tmp_path / "m" / "mixture.building").write_text("bm25\njm\n")
-    assert len(build_index(DOCUMENTS, tmp_path / "m", model="best")) == 5
+    assert build_index(DOCUMENTS, tmp_path / "m", model="best").documents == 5
 
 
 def test_a_pipe_is_read_into_memory(tmp_path):
@@ -77,7 +77,7 @@ def test_a_pipe_is_read_into_memory(tmp_path):
     writer.start()
     mixture = build_index(tmp_path / "docs.jsonl", tmp_path / "m", model="best")
     writer.join()
-    assert len(mixture) == 5
+    assert mixture.documents == 5
     assert np.isfinite(mixture.rank("merge 3").scores).all()
 
 
@@ -107,7 +107,7 @@ def test_an_index_inside_a_mixture_stays(tmp_path):
     build_index(DOCUMENTS, path / "extra", model="jm")
     with pytest.raises(ForeignFolderError, match="nothing was changed"):
         build_index(DOCUMENTS, path, model="best", overwrite=True)
-    assert MixtureSearcher.open(path).rank("merge").doc_ids
+    assert termwise.open(path).rank("merge").doc_ids
     assert (path / "extra" / "manifest.json").is_file()
 
 
@@ -125,5 +125,5 @@ def test_folders_of_a_killed_build_are_replaced(tmp_path):
     with pytest.raises(ForeignFolderError, match="nothing was changed"):
         build_index(DOCUMENTS, path, model="best")
     (path / "mixture.building").write_text("bm25\njm\n../other\n")  # written before the folders
-    assert len(build_index(DOCUMENTS, path, model="best")) == len(DOCUMENTS)
+    assert build_index(DOCUMENTS, path, model="best").documents == len(DOCUMENTS)
     assert not (path / "mixture.building").exists()

@@ -156,7 +156,7 @@ def test_bad_weights_name_line_and_token(tmp_path: Path, weight: str) -> None:
         read_vectors(path)
     facts = dict(caught.value.facts)
     assert (facts["line"], facts["document"], facts["token"]) == (2, "b", "'y'")
-    assert bool(caught.value.fixes) == weight.startswith("-"), "the fix is for negative weights only"
+    assert bool(caught.value.fixes_worded()) == weight.startswith("-"), "the fix is for negative weights only"
     assert caught.value.exit_code == 3
 
 

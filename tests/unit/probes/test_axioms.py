@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.errors import DataError, MalformedRecordError, MissingFileError, ParameterError
-from termwise.probes import Constant, content_hash, run_probe
+from termwise.probes import Constant, Samples, run_probe
+from termwise.probes.axioms.axiom import TermReader, idf_of
 from termwise.probes.axioms.axiom_probes import (
     AXIOMS,
     FAMILY,
@@ -26,7 +27,6 @@ from termwise.probes.axioms.axiom_probes import (
     random_pairs,
 )
 from termwise.probes.axioms.sentence_templates import LONGEST, TemplateText, template_data
-from termwise.probes.axioms.term_reader import TermReader, idf_of
 from termwise.probes.axioms.word_similarity import RelatedWords, WordVectors
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
@@ -372,10 +372,10 @@ def test_pairs_have_twins(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_depend_on_the_seed_only(name):
     again = constructed("english", 1)[name]
-    assert content_hash(again.samples(7)) == content_hash(SAMPLES[name])
+    assert Samples.of(again.samples(7)).content == Samples.of(SAMPLES[name]).content
     other = list(again.samples(8))
     assert {one.sample_id for one in other} == {one.sample_id for one in SAMPLES[name]}
-    assert content_hash(other) != content_hash(SAMPLES[name])
+    assert Samples.of(other).content != Samples.of(SAMPLES[name]).content
 
 
 # Rankers with known results.
@@ -703,7 +703,11 @@ def test_order_and_seed_do_not_matter_if_all_pairs_are_used():
         if not AXIOM[name].in_judged_texts:
             continue
         one, other = found(judged(texts), name), found(turned, name)
-        assert content_hash(one.samples(1)) == content_hash(other.samples(1)) == content_hash(one.samples(2))
+        assert (
+            Samples.of(one.samples(1)).content
+            == Samples.of(other.samples(1)).content
+            == Samples.of(one.samples(2)).content
+        )
 
 
 def test_an_upper_bound_is_shared_by_the_queries():
@@ -715,8 +719,8 @@ def test_an_upper_bound_is_shared_by_the_queries():
     taken = list(capped.samples(1))
     assert Counter(sample.query_id for sample in taken) == {"q": 10, "r": 10}
     assert {sample.sample_id for sample in taken} < {sample.sample_id for sample in whole.samples(1)}
-    assert content_hash(taken) == content_hash(capped.samples(1))
-    assert content_hash(taken) != content_hash(capped.samples(2))
+    assert Samples.of(taken).content == Samples.of(capped.samples(1)).content
+    assert Samples.of(taken).content != Samples.of(capped.samples(2)).content
     assert len(list(found(collection, "m-and", most=1).samples(1))) == 2
 
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.errors import MalformedRecordError, MissingFileError
-from termwise.probes import Constant, Probe, content_hash, run_probe
+from termwise.probes import Constant, Probe, Samples, run_probe
 from termwise.probes.behaviour import fact_swaps, injection, noise, queries
+from termwise.probes.behaviour.fact_swaps import NamePool, listed_names
 from termwise.probes.behaviour.gender import FEMALE, worded
-from termwise.probes.behaviour.name_swaps import NamePool, listed_names
 from termwise.probes.behaviour.negation import negated
 from termwise.probes.behaviour.position import moved, xquad_sources
 from termwise.probes.behaviour.stuffing import AttackProbe
@@ -30,7 +30,6 @@ from termwise.probes.behaviour.words_and_sentences import (
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.sample import check_samples
 from termwise.probes.language import Entity, Parsed
 from termwise.probes.language.rules import RuleLanguage
 from termwise.probes.manipulations.base import ManipulationContext
@@ -192,10 +191,10 @@ def test_every_family_has_probes_without_user_data():
         probes = family.make(ProbeInputs(RuleLanguage(), STOPS))
         assert probes
         for probe in probes:
-            found = check_samples(probe.samples(3))
+            found = Samples.of(probe.samples(3))
             assert found, probe.name
             assert not any(sample.identical for sample in found), probe.name
-            assert content_hash(found) == content_hash(probe.samples(3)), probe.name
+            assert Samples.of(found).content == Samples.of(probe.samples(3)).content, probe.name
 
 
 def test_each_definition_names_the_first_text():
@@ -230,7 +229,7 @@ def test_random_choices_depend_on_the_seed():
         "position-padding-3",
     ):
         probe = all_probes()[f"{name}@written"]
-        assert content_hash(probe.samples(0)) != content_hash(probe.samples(1)), name
+        assert Samples.of(probe.samples(0)).content != Samples.of(probe.samples(1)).content, name
 
 
 # Negation
@@ -387,13 +386,13 @@ def test_xquad_answers_are_at_their_offsets(tmp_path):
     line = {"id": "x", "question": "what?", "context": context, "answer": "42", "answer_start": 26}
     path = tmp_path / "qa.jsonl"
     path.write_text(json.dumps(line) + "\n")
-    (source,) = xquad_sources(path, MATERIAL.language)
-    passage = source.passage()
+    ((_, find),) = xquad_sources(path, MATERIAL.language)
+    passage = find()
     assert passage == Passage(
         "x", "x", "what?", ("Iron rusts.", "The answer is 42, they say.", "Nothing else."), 1
     )
     names = all_probes(dataclasses.replace(MATERIAL, folders={"xquad": tmp_path}))
-    assert len(check_samples(names["position-start-end@xquad"].samples(0))) == 1
+    assert len(Samples.of(names["position-start-end@xquad"].samples(0))) == 1
     path.write_text(json.dumps({**line, "answer_start": 25}) + "\n")
     with pytest.raises(MalformedRecordError, match="'42' at 'answer_start'") as caught:
         list(xquad_sources(path, MATERIAL.language))
@@ -827,4 +826,4 @@ def test_the_published_files_are_read(shared):
         "gender-male-female@grepbiasir": 232,
         "position-padding-3@xquad": 1190,
     }
-    assert {name: len(check_samples(found[name].samples(0))) for name in counts} == counts
+    assert {name: len(Samples.of(found[name].samples(0))) for name in counts} == counts

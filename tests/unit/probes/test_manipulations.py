@@ -21,17 +21,22 @@ from termwise.errors import (
 )
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.sample import content_hash, random_for
+from termwise.probes.core.sample import Samples, random_for
 from termwise.probes.language import CachedLanguage, Parsed, RuleLanguage, SpacyLanguage, Span, Token
-from termwise.probes.manipulations import typo_list
+from termwise.probes.manipulations import typos
 from termwise.probes.manipulations.additions import query_expansion, read_generated_queries
 from termwise.probes.manipulations.base import Manipulation, ManipulationContext, ManipulationProbe
+from termwise.probes.manipulations.changes import cased_like
 from termwise.probes.manipulations.manipulation_probes import FAMILY, FAMILY_BY_GRADES, halves
 from termwise.probes.manipulations.registry import MANIPULATIONS
 from termwise.probes.manipulations.text_edits import Place, in_a_row, replaced, without
-from termwise.probes.manipulations.typo_list import codespell_misspellings, read_misspellings
-from termwise.probes.manipulations.typos import misspelling, mistype, mistyped
-from termwise.probes.manipulations.word_forms import cased_like
+from termwise.probes.manipulations.typos import (
+    codespell_misspellings,
+    misspelling,
+    mistype,
+    mistyped,
+    read_misspellings,
+)
 from termwise.text import UnicodeWords
 from termwise.text.stop_lists import stop_list
 
@@ -390,7 +395,7 @@ def test_samples_are_independent_of_other_samples(name):
         texts=dict(reversed(JUDGED.texts.items())),
         grades={query: dict(reversed(JUDGED.grades[query].items())) for query in ("q2", "q1")},
     )
-    assert content_hash(probe_of(name, turned).samples(5)) == content_hash(whole.values())
+    assert Samples.of(probe_of(name, turned).samples(5)).content == Samples.of(whole.values()).content
     one_query = replace(JUDGED, grades={"q1": JUDGED.grades["q1"]})
     assert by_id(probe_of(name, one_query)) == {key: whole[key] for key in whole if key.startswith("q1/")}
     if "nonrelevant" not in name:
@@ -567,7 +572,7 @@ def test_the_list_of_codespell():
 
 def test_without_codespell_the_error_names_the_extra(monkeypatch):
     codespell_misspellings.cache_clear()
-    monkeypatch.setattr(typo_list, "find_spec", lambda name: None)
+    monkeypatch.setattr(typos, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError) as caught:
         MANIPULATIONS["typos"].apply("text", context("text"))
     assert caught.value.fixes == ("pip install 'termwise[probe]'",)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise.probes import content_hash
+from termwise.probes import Samples
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.sources.matching.matched_probes import (
@@ -26,8 +26,8 @@ from termwise.probes.sources.matching.measurements import (
     SUM_TERM_FREQUENCY,
     TERM_FREQUENCY,
     CountedTexts,
+    PublishedTerms,
 )
-from termwise.probes.sources.matching.terms import PublishedTerms
 
 STOPS = frozenset({"the", "a", "of"})
 TERMS = PublishedTerms(STOPS)
@@ -149,7 +149,7 @@ def test_samples_name_their_documents_and_do_not_depend_on_order():
     assert (sample.sample_id, sample.query_id, sample.query) == ("q/a > b", "q", "cat dog")
     assert (sample.first, sample.second) == ("cat", "dog")
     assert sample.facts == {"documents": ["a", "b"], "relevance": [2, 0], "length": [1, 1]}
-    assert content_hash(probes[0].samples(0)) == content_hash(probes[1].samples(7))
+    assert Samples.of(probes[0].samples(0)).content == Samples.of(probes[1].samples(7)).content
 
 
 def test_families():

@@ -160,7 +160,7 @@ def test_errors_name_a_probe_that_cannot_make_its_samples(install):
         assert caught.value.facts[0] == ("probe", "odd")
         with pytest.raises(DataError, match="the samples of leaving failed: SystemExit: 0"):
             ProbeSamples.of(leaving, seed=0, **options)
-        assert ProbeSamples.of(nothing, seed=0, **options).samples == ()
+        assert ProbeSamples.of(nothing, seed=0, **options).samples.items == ()
     with pytest.raises(DataError, match="none = their_probes:none") as caught:
         nameless.make(MATERIAL)
     assert dict(caught.value.facts)["reason"] == "Nameless.name cannot have this value: None"

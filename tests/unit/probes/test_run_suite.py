@@ -34,12 +34,11 @@ from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.reference_rankings import ReferenceRankings
-from termwise.probes.core.run_suite import ProbeSamples, _draw_key
+from termwise.probes.core.run_suite import ProbeSamples
 from termwise.probes.core.run_suite import run_suite as run_suite_with
-from termwise.probes.core.sample import check_samples
-from termwise.probes.core.statistics import compare, estimate
+from termwise.probes.core.sample import Samples
+from termwise.probes.core.statistics import compare, estimate, sweep
 from termwise.probes.core.suites import select_probes, suite_named
-from termwise.probes.core.threshold_sweep import sweep
 from termwise.probes.language import open_language
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.report import (
@@ -73,11 +72,13 @@ CELL = {
 """Required fields of a cell."""
 
 SCORER = {
-    "name": "s", "fingerprint": None, "reading": {"kind": "by rank"}, "gaps": None, "skipped": {},
+    "name": "s", "fingerprint": None, "effect_rule": {"kind": "by rank"}, "gaps": None, "skipped": {},
 }  # fmt: skip
 """Required fields of a scorer."""
 
-PROBE = {"name": "p", "title": "P", "section": "Toy", "symmetric": False, "samples": 1}
+PROBE = {
+    "name": "p", "title": "P", "section": "Toy", "symmetric": False, "samples": 1, "needs": "", "expectation": "",
+}  # fmt: skip
 """Required fields of a probe."""
 
 
@@ -274,8 +275,7 @@ def test_manipulations_that_are_not_drawn_are_not_made():
     some = ProbeSamples.of(probe, seed=1, limit=5)
     assert 5 <= len(made) < 40
     assert some.omitted == 40 - len(made)
-    plain = Probe.draw(probe, 1, 5, lambda sample_id: _draw_key(1, sample_id))[0]
-    assert some.samples == tuple(plain)
+    assert some.samples == Probe.draw(probe, 1, 5)[0]
     assert (
         len(ProbeSamples.of(probe, seed=1, limit=100).samples)
         == len(ProbeSamples.of(probe, seed=1).samples)
@@ -371,7 +371,7 @@ def test_contents_of_a_report(run):
     assert cells["apart@toy", "counting"]["p_clustered"] is None
     # two scorers and four probes: eight cells, of which all count in the correction
     assert more["p_bonferroni"] == pytest.approx(min(1.0, 8 * more["p_published"]))
-    assert [one["sample"] for one in more["telling"]] == ["2", "3"]
+    assert [one["sample"] for one in more["examples"]] == ["2", "3"]
     contrast = {one["probe"]: one for one in report["comparisons"]}
     assert contrast["more@toy"]["difference"] == -1.0
     assert contrast["more@toy"]["baseline"] == "counting"
@@ -408,7 +408,7 @@ def test_infinite_scores_can_be_reported():
     cell = report_of(run)["cells"][0]
     assert cell["score"] == 0.5
     assert cell["p_published"] is None
-    assert cell["telling"][0]["scores"] == [0.0, "-inf"]
+    assert cell["examples"][0]["scores"] == [0.0, "-inf"]
     json.dumps(report_of(run), allow_nan=False)
 
 
@@ -475,16 +475,16 @@ def test_the_page_explains_why_a_probe_has_no_pair():
     assert "No pair of these texts fits: there are no texts that were judged not relevant." in shown
 
 
-def report_with(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
+def report_with(expectation, name="more@toy", score=1.0, samples=4, symmetric=False):
     """Return a report of one ranker with one probe."""
     made = report_of(run_suite([Counting()], samples_of(Fixed(name, MORE._samples, symmetric)), delta=0.5))
-    made["probes"][0] |= {"wanted": wanted, "samples": samples}
+    made["probes"][0] |= {"expectation": expectation, "samples": samples}
     made["cells"][0] |= {"score": score, "samples": samples}
     return made
 
 
 @pytest.mark.parametrize(
-    ("wanted", "score", "away"),
+    ("expectation", "score", "away"),
     [
         ("first", 1.0, None),
         ("first", 0.5, 0.5),
@@ -495,8 +495,8 @@ def report_with(wanted, name="more@toy", score=1.0, samples=4, symmetric=False):
         ("first", None, None),
     ],
 )
-def test_shortfalls_are_scores_far_from_the_expected_one(wanted, score, away):
-    ((scorer, found),) = shortfalls(report_with(wanted, score=score)).items()
+def test_shortfalls_are_scores_far_from_the_expected_one(expectation, score, away):
+    ((scorer, found),) = shortfalls(report_with(expectation, score=score)).items()
     assert scorer == "counting"
     assert [one.distance for one in found] == ([] if away is None else [away])
 
@@ -514,7 +514,7 @@ def test_shortfalls_say_what_is_not_significant(p, symmetric, mark):
     probes = [Fixed(name, MORE._samples, symmetric) for name in ("a@toy", "b@toy")]
     made = report_of(run_suite([Counting()], samples_of(*probes), delta=0.5))
     for probe in made["probes"]:
-        probe |= {"wanted": "neither", "samples": 4}
+        probe |= {"expectation": "neither", "samples": 4}
     for cell in made["cells"]:
         cell |= {"score": 1.0, "samples": 4, "p_holm": p}
     score = "1.00" if symmetric else "+1.00"
@@ -530,7 +530,7 @@ def test_a_section_has_two_shortfalls_and_a_probe_one():
         run_suite([Counting()], samples_of(*(Fixed(name, MORE._samples) for name in names)), delta=0.5)
     )
     for probe, cell, score in zip(made["probes"], made["cells"], (0.6, 0.9, 0.8, 0.7), strict=True):
-        probe["wanted"] = "neither"
+        probe["expectation"] = "neither"
         cell["score"] = score
     assert [one.row.probe["name"] for one in shortfalls(made)["counting"]] == ["a@more", "b@toy"]
 
@@ -772,11 +772,11 @@ def test_a_report_does_not_depend_on_the_order_of_terms():
     one, other = (
         report_of(run_suite([Summed(order)], samples_of(MORE, LESS), delta=0.0)) for order in ("ctao", "otac")
     )
-    assert one["cells"][0]["telling"][0]["terms"][0] == [["a", 5.0], ["c", 5.0], ["o", 0.0], ["t", 5.0]]
+    assert one["cells"][0]["examples"][0]["terms"][0] == [["a", 5.0], ["c", 5.0], ["o", 0.0], ["t", 5.0]]
     assert one == other
     assert report_html(one) == report_html(other)
     infinite = report_of(run_suite([Summed("cat", math.inf)], samples_of(MORE), delta=0.0))
-    assert "terms" not in infinite["cells"][0]["telling"][0]
+    assert "terms" not in infinite["cells"][0]["examples"][0]
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-200, 2.0**-40, 1e200, 1e307])
@@ -825,7 +825,20 @@ def test_unpaired_surrogates_in_samples_are_refused(field):
 @pytest.mark.parametrize("given", [1, None, "a", ("1", "q", "a", "b")])
 def test_invalid_samples_are_refused(given):
     with pytest.raises(ParameterError, match="yields samples"):
-        check_samples([given])
+        Samples.of([given])
+
+
+def test_samples_without_an_identifier_have_a_hash():
+    one, other = Sample("", "q", "a", "b"), Sample("", "q", "a", "b", second_query="r")
+    assert one == Sample("", "q", "a", "b")
+    assert one.sample_id != other.sample_id
+    assert len(Samples.of([one, other])) == 2
+
+
+@pytest.mark.parametrize("facts", [{"set": {1}}, {"made by": object()}, ["a"], None])
+def test_facts_of_a_sample_are_checked_when_it_is_made(facts):
+    with pytest.raises(ParameterError, match="the facts of a sample"):
+        Sample("1", "q", "a", "b", facts=facts)
 
 
 def test_file_names_are_distinct_and_short():
@@ -939,7 +952,10 @@ def test_another_database_is_no_score_cache(tmp_path):
         ({"cells": [{}]}, r"cells\[0\].probe is missing"),
         ({"cells": [{**CELL, "p_holm": "x"}]}, r"cells\[0\].p_holm is 'x', not a number from 0 to 1 or null"),
         ({"probes": [{"name": "p", "title": "P", "section": 5}]}, r"probes\[0\].section is 5"),
-        ({"scorers": [SCORER | {"reading": {"kind": "constant"}}]}, r"scorers\[0\].reading.delta is missing"),
+        (
+            {"scorers": [SCORER | {"effect_rule": {"kind": "constant"}}]},
+            r"scorers\[0\].effect_rule.delta is missing",
+        ),
         ({"scorers": [SCORER | {"skipped": {"p": 5}}]}, r"scorers\[0\].skipped.p is 5, not a text"),
         ({"comparisons": [5]}, r"comparisons\[0\] is 5"),
         ({"spread": [{"model": "m", "seeds": 2, "sections": {"a": 1}, "sign_flips": []}]}, "sections.a is 1"),
@@ -952,8 +968,11 @@ def test_another_database_is_no_score_cache(tmp_path):
         ({"cells": [{**CELL, "content": 1}]}, r"cells\[0\].content is 1"),
         ({"cells": [{**CELL, "samples": "1"}]}, r"cells\[0\].samples is '1', not a whole number"),
         ({"probes": {}}, "probes is {}"),
-        ({"probes": [{**PROBE, "wanted": "third"}]}, r"probes\[0\].wanted is 'third', not one of 'first'"),
-        ({"probes": [{**PROBE, "wanted": []}]}, r"probes\[0\].wanted is \[\]"),
+        (
+            {"probes": [{**PROBE, "expectation": "third"}]},
+            r"probes\[0\].expectation is 'third', not one of 'first'",
+        ),
+        ({"probes": [{**PROBE, "expectation": []}]}, r"probes\[0\].expectation is \[\]"),
         ({"probes": [{**PROBE, "needs": 5}]}, r"probes\[0\].needs is 5, not a text"),
         ({"version": [1]}, "version"),
         ({"version": True}, "version"),
@@ -988,7 +1007,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path):
 
 def test_a_report_of_another_version_is_not_replaced(run, tmp_path):
     write_report(tmp_path, report_of(run), run)
-    (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 2}))
+    (tmp_path / "report.json").write_text(json.dumps({**report_of(run), "version": 1}))
     before = contents(tmp_path)
     with pytest.raises(ModelFormatError, match="another version"):
         write_report(tmp_path, report_of(run), run)
@@ -1040,12 +1059,12 @@ def test_an_invalid_threshold_is_refused_before_scoring():
     scorer = Counting()
     for wrong, fix in (
         ("medain", "did you mean median?"),
-        ("-1", "`delta='median'`"),
-        ("nan", "`delta='median'`"),
+        ("-1", "use `delta='median'`"),
+        ("nan", "use `delta='median'`"),
     ):
         with pytest.raises(ParameterError, match="or the name of a rule") as caught:
             run_suite([scorer], samples_of(MORE), delta=wrong, reference=REFERENCE)
-        assert caught.value.fixes[0] == fix
+        assert caught.value.fixes_worded()[0] == fix
     ranked = RunScorer(Run([Ranking(["a"], [1.0], "q")], "ranked"), {"q": "cat"}, {"a": "cat"})
     with pytest.raises(ParameterError, match="or the name of a rule"):
         run_suite([ranked], samples_of(MORE), delta="words")
@@ -1056,7 +1075,7 @@ def test_queries_for_which_bm25_finds_nothing():
     with pytest.raises(DataError, match="BM25 finds two documents") as caught:
         bm25_rankings({"q": "zebra"}, lambda: iter([Document("1", "cat")]), name="pets")
     assert ("collection", "pets") in caught.value.facts
-    assert any("collection=" in fix for fix in caught.value.fixes)
+    assert any("collection=" in fix for fix in caught.value.fixes_worded())
 
 
 def test_every_pattern_of_a_suite_matches_a_probe():
@@ -1076,4 +1095,4 @@ def test_every_pattern_of_a_suite_matches_a_probe():
         with pytest.raises(UnknownNameError) as caught:
             names("probe:more", wrong)
         assert caught.value.facts == (("given", wrong),)
-        assert caught.value.fixes[0] == fix
+        assert caught.value.fixes_worded()[0] == fix

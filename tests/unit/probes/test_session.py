@@ -18,10 +18,19 @@ from termwise.errors import (
     UnknownNameError,
     UsageError,
 )
-from termwise.probes import probe_rankers
+from termwise.probes import ProbeSettings, open_inputs, probe_rankers
 from termwise.probes.report import read_report
 
+OF_INPUTS = ("judged", "collection", "data", "stop_words", "language")
+OF_RUN = ("suites", "out", "progress", "before_scoring")
+
 GIVEN = {"suites": ["probe:length-doubled@written", "probe:fold-case@kitchen"], "language": "rules"}
+
+
+def probe(scorers, **given):
+    inputs = {name: given.pop(name) for name in OF_INPUTS if name in given}
+    run = {name: given.pop(name) for name in OF_RUN if name in given}
+    return probe_rankers(scorers, inputs=open_inputs(**inputs), settings=ProbeSettings(**given), **run)
 
 
 class Length:
@@ -73,7 +82,7 @@ def judged(tmp_path):
 
 def test_objects_and_names_have_equal_results(judged, tmp_path):
     out = tmp_path / "report"
-    report = probe_rankers([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
+    report = probe([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
     scores = {(cell["probe"], cell["scorer"]): cell["score"] for cell in report["cells"]}
     assert scores["length-doubled@written", "length"] == 1.0
     assert scores["length-doubled@written", "bm25"] < 0.5
@@ -81,28 +90,28 @@ def test_objects_and_names_have_equal_results(judged, tmp_path):
     assert report["facts"]["suites"] == GIVEN["suites"]
     assert report["facts"]["candidates"] is None, "a number needs no rankings"
     assert read_report(out) == json.loads(json.dumps(report))
-    again = probe_rankers([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
+    again = probe([Length(), "bm25"], judged=judged, delta=0.5, out=out, **GIVEN)
     assert again == report
 
 
 def test_numbers_of_numpy_are_numbers(judged, tmp_path):
     given = {"judged": judged, "suites": ["probe:length-doubled@written"], "language": "rules", "limit": 5}
-    plain = probe_rankers([Length()], delta=0.5, seed=1, **given)
+    plain = probe([Length()], delta=0.5, seed=1, **given)
     numbers = {"delta": np.float32(0.5), "seed": np.int64(1)}
-    assert probe_rankers([Length()], out=tmp_path / "out", **numbers, **given)["facts"] == plain["facts"]
+    assert probe([Length()], out=tmp_path / "out", **numbers, **given)["facts"] == plain["facts"]
 
 
 def test_paths_are_accepted_as_names(judged, tmp_path):
     pytest.importorskip("yaml")
     own = tmp_path / "own.yaml"
     own.write_text("probes: [{name: p, cases: [{query: tea, first: tea tea, second: tea}]}]\n")
-    report = probe_rankers([Length()], judged=judged, delta=0.5, suites=[own])
+    report = probe([Length()], judged=judged, delta=0.5, suites=[own])
     assert [(cell["probe"], cell["score"]) for cell in report["cells"]] == [("p", 1.0)]
 
 
 def test_progress_is_reported(judged):
     calls = []
-    probe_rankers(
+    probe(
         ["bm25"],
         judged=judged,
         delta=0.5,
@@ -112,6 +121,23 @@ def test_progress_is_reported(judged):
     stages = dict.fromkeys(stage for stage, _, _ in calls)
     assert {"score: bm25", "compute statistics"} <= stages.keys()
     assert all(done <= total for _, done, total in calls if total is not None)
+
+
+def test_a_plan_is_known_before_anything_is_scored(judged, tmp_path):
+    class Stopped(Exception):
+        pass
+
+    def stop(plan):
+        assert list(plan.rankers) == ["length", "bm25"]
+        assert plan.unused_data == ["nevir"]
+        assert plan.not_made == {}
+        raise Stopped
+
+    nevir = tmp_path / "test.jsonl"
+    nevir.write_text('{"q1": "cats?", "q2": "dogs?", "doc1": "A cat.", "doc2": "A dog."}\n')
+    given = {"judged": judged, "data": {"nevir": nevir}, "before_scoring": stop, **GIVEN}
+    with pytest.raises(Stopped):
+        probe([Length(), "bm25"], **given)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +185,7 @@ def test_progress_is_reported(judged):
 def test_invalid_arguments_are_refused(changed, error, message, judged):
     given = {"scorers": ["bm25"], "judged": judged, "delta": 0.5, **GIVEN, **changed}
     with pytest.raises(error) as caught:
-        probe_rankers(given.pop("scorers"), **given)
+        probe(given.pop("scorers"), **given)
     assert message in str(caught.value)
 
 
@@ -167,12 +193,12 @@ def test_a_folder_with_other_files_is_not_changed(judged, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(ForeignFolderError):
-        probe_rankers(["bm25"], judged=judged, delta=0.5, out=tmp_path / "mine", **GIVEN)
+        probe(["bm25"], judged=judged, delta=0.5, out=tmp_path / "mine", **GIVEN)
 
 
 def test_cut_texts_are_counted(judged):
     given = {"suites": ["probe:fold-case@kitchen"], "language": "rules", "judged": judged, "delta": 0.5}
-    report = probe_rankers([Windowed([True, False])], **given)
+    report = probe([Windowed([True, False])], **given)
     assert report["cells"][0]["cut"] == 1
 
 
@@ -196,7 +222,7 @@ def test_the_authorization_of_a_service_is_sent_and_not_stored(tmp_path, monkeyp
     ranker = f"http://127.0.0.1:{server.server_port}/score,authorization=MY_KEY,fingerprint=1"
     out = tmp_path / "report"
     suites = ["probe:length-doubled@written"]
-    report = probe_rankers([ranker], suites=suites, language="rules", delta=0.1, limit=5, out=out)
+    report = probe([ranker], suites=suites, language="rules", delta=0.1, limit=5, out=out)
     server.shutdown()
     server.server_close()
     assert set(received) == {"Bearer abc-123"}

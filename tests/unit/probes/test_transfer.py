@@ -11,10 +11,9 @@ import random
 import pytest
 
 from termwise.errors import DataError, DuplicateIdError, MalformedRecordError, MissingFileError
-from termwise.probes import content_hash
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.run_suite import ProbeSamples, _draw_key
-from termwise.probes.core.sample import check_samples
+from termwise.probes.core.run_suite import ProbeSamples
+from termwise.probes.core.sample import Samples, draw_order
 from termwise.probes.language import Entity, Parsed, Span, Token
 from termwise.probes.sources.transfer.answer_swaps import shares_word, swapped_answer
 from termwise.probes.sources.transfer.data_sets import DATA_SETS, FAMILY
@@ -151,9 +150,9 @@ def test_pairs_that_are_not_drawn_are_not_parsed():
     some = ProbeSamples.of(probe, seed=5, limit=6)
     assert 6 <= len(parsed) < 30
     assert some.omitted == 60 - len(parsed)
-    everything = check_samples(probe.samples(5))
-    order = sorted(everything, key=lambda one: _draw_key(5, one.sample_id))
-    assert some.samples == tuple(check_samples(order[:6]))
+    everything = Samples.of(probe.samples(5))
+    order = sorted(everything, key=lambda one: draw_order(5, one.sample_id))
+    assert some.samples == Samples.of(order[:6])
 
 
 # Files of pairs
@@ -236,7 +235,7 @@ def test_original_files_and_pair_files_give_the_same_samples(tmp_path):
     records(tmp_path / "pairs" / "dev.jsonl", *pairs)
     original, ready = probes_of("jfleg", tmp_path / "original"), probes_of("jfleg", tmp_path / "pairs")
     for name, probe in original.items():
-        assert content_hash(probe.samples(0)) == content_hash(ready[name].samples(0))
+        assert Samples.of(probe.samples(0)).content == Samples.of(ready[name].samples(0)).content
 
 
 def test_jfleg_files_of_different_length_are_refused(tmp_path):
@@ -312,7 +311,7 @@ def test_wnc(tmp_path):
     other = "77\ttok\ttok\ta vile newspaper\ta newspaper\tpos\trel"
     lines(tmp_path / "biased.full", row, same, row, other)
     probe = probes_of("wnc", tmp_path)["neutrality@wnc"]
-    samples = check_samples(probe.samples(0))
+    samples = Samples.of(probe.samples(0))
     assert sorted((sample.first, sample.second) for sample in samples) == [
         ("The newspaper", "The horrible newspaper"),
         ("a newspaper", "a vile newspaper"),
@@ -517,7 +516,7 @@ def test_the_order_of_questions_does_not_matter(tmp_path):
     hashes = set()
     for name, items in (("one", QUESTIONS), ("two", QUESTIONS[::-1])):
         records(tmp_path / name / "nq-train.jsonl", *items)
-        hashes.add(content_hash(probes_of("nq", tmp_path / name)["factuality-person@nq"].samples(5)))
+        hashes.add(Samples.of(probes_of("nq", tmp_path / name)["factuality-person@nq"].samples(5)).content)
     assert len(hashes) == 1
 
 
@@ -661,7 +660,7 @@ def test_duplicate_pair_identifiers_are_refused(tmp_path):
     pair = {"id": "1", "query": "q", "doc_a": "a", "doc_b": "b"}
     records(tmp_path / "pairs.jsonl", pair, pair)
     with pytest.raises(DuplicateIdError):
-        check_samples(probes_of("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
+        Samples.of(probes_of("truthfulqa", tmp_path)["factuality@truthfulqa"].samples(0))
 
 
 SHARED = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from termwise.errors import MalformedRecordError, MissingExtraError, MissingFileError
-from termwise.probes import content_hash
+from termwise.probes import Samples
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.sources.template_probe import count_of, filled, fillings, slots_of
 from termwise.probes.sources.yaml_probes import read_probes
@@ -120,7 +120,7 @@ def test_a_limit_depends_on_the_seed_and_not_on_order(tmp_path):
 def test_sample_ids_depend_on_the_content_only(tmp_path):
     (before,) = one(tmp_path, "{query: q, first: a, second: b}\n  - {query: r, first: a, second: b}")
     (after,) = one(tmp_path, "{query: r, first: a, second: b}\n  - {query: q, first: a, second: b}")
-    assert content_hash(before.samples(0)) == content_hash(after.samples(5))
+    assert Samples.of(before.samples(0)).content == Samples.of(after.samples(5)).content
 
 
 @given(st.text())
@@ -347,11 +347,11 @@ def test_errors_name_the_top_level_key(tmp_path, text):
 
 
 def test_a_probe_can_state_its_expectation(tmp_path):
-    for said, wanted in ((", wanted: second", "second"), ("", "")):
+    for said, expectation in ((", expectation: second", "second"), ("", "")):
         (probe,) = read(tmp_path, f"probes: [{{name: typos, cases: [{CASE}]{said}}}]")
-        assert expectation_of(probe) == wanted, "its name means nothing"
-    for said in ("wanted: third", "wanted: first, symmetric: true"):
-        with pytest.raises(MalformedRecordError, match="an unknown value of wanted"):
+        assert expectation_of(probe) == expectation, "its name means nothing"
+    for said in ("expectation: third", "expectation: first, symmetric: true"):
+        with pytest.raises(MalformedRecordError, match="an unknown expectation"):
             read(tmp_path, f"probes: [{{name: a, {said}, cases: [{CASE}]}}]")
 
 

@@ -7,9 +7,8 @@ from importlib import resources
 
 import pytest
 
-from termwise.probes import Constant, content_hash, run_probe
+from termwise.probes import Constant, Samples, run_probe
 from termwise.probes.core.probe_inputs import ProbeInputs
-from termwise.probes.core.sample import check_samples
 from termwise.probes.sources.written_pairs import FAMILY, QUALITIES, written_pairs
 
 
@@ -77,6 +76,6 @@ def test_the_probes_of_written_pairs():
     assert list(probes) == [f"{quality}@written" for quality in QUALITIES]
     assert [name for name, probe in probes.items() if probe.symmetric] == ["paraphrase@written"]
     for probe in probes.values():
-        assert len(check_samples(probe.samples(0))) == 30
-        assert content_hash(probe.samples(0)) == content_hash(probe.samples(1))
+        assert len(Samples.of(probe.samples(0))) == 30
+        assert Samples.of(probe.samples(0)).content == Samples.of(probe.samples(1)).content
     assert run_probe(Short(), probes["succinctness@written"], Constant(0.5)).score == 1.0

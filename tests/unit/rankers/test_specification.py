@@ -32,7 +32,7 @@ def test_fixes_are_written_as_settings_of_the_specification():
     for wrong, fix in (("k1=x", "bm25,k1=NUMBER"), ("k1=-1", "bm25,k1=NUMBER")):
         with pytest.raises(ParameterError) as caught:
             open_scorer(f"bm25,{wrong}", CONTEXT)
-        assert fix in caught.value.fixes[0]
+        assert fix in caught.value.fixes_worded()[0]
         assert "--set" not in str(caught.value)
 
 
@@ -47,7 +47,7 @@ def test_names_with_other_characters_are_refused(text):
     with pytest.raises(UsageError, match="cannot have this name") as caught:
         parse_specification(text)
     target = text.partition(",")[0].partition("=")[2]
-    assert caught.value.fixes[0] == f"mine={target}"
+    assert caught.value.fixes_worded()[0] == f"mine={target}"
 
 
 @pytest.mark.parametrize("text", ["runs/a&b=1", "./a&b=1", "http://x/?a&b=c", "python:m:f=1"])

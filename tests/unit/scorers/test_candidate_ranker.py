@@ -44,7 +44,7 @@ def test_ties_keep_the_given_order(reranker):
 def test_a_run_is_reranked_for_its_queries(reranker):
     candidates = Run([Ranking(["a", "c"], [2.0, 1.0], "q1"), Ranking(["c", "a"], [2.0, 1.0], "q2")])
     steps = []
-    timed = reranker.rank_many(
+    timed = reranker.timed_run(
         [Query("q2", "long"), Query("q3", "long")],
         candidates=candidates,
         name="mine",
@@ -65,7 +65,7 @@ def test_an_index_without_texts_is_refused(tmp_path):
     build_index(DOCUMENTS, tmp_path / "index")
     with pytest.raises(ParameterError) as caught:
         TextReranker(Index.open(tmp_path / "index"), Lengths())
-    assert "`store_text=True`" in caught.value.fixes[0]
+    assert "`store_text=True`" in caught.value.fixes_worded()[0]
 
 
 @pytest.mark.parametrize(("scorer", "first"), [("bm25", "a"), ("python:{module}:length", "c")])

@@ -12,7 +12,7 @@ from termwise import Document
 from termwise.errors import DataError, ParameterError, UsageError
 from termwise.rankers import ScorerContext, open_scorer
 from termwise.scorers import Background, FunctionScorer
-from termwise.scorers.adapt import as_scores, score_pairs_with
+from termwise.scorers.score_pairs import as_scores, score_pairs_with
 
 CONTEXT = ScorerContext(Background(lambda: [Document("a", "x")]))
 
@@ -134,7 +134,7 @@ def test_a_function_takes_queries_and_texts(function):
     with pytest.raises(ParameterError, match="function of queries and texts") as caught:
         FunctionScorer(function, name="mine")
     assert ("scorer", "mine") in caught.value.facts
-    assert "def NAME(queries, texts)" in caught.value.fixes[0]
+    assert "def NAME(queries, texts)" in caught.value.fixes_worded()[0]
 
 
 def test_a_function_of_variable_arguments_is_accepted():

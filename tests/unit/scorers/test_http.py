@@ -155,11 +155,11 @@ def test_responses_are_limited_in_size_and_time(server, monkeypatch):
     with pytest.raises(DataError, match="does not respond") as caught:
         HttpScorer(server.url, timeout=0.2).score("a", ["a"])
     assert "takes too long" in str(caught.value)
-    assert caught.value.fixes[1].startswith("timeout=SECONDS")
+    assert caught.value.fixes_worded()[1].startswith("timeout=SECONDS")
     server.pause, server.answers = 0.0, [(413, "at most 16 pairs")]
     with pytest.raises(DataError, match="refuses") as caught:
         HttpScorer(server.url).score("a", ["a"])
-    assert caught.value.fixes[0].startswith("batch=16")
+    assert caught.value.fixes_worded()[0].startswith("batch=16")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_errors_say_whether_scores_are_cached(server):
     for fingerprint, note in ((None, "scores are cached"), ("v1", "not requested again")):
         with pytest.raises(DataError) as caught:
             HttpScorer(server.url, fingerprint=fingerprint).score("a", ["a"])
-        assert note in caught.value.fixes[0]
+        assert note in caught.value.fixes_worded()[0]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_the_authorization_is_sent_and_never_shown(server, monkeypatch):
             wrong.score("a", ["a"])
         assert ("status", "HTTP 401 Unauthorized") in caught.value.facts
         assert "xyz-987" not in str(caught.value)
-        assert caught.value.fixes[0].startswith("authorization=")
+        assert caught.value.fixes_worded()[0].startswith("authorization=")
     with pytest.raises(ParameterError) as refused:
         HttpScorer(server.url, authorization="Bearer abc-123\n")
     assert "abc-123" not in str(refused.value)

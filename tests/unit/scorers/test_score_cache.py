@@ -50,7 +50,7 @@ def test_files_of_another_type_are_refused(tmp_path):
 def fixes(path):
     with pytest.raises(DataError) as caught:
         ScoreCache(path)
-    return " ".join(caught.value.fixes)
+    return " ".join(caught.value.fixes_worded())
 
 
 def test_the_fix_deletes_score_caches_only(tmp_path):
@@ -61,7 +61,7 @@ def test_the_fix_deletes_score_caches_only(tmp_path):
     path.write_bytes(whole[:4096] + bytes(4096) + whole[8192:])
     with ScoreCache(path) as cache, pytest.raises(DataError, match="damaged") as caught:
         cache.find("f", ["q"] * 500, [str(place) for place in range(500)])
-    assert "delete it" in " ".join(caught.value.fixes)
+    assert "delete it" in " ".join(caught.value.fixes_worded())
     later = sqlite3.connect(tmp_path / "later")
     later.execute(f"PRAGMA application_id = {0x74776373}")
     later.execute("PRAGMA user_version = 9")
@@ -103,7 +103,7 @@ def test_a_locked_file_is_waited_for(tmp_path, monkeypatch):
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StorageError, match="another process") as caught:
             cache.add("f", ["q"], ["t"], [1.0])
-        assert caught.value.fixes[0] == "wait until it is done"
+        assert caught.value.fixes_worded()[0] == "wait until it is done"
         other.execute("ROLLBACK")
         other.close()
         cache.add("f", ["q"], ["t"], [1.0])

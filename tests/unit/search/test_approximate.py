@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.searches import searching
 from tests.unit.search.vector_index import write_vector_index
 
 import termwise
@@ -38,7 +39,7 @@ from termwise.index.container import ContainerWriter
 from termwise.index.folder import writer_lock
 from termwise.indexing import build_graph, build_index
 from termwise.records import Document, Query, Ranking
-from termwise.search import MixtureSearcher, Searcher, open_searcher
+from termwise.search import Search
 from termwise.search.timed_run import timed_run
 from termwise.text import Vocabulary
 from termwise.vectors import DocumentVectors, TermVectors
@@ -89,7 +90,7 @@ def both(one: Any, other: Any, query: str, k: int) -> tuple[Any, Any]:
 
 
 def test_a_broad_search_finds_what_the_exact_one_finds(folder: Path) -> None:
-    exact, broad = Searcher.open(folder), Searcher.open(folder, approximate=600)
+    exact, broad = termwise.open(folder), searching(termwise.open(folder), approximate=600)
     assert sum(len(segment.vectors.rows) for segment in exact.index.segments) > 600
     for query in QUERIES:
         for k in (1, 10, 50):
@@ -98,14 +99,14 @@ def test_a_broad_search_finds_what_the_exact_one_finds(folder: Path) -> None:
 
 
 def test_all_documents_are_results_if_as_many_are_wanted(folder: Path) -> None:
-    exact, narrow = Searcher.open(folder), Searcher.open(folder, approximate=1)
+    exact, narrow = termwise.open(folder), searching(termwise.open(folder), approximate=1)
     for k in (400, 500, 1000):
         one, other = both(exact, narrow, "t1 t2", k)
         assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
 
 
 def test_scores_are_exact_and_shorter_rankings_are_prefixes(folder: Path) -> None:
-    exact, narrow = Searcher.open(folder), Searcher.open(folder, approximate=60)
+    exact, narrow = termwise.open(folder), searching(termwise.open(folder), approximate=60)
     for query in QUERIES:
         everything = exact.rank(query, k=500)
         scores = dict(zip(everything.doc_ids, everything.scores.tolist(), strict=True))
@@ -118,7 +119,7 @@ def test_scores_are_exact_and_shorter_rankings_are_prefixes(folder: Path) -> Non
 
 def test_by_hand(small: Path) -> None:
     build_graph(small)
-    searcher = Searcher.open(small, approximate=3)
+    searcher = searching(termwise.open(small), approximate=3)
     ranking = searcher.rank("t1", k=2)
     # the rows of 8 bits times their scales: 2 for d0 and d3, 1.6 for d5
     assert ranking.doc_ids == ("d0", "d3")  # in the order of the input
@@ -127,7 +128,6 @@ def test_by_hand(small: Path) -> None:
     assert len(searcher.rank("unknown", k=2)) == 0
     assert searcher.rank("t1", k=2, candidates=["d1", "d4"]).doc_ids == ("d4", "d1")
     assert searcher.rank("t1", k=1, exclude="d0").doc_ids == ("d3",)
-    assert repr(searcher).endswith("lookup, approximate=3)")
 
 
 def test_more_windows_are_fetched_if_they_belong_to_too_few_documents(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_more_windows_are_fetched_if_they_belong_to_too_few_documents(tmp_path: 
     table[1] = [1, 0]
     path = write(tmp_path / "windows.tw", [60, *[1] * 40], matrix, table)
     build_graph(path)
-    one, other = both(Searcher.open(path), Searcher.open(path, approximate=10), "t1", 5)
+    one, other = both(termwise.open(path), searching(termwise.open(path), approximate=10), "t1", 5)
     assert other.doc_ids == one.doc_ids
 
 
@@ -149,7 +149,7 @@ def test_several_segments_and_one_without_windows(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(writers, "MAX_DOCUMENTS", 50)
     path = write(tmp_path / "parts.tw", windows, directions(generator, int(windows.sum()), 16))
     assert len(build_graph(path)) == 3
-    exact, broad = Searcher.open(path), Searcher.open(path, approximate=60)
+    exact, broad = termwise.open(path), searching(termwise.open(path), approximate=60)
     for query in QUERIES:
         one, other = both(exact, broad, query, 20)
         assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
@@ -157,16 +157,16 @@ def test_several_segments_and_one_without_windows(tmp_path: Path, monkeypatch: p
 
 
 def test_the_number_of_windows_that_a_search_takes(folder: Path, mixture: Path) -> None:
-    windows = sum(len(segment.vectors.rows) for segment in Searcher.open(folder).index.segments)
-    searcher = Searcher.open(folder, approximate=30)
+    windows = sum(len(segment.vectors.rows) for segment in termwise.open(folder).index.segments)
+    searcher = searching(termwise.open(folder), approximate=30)
     assert [searcher.windows_for(k) for k in (1, 30, 31, 499, 500, 2000)] == [30, 30, 31, 499, None, None]
-    assert Searcher.open(folder, approximate=windows - 1).windows_for(10) == windows - 1
-    assert Searcher.open(folder, approximate=windows).windows_for(10) is None
-    assert Searcher.open(folder).windows_for(10) is None
+    assert searching(termwise.open(folder), approximate=windows - 1).windows_for(10) == windows - 1
+    assert searching(termwise.open(folder), approximate=windows).windows_for(10) is None
+    assert searching(termwise.open(folder)).windows_for(10) is None
     with pytest.raises(ParameterError):
         searcher.windows_for(0)
     build_graph(mixture)
-    exact, whole = open_searcher(mixture), open_searcher(mixture, approximate=30)
+    exact, whole = searching(termwise.open(mixture)), searching(termwise.open(mixture), approximate=30)
     assert (exact.windows_for(10), whole.windows_for(10)) == (None, None)  # the depth is 1,000
     one, other = both(exact, whole, "t1 t2", 500)
     assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
@@ -178,7 +178,7 @@ def test_threads_and_a_second_build_change_nothing(folder: Path) -> None:
     assert build_graph(folder) == [graph]
     assert graph.read_bytes() == before
     assert not list(folder.glob(".termwise-build-*"))
-    searcher = Searcher.open(folder, approximate=40)
+    searcher = searching(termwise.open(folder), approximate=40)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda query: searcher.rank(query).doc_ids, QUERIES * 20))
     assert found == [searcher.rank(query).doc_ids for query in QUERIES] * 20
@@ -190,28 +190,29 @@ def test_a_new_build_of_the_index_removes_the_graph(folder: Path) -> None:
 
 
 def test_a_query_by_example_stays_approximate(folder: Path) -> None:
-    searcher = Searcher.open(folder, approximate=30)
-    assert searcher.for_example("d1").approximate == 30
+    searcher = searching(termwise.open(folder), approximate=30)
+    with pytest.raises(ParameterError, match="no texts"):  # the only reason
+        searcher.search(Search(like="d1"))
 
 
 def test_without_a_graph(small: Path) -> None:
     with pytest.raises(MissingFileError, match="no graph") as caught:
-        Searcher.open(small, approximate=3)
-    assert caught.value.fixes == (f"`build_graph({str(small)!r})`",)
-    assert Searcher.open(small).approximate is None
+        searching(termwise.open(small), approximate=3)
+    assert caught.value.fixes_worded() == [f"`build_graph({str(small)!r})`"]
+    assert termwise.open(small).search(Search()).windows is None
 
 
 @pytest.mark.parametrize("windows", [0, -1, 1.5, True, (1 << 24) + 1, "100"])
 def test_numbers_of_windows_that_are_refused(folder: Path, windows: Any) -> None:
     with pytest.raises(ParameterError, match="number of windows") as caught:
-        Searcher.open(folder, approximate=windows)
+        searching(termwise.open(folder), approximate=windows)
     assert dict(caught.value.facts)["approximate"] == windows
 
 
 def test_an_index_without_vectors_is_refused(tmp_path: Path) -> None:
     build_index([Document("a", "merge lists")], tmp_path / "bm25.tw")
     with pytest.raises(ParameterError, match="only an index with vectors"):
-        Searcher.open(tmp_path / "bm25.tw", approximate=10)
+        searching(termwise.open(tmp_path / "bm25.tw"), approximate=10)
     with pytest.raises(ParameterError, match="needs an index with vectors"):
         build_graph(tmp_path / "bm25.tw")
 
@@ -227,16 +228,16 @@ def test_a_graph_of_other_vectors_is_refused(folder: Path, small: Path) -> None:
     (own,), (other,) = build_graph(small), folder.glob("graph-*")
     shutil.copy(other, own)
     with pytest.raises(CorruptIndexError) as caught:
-        Searcher.open(small, approximate=3)
+        searching(termwise.open(small), approximate=3)
     facts = dict(caught.value.facts)
     assert (facts["file"], facts["expected"]) == (own, f"a graph of {own.name.replace('graph', 'vectors')}")
-    assert caught.value.fixes == (f"`build_graph({str(small)!r})`",)
+    assert caught.value.fixes_worded() == [f"`build_graph({str(small)!r})`"]
     assert [damage.file for damage in verify(small)] == [own.name]
 
 
 def test_a_damaged_byte_is_an_error_that_names_the_file(small: Path) -> None:
     (graph,) = build_graph(small)
-    exact = Searcher.open(small).rank("t1", k=2)
+    exact = termwise.open(small).rank("t1", k=2)
     original = graph.read_bytes()
     refused = []
     for place in range(0, len(original), 17):
@@ -244,7 +245,7 @@ def test_a_damaged_byte_is_an_error_that_names_the_file(small: Path) -> None:
         data[place] ^= 0x40
         graph.write_bytes(data)
         try:
-            ranking = Searcher.open(small, approximate=3).rank("t1", k=2)
+            ranking = searching(termwise.open(small), approximate=3).rank("t1", k=2)
         except DataError as error:
             refused.append(dict(error.facts)["file"])
         else:
@@ -255,7 +256,7 @@ def test_a_damaged_byte_is_an_error_that_names_the_file(small: Path) -> None:
     for length in (0, 47, 200, len(original) - 1):
         graph.write_bytes(original[:length])
         with pytest.raises(CorruptIndexError) as caught:
-            Searcher.open(small, approximate=3)
+            searching(termwise.open(small), approximate=3)
         assert dict(caught.value.facts)["file"] == graph
     graph.write_bytes(original)
     assert verify(small) == []
@@ -269,13 +270,13 @@ def test_the_index_is_locked_during_a_build(folder: Path) -> None:
 def test_without_the_library(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "usearch", None)
     monkeypatch.setitem(sys.modules, "usearch.index", None)
-    for call in (lambda: build_graph(folder), lambda: Searcher.open(folder, approximate=5)):
+    for call in (lambda: build_graph(folder), lambda: searching(termwise.open(folder), approximate=5)):
         with pytest.raises(MissingExtraError) as caught:
             call()
         assert caught.value.fixes == ("pip install 'termwise[approximate]'",)
     assert run(["search", str(folder), "t1", "--approximate", "5"]) == 4
     assert verify(folder) == []
-    assert len(Searcher.open(folder).rank("t1")) == 10
+    assert len(termwise.open(folder).rank("t1")) == 10
 
 
 @pytest.fixture
@@ -288,12 +289,12 @@ def mixture(folder: Path, tmp_path: Path) -> Path:
 
 
 def test_a_mixture_with_a_graph(mixture: Path) -> None:
-    exact = MixtureSearcher.open(mixture)
+    exact = termwise.open(mixture)
     (graph,) = build_graph(mixture)
     assert graph.parent.parent == mixture
-    broad = open_searcher(mixture, approximate=600)
-    assert (exact.approximate, broad.approximate) == (None, 600)
-    assert [part.searcher.approximate for part in broad.parts] == [None, 600]
+    broad = searching(termwise.open(mixture), approximate=600)
+    windows = [part.graph and part.graph.windows for part in broad.search().encode("").parts]
+    assert windows == [None, 600]
     for query in QUERIES:
         one, other = both(exact, broad, query, 10)
         assert (one.doc_ids, one.scores.tolist()) == (other.doc_ids, other.scores.tolist())
@@ -306,7 +307,7 @@ def test_a_mixture_without_vectors_is_refused(tmp_path: Path) -> None:
     for model in ("bm25", "jm"):
         build_index([Document("a", "merge lists")], tmp_path / model, model=model)
     mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.5, 0.5], tmp_path / "words.tw")
-    for call in (lambda path: open_searcher(path, approximate=5), build_graph):
+    for call in (lambda path: searching(termwise.open(path), approximate=5), build_graph):
         with pytest.raises(ParameterError, match="no part of the mixture"):
             call(tmp_path / "words.tw")
 
@@ -338,7 +339,7 @@ def test_results_say_from_how_many_windows_they_are(
     files = [
         "--queries",
         str(tmp_path / "queries.tsv"),
-        "--output",
+        "--out",
         str(tmp_path / "run.trec"),
         "--overwrite",
     ]
@@ -353,12 +354,12 @@ def test_results_say_from_how_many_windows_they_are(
         assert f"; {said}" in capsys.readouterr().err
         assert run(["search", str(index), "t1", *options, "--json"]) == 0
         assert {json.loads(line)["approximate"] for line in capsys.readouterr().out.splitlines()} == {windows}
-        assert run(["search", str(index), *files, *options, "--json"]) == 0
+        assert run(["rank", str(index), *files, *options, "--json"]) == 0
         streams = capsys.readouterr()
         assert (json.loads(streams.out)["approximate"], f"; {said}" in streams.err) == (windows, True)
         tags = {line.split()[-1] for line in (tmp_path / "run.trec").read_text().splitlines()}
         assert tags == {"termwise" if windows is None else f"termwise-approximate-{windows}"}
-    assert run(["search", str(folder), *files, "--approximate", "50", "--tag", "mine"]) == 0
+    assert run(["rank", str(folder), *files, "--approximate", "50", "--tag", "mine"]) == 0
     capsys.readouterr()
     assert (tmp_path / "run.trec").read_text().splitlines()[0].split()[-1] == "mine"
     assert run(["search", str(folder), "t1", "-k", "1", "--json"]) == 0
@@ -377,10 +378,10 @@ def test_verify_names_a_damaged_graph(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_many_queries(folder: Path) -> None:
-    searcher = Searcher.open(folder, approximate=40)
+    searcher = searching(termwise.open(folder), approximate=40)
     queries = [Query(f"q{number}", query) for number, query in enumerate(QUERIES)]
     timed = searcher.rank_many(queries, k=5, threads=3)
-    assert [timed.run[query.query_id].doc_ids for query in queries] == [
+    assert [timed[query.query_id].doc_ids for query in queries] == [
         searcher.rank(query, k=5).doc_ids for query in queries
     ]
 
@@ -389,8 +390,7 @@ def test_the_scores_of_an_approximate_search_are_explained(
     mixture: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build_graph(mixture)
-    searcher = termwise.open(mixture, approximate=30)
-    assert searcher.approximate == 30
+    searcher = searching(termwise.open(mixture), approximate=30)
     (hit,) = searcher.rank("t1 t2", k=1)
     assert run(["explain", str(mixture), "t1 t2", hit.doc_id, "--approximate", "30", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -469,16 +469,16 @@ def test_a_file_that_is_no_graph_is_replaced_by_a_build(small: Path) -> None:
     ):
         graph.write_bytes(damaged)
         with pytest.raises(error) as caught:
-            Searcher.open(small, approximate=3)
-        assert caught.value.fixes[-1] == f"`build_graph({str(small)!r})`"
+            searching(termwise.open(small), approximate=3)
+        assert caught.value.fixes_worded()[-1] == f"`build_graph({str(small)!r})`"
     graph.write_bytes(data)
     graph.unlink()
     graph.symlink_to(graph.name)  # a link that leads nowhere is no file that can be opened
     with pytest.raises(MissingFileError) as missing:
-        Searcher.open(small, approximate=3)
-    assert missing.value.fixes == (f"`build_graph({str(small)!r})`",)
+        searching(termwise.open(small), approximate=3)
+    assert missing.value.fixes_worded() == [f"`build_graph({str(small)!r})`"]
     build_graph(small)
-    assert len(Searcher.open(small, approximate=3).rank("t1", k=2)) == 2
+    assert len(searching(termwise.open(small), approximate=3).rank("t1", k=2)) == 2
 
 
 def test_a_folder_in_the_place_of_the_graph_is_named(small: Path) -> None:
@@ -491,7 +491,7 @@ def test_a_folder_in_the_place_of_the_graph_is_named(small: Path) -> None:
 
 
 def test_a_graph_by_another_metric_is_refused(small: Path) -> None:
-    (file,) = vector_graph.graph_files(Searcher.open(small).index)
+    (file,) = vector_graph.graph_files(termwise.open(small).index)
     library = vector_graph._library()
     rows = np.array(file.vectors.rows)
     graph = library.Index(ndim=2, metric=library.MetricKind.IP, dtype=library.ScalarKind.I8)
@@ -501,12 +501,12 @@ def test_a_graph_by_another_metric_is_refused(small: Path) -> None:
         writer.write("graph.usearch", "|u1", [np.frombuffer(bytes(graph.save()), dtype=np.uint8)])
         writer.finish()
     with pytest.raises(CorruptIndexError) as caught:
-        Searcher.open(small, approximate=3)
+        searching(termwise.open(small), approximate=3)
     assert dict(caught.value.facts)["expected"] == "a graph of all windows in 8 bits, by cosine"
 
 
 def test_an_index_that_was_replaced_meanwhile_gets_no_graph(small: Path) -> None:
-    index = Searcher.open(small).index
+    index = termwise.open(small).index
     write(small, [1] * 5, directions(np.random.default_rng(4), 5, 2))
     with pytest.raises(IndexLockedError, match="was replaced"):
         vector_graph.write_graphs(index)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from termwise import Document, Query, Run, Searcher, build_index
-from termwise.engine import QuerySettings
 from termwise.errors import ParameterError, UnknownIdError
 from termwise.fusion import mix_indexes
 from termwise.index import Index
-from termwise.search import by_example, open_searcher
-from termwise.search.by_example import Example
+from termwise.search import Search, results
+from termwise.search.opening import open_searcher
 
 DOCUMENTS = [
     Document("p1", "flutter of thin wings in supersonic flow"),
@@ -19,6 +18,9 @@ DOCUMENTS = [
     Document("twin", "flutter of thin wings  in\nsupersonic flow"),
     Document("p4", "thin plates"),
 ]
+
+
+TEXT = Search(like_text=DOCUMENTS[0].text)
 
 
 @pytest.fixture(scope="module")
@@ -34,40 +36,34 @@ def silent(tmp_path_factory):
 
 def test_the_example_is_left_out_of_its_results(searcher):
     whole = searcher.rank(DOCUMENTS[0].text, k=10)
-    found = searcher.rank_like("p1", k=10)
+    found = searcher.search(Search(like="p1", k=10)).ranking
     assert whole.doc_ids[0] == "p1"
     assert found.doc_ids == tuple(doc_id for doc_id in whole.doc_ids if doc_id != "p1")
     assert "twin" in found.doc_ids  # another document, whatever it says
 
 
-def test_the_last_word_of_an_example_is_no_prefix(tmp_path):
-    documents = [Document("a", "blue pla"), Document("b", "blue plates"), Document("c", "blue")]
-    plain = build_index(documents, tmp_path / "i.tw", store_text=True)
-    prefix = Searcher.open(tmp_path / "i.tw", query=QuerySettings(prefix=True))
-    assert prefix.rank("blue pla", k=3).scores[1] > plain.rank("blue pla", k=3).scores[1]
-    assert prefix.rank_like("a") == plain.rank_like("a")
-
-
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_leaving_out_the_example_keeps_k_results(searcher, k):
-    assert searcher.rank_like("p1", k=k) == searcher.rank_like("p1", k=10).top(k)
-    assert len(searcher.rank_like("p1", k=k)) == k
+    assert searcher.search(Search(like="p1", k=k)).ranking == searcher.search(
+        Search(like="p1", k=10)
+    ).ranking.top(k)
+    assert len(searcher.search(Search(like="p1", k=k)).ranking) == k
 
 
 def test_documents_with_the_text_of_the_example_are_left_out(searcher, silent):
-    example = Example("a file", DOCUMENTS[0].text + "\n")
-    ranking, same = example.rank(searcher, k=1)
-    assert (ranking.doc_ids, set(same)) == (("p2",), {"p1", "twin"})
-    ranking, same = example.rank(silent, k=1)
-    assert (ranking.doc_ids, same) == (("p1",), ())
+    search = Search(like_text=DOCUMENTS[0].text + "\n", k=1)
+    found = searcher.search(search)
+    assert (found.ranking.doc_ids, set(found.same_text)) == (("p2",), {"p1", "twin"})
+    found = silent.search(search)
+    assert (found.ranking.doc_ids, found.same_text) == (("p1",), ())
 
 
 def test_seeds_of_many_queries(searcher):
     queries = [Query("p1", DOCUMENTS[0].text), Query("q", "thin plates")]
-    by_id = searcher.rank_many(queries, k=2, exclude="id").run
+    by_id = searcher.rank_many(queries, k=2, exclude="id")
     assert by_id["p1"] == Run([searcher.rank(queries[0], k=2, exclude=["p1"])])["p1"]
     assert "p4" in by_id["q"].doc_ids
-    listed = searcher.rank_many(queries, k=5, exclude={"q": {"p4", "nowhere"}}).run
+    listed = searcher.rank_many(queries, k=5, exclude={"q": {"p4", "nowhere"}})
     assert "p4" not in listed["q"].doc_ids
     assert "p1" in listed["p1"].doc_ids
 
@@ -78,54 +74,58 @@ def test_candidates_are_left_out_too(searcher):
 
 
 def test_the_example_has_no_rank(searcher):
-    (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p1"], competitors=2)
+    (explanation,) = searcher.search(Search(like="p1")).explain(["p1"], competitors=2)
     assert (explanation.rank, explanation.competitors) == (None, ())
 
 
 def test_invalid_examples(searcher, silent):
     with pytest.raises(UnknownIdError):
-        searcher.rank_like("nowhere")
+        searcher.search(Search(like="nowhere")).ranking
     with pytest.raises(ParameterError, match="keeps no texts"):
-        silent.rank_like("p1")
+        silent.search(Search(like="p1")).ranking
 
 
 def test_the_rank_in_an_explanation(searcher):
-    (explanation,) = Example.of(searcher, "p1").explain(searcher, ["p2"], competitors=3)
+    (explanation,) = searcher.search(Search(like="p1")).explain(["p2"], competitors=3)
     assert (explanation.example, explanation.query) == ("p1", DOCUMENTS[0].text)
     assert explanation.rank == 2
     assert "p1" not in {one.doc_id for one in explanation.competitors}
     assert (
         explanation.score
-        == dict(zip(searcher.rank_like("p1").doc_ids, searcher.rank_like("p1").scores, strict=True))["p2"]
+        == dict(
+            zip(
+                searcher.search(Search(like="p1")).ranking.doc_ids,
+                searcher.search(Search(like="p1")).ranking.scores,
+                strict=True,
+            )
+        )["p2"]
     )
     for competitors in (0, 1, 3):
-        (file,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=competitors)
-        assert (file.rank, file.example) == (1, "a file")
-    (twin,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["twin"], competitors=1)
+        (text,) = searcher.search(TEXT).explain(["p2"], competitors=competitors)
+        assert (text.rank, text.example) == (1, "text")
+    (twin,) = searcher.search(TEXT).explain(["twin"], competitors=1)
     assert twin.rank is not None
 
 
 def test_many_duplicates_are_left_out(tmp_path):
     documents = [Document(f"t{n}", "thin wings") for n in range(40)] + [Document("a", "thin plates")]
     searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
-    ranking, same = Example("a file", "thin  wings").rank(searcher, k=3)
-    assert (ranking.doc_ids, len(same)) == (("a",), 40)
+    found = searcher.search(Search(like_text="thin  wings", k=3))
+    assert (found.ranking.doc_ids, len(found.same_text)) == (("a",), 40)
 
 
 CONDITIONS = (
     {"must": "panel"},
     {"must": ["flow"], "must_not": "panel"},
-    {"phrases": "thin wings"},
-    {"must": "thin", "phrases": ["supersonic flow"]},
+    {"must": "thin wings"},
+    {"must": ["thin", "supersonic flow"]},
     {"must_not": ["heat", "flow"], "filter": "year > 2000"},
 )
 
 
-def fulfils(document, filter=None, must=(), must_not=(), phrases=()):
+def fulfils(document, filter=None, must=(), must_not=()):
     words = f" {' '.join(document.text.split())} "
-    has = [
-        f" {each} " in words for one in (must, phrases) for each in ([one] if isinstance(one, str) else one)
-    ]
+    has = [f" {each} " in words for each in ([must] if isinstance(must, str) else must)]
     lacks = [f" {each} " not in words for each in ([must_not] if isinstance(must_not, str) else must_not)]
     return all(has) and all(lacks) and (filter is None or document.attributes["year"] > 2000)
 
@@ -139,37 +139,39 @@ def test_conditions_on_the_results_of_an_example(tmp_path, kind, conditions):
         build_index(documents, tmp_path / "jm", model="jm", store_text=True)
         mix_indexes([tmp_path / "bm25", tmp_path / "jm"], [0.4, 0.6], tmp_path / "mixture")
         searcher = open_searcher(tmp_path / "mixture")
-    shares = set(searcher.rank_like("p1").doc_ids)
+    shares = set(searcher.search(Search(like="p1")).ranking.doc_ids)
     allowed = {each.doc_id for each in documents if each.doc_id in shares and fulfils(each, **conditions)}
-    ranking = searcher.rank_like("p1", **conditions)
+    ranking = searcher.search(Search(like="p1", **conditions)).ranking
     assert set(ranking.doc_ids) == allowed
-    for example in (Example.of(searcher, "p1"), Example("a file", DOCUMENTS[0].text)):
-        left = allowed - ({"p1", "twin"} if example.doc_id is None else set())
-        found, _ = example.rank(searcher, k=5, **conditions)
-        assert set(found.doc_ids) == left
-        explained = example.explain(searcher, found.doc_ids, competitors=1, **conditions)
-        assert [each.score for each in explained] == pytest.approx(found.scores.tolist())
+    for example in ({"like": "p1"}, {"like_text": DOCUMENTS[0].text}):
+        left = allowed - ({"p1", "twin"} if "like_text" in example else set())
+        found = searcher.search(Search(**example, k=5, facets=["year"], **conditions))
+        assert set(found.ranking.doc_ids) == left
+        explained = found.explain(competitors=1)
+        assert [each.score for each in explained] == pytest.approx(found.ranking.scores.tolist())
         assert [(each.rank, each.results) for each in explained] == [
             (rank, len(left)) for rank in range(1, len(left) + 1)
         ]
         assert all(words.excluded != words.in_text for each in explained for words in each.conditions)
-        counted = example.facets(searcher, ["year"], **conditions)["year"]
-        assert sum(each.documents for each in counted) == len(left)
+        assert sum(each.documents for each in found.facets()["year"]) == found.count() == len(left)
 
 
 def test_duplicates_are_not_competitors(searcher):
-    (explanation,) = Example("a file", DOCUMENTS[0].text).explain(searcher, ["p2"], competitors=9)
+    (explanation,) = searcher.search(TEXT).explain(["p2"], competitors=9)
     assert not {"p1", "twin"} & {one.doc_id for one in explanation.competitors}
-    assert explanation.results == len(Example("a file", DOCUMENTS[0].text).rank(searcher, k=10)[0])
+    assert explanation.results == len(searcher.search(TEXT).ranking)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda searcher: Searcher(searcher.index, query={"max_terms": 3}),
-        lambda searcher: searcher.rank_like(3),
-        lambda searcher: Example("f", None),
-        lambda searcher: searcher.explain_many("thin", "p2"),
+        lambda searcher: Search("thin", weighting={"max_terms": 3}),
+        lambda searcher: searcher.search(Search(like=3)).ranking,
+        lambda searcher: Search(like_text=3),
+        lambda searcher: Search("thin", like="p1"),
+        lambda searcher: Search(like="p1", fuzzy=True),
+        lambda searcher: Search(like_text="thin", exclude="p1"),
+        lambda searcher: searcher.search(Search("thin")).explain("p2"),
         lambda searcher: searcher.explain("thin", "p2", competitors=1.5),
         lambda searcher: searcher.explain("thin", "p2", competitors=-1),
         lambda searcher: searcher.rank_many([Query("q", "thin")], exclude=[("q", "p1")]),
@@ -181,8 +183,8 @@ def test_arguments_of_another_type(searcher, wrong):
 
 
 def test_explaining_several_equals_explaining_each(searcher):
-    doc_ids = searcher.rank_like("p1").doc_ids
-    together = searcher.explain_many(DOCUMENTS[0].text, doc_ids, competitors=1, exclude="p1")
+    doc_ids = searcher.search(Search(like="p1")).ranking.doc_ids
+    together = searcher.search(Search(DOCUMENTS[0].text, exclude="p1")).explain(doc_ids, competitors=1)
     assert together == [
         searcher.explain(DOCUMENTS[0].text, doc_id, competitors=1, exclude=["p1"]) for doc_id in doc_ids
     ]
@@ -194,17 +196,16 @@ def test_an_example_without_results(tmp_path):
         tmp_path / "i.tw",
         store_text=True,
     )
-    assert len(searcher.rank_like("a")) == 0
-    assert len(searcher.rank_like("b")) == 0
-    ranking, same = Example.of(searcher, "b").rank(searcher, k=3)
-    assert (len(ranking), same) == (0, ())
+    assert len(searcher.search(Search(like="a")).ranking) == 0
+    assert len(searcher.search(Search(like="b")).ranking) == 0
+    assert searcher.search(Search(like="b")).same_text == ()
 
 
 def test_a_very_long_document_is_a_query(tmp_path):
     words = " ".join(f"w{i % 20_000}" for i in range(50_000))
     documents = [Document("long", words), Document("short", "w7 w8 w9"), Document("none", "else")]
     searcher: Searcher = build_index(documents, tmp_path / "i.tw", store_text=True)
-    assert searcher.rank_like("long").doc_ids == ("short",)
+    assert searcher.search(Search(like="long")).ranking.doc_ids == ("short",)
 
 
 def test_counts_read_the_texts_of_the_best_matches_only(tmp_path, monkeypatch):
@@ -217,9 +218,9 @@ def test_counts_read_the_texts_of_the_best_matches_only(tmp_path, monkeypatch):
     words = [Document(f"p{number}", f"flutter of panel {number}") for number in range(50)]
     twins = [Document(f"twin{number}", "flutter  of wings") for number in range(7)]
     searcher = build_index([*words, *twins], tmp_path / "i.tw", store_text=True)
-    monkeypatch.setattr(by_example, "MOST_COMPARED", 5)
+    monkeypatch.setattr(results, "MOST_COMPARED", 5)
     texts = Index.document_texts
     monkeypatch.setattr(Index, "document_texts", document_texts)
-    assert Example("text", "flutter of wings").count(searcher) == 50
+    assert searcher.search(Search(like_text="flutter of wings")).count() == 50
     assert max(read) == 5
-    assert Example("text", "flutter of panel 3").count(searcher, must="flutter") == 56
+    assert searcher.search(Search(like_text="flutter of panel 3", must="flutter")).count() == 56

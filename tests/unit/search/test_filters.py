@@ -18,7 +18,7 @@ from termwise.errors import ParameterError, UnknownNameError
 from termwise.filters import Equals, Less, evaluation
 from termwise.fusion import mix_indexes
 from termwise.index import verify
-from termwise.search.by_example import Example
+from termwise.search import Search
 
 WORDS = [f"w{number}" for number in range(30)]
 QUERIES = ["w0 w1", "w2 w2 w9", "w29", "w3 w4 w5 w6"]
@@ -104,7 +104,7 @@ def test_a_block_of_deleted_documents_is_skipped(tmp_path: Path) -> None:
         writer.delete(each.doc_id for each in made[10:266])
         writer.commit()
     searcher = termwise.open(tmp_path / "index")
-    assert searcher.index.views["gaps"].tolist() == [0, 1]
+    assert searcher.index.segments.views["gaps"].tolist() == [0, 1]
     for query in QUERIES:
         words = set(query.split())
         kept = {each.doc_id for each in made[:10] + made[266:] if words & set(each.text.split())}
@@ -123,7 +123,7 @@ def test_facets_count_the_allowed_documents(searcher: Any) -> None:
         expected = sorted(
             ((lang, langs.count(lang)) for lang in set(langs)), key=lambda pair: (-pair[1], pair[0])
         )
-        counted = searcher.facets(["lang", "archived"], filter=condition)
+        counted = searcher.search(Search(facets=["lang", "archived"], filter=condition)).facets()
         assert [tuple(each) for each in counted["lang"]] == expected
         assert sum(each.documents for each in counted["archived"]) == len(kept)
 
@@ -134,19 +134,26 @@ def test_facets_of_a_query_count_all_its_results(searcher: Any, condition: str |
     for query in (*QUERIES, "unknown"):
         every = searcher.rank(query, k=len(searcher.index), filter=condition).doc_ids
         kept = [dict(by_id[name]) for name in every]
-        counted = searcher.facets(["lang", "archived"], query=query, filter=condition)
+        counted = searcher.search(Search(query, facets=["lang", "archived"], filter=condition)).facets()
         expected = {lang: sum(each.get("lang") == lang for each in kept) for lang in ("de", "fr", "it")}
         assert dict(counted["lang"]) == {lang: count for lang, count in expected.items() if count}
         assert sum(each.documents for each in counted["archived"]) == len(kept)
         ranges = {"few": (None, 10), "some": (10, 60), "many": (50, None), "none": (3, 3)}
-        counted = searcher.facets(["lang"], ranges={"number": ranges}, query=query, filter=condition)
-        assert counted["lang"] == searcher.facets(["lang"], query=query, filter=condition)["lang"]
+        counted = searcher.search(
+            Search(query, facets=["lang"], ranges={"number": ranges}, filter=condition)
+        ).facets()
+        assert (
+            counted["lang"]
+            == searcher.search(Search(query, facets=["lang"], filter=condition)).facets()["lang"]
+        )
         numbers = [each["number"] for each in kept]
         assert counted["number"] == [
             (name, sum((low or 0) <= number < (high or 1e9) for number in numbers))
             for name, (low, high) in ranges.items()
         ]
-        without = searcher.facets(["archived"], query=query, filter=condition, exclude=every[:3])
+        without = searcher.search(
+            Search(query, facets=["archived"], filter=condition, exclude=every[:3])
+        ).facets()
         assert sum(each.documents for each in without["archived"]) == len(kept[3:])
 
 
@@ -158,17 +165,17 @@ def test_filters_of_a_query_by_example(tmp_path: Path) -> None:
     by_id = {document.doc_id: document.attributes for document in made}
     for place in ("bm25", "mixture"):
         searcher = termwise.open(tmp_path / place)
-        every = searcher.rank_like("d3", k=1000)
+        every = searcher.search(Search(like="d3", k=1000)).ranking
         kept = [doc_id for doc_id in every.doc_ids if matches(dict(by_id[doc_id]), FILTERS[5])]
-        ranking = searcher.rank_like("d3", k=1000, filter=FILTERS[5])
+        ranking = searcher.search(Search(like="d3", k=1000, filter=FILTERS[5])).ranking
         assert len(kept) > 5
         assert list(ranking.doc_ids) == kept if place == "bm25" else set(ranking.doc_ids) == set(kept)
-        for example in (Example.of(searcher, "d3"), Example("a file", made[3].text)):
-            found, _ = example.rank(searcher, k=3, filter=FILTERS[5])
-            explained = example.explain(searcher, found.doc_ids, competitors=1, filter=FILTERS[5])
-            assert [each.score for each in explained] == pytest.approx(found.scores.tolist())
+        for example in ({"like": "d3"}, {"like_text": made[3].text}):
+            found = searcher.search(Search(**example, k=3, filter=FILTERS[5], facets=["lang"]))
+            explained = found.explain(competitors=1)
+            assert [each.score for each in explained] == pytest.approx(found.ranking.scores.tolist())
             assert [(each.rank, each.results) for each in explained] == [(n, len(kept)) for n in (1, 2, 3)]
-            assert example.facets(searcher, ["lang"], filter=FILTERS[5]) == {"lang": [("de", len(kept))]}
+            assert found.facets() == {"lang": [("de", len(kept))]}
 
 
 def test_attributes_are_returned_as_they_were_given(searcher: Any) -> None:
@@ -205,10 +212,12 @@ def test_a_mixture_normalises_over_the_allowed_candidates(tmp_path: Path) -> Non
     ranking = mixture.rank("w0 w1 w2", filter=condition, k=100)
     assert len(ranking)
     assert set(ranking.doc_ids) <= {document.doc_id for document in alone}
-    explained = mixture.explain_many("w0 w1 w2", ranking.doc_ids, filter=condition)
+    explained = mixture.search(Search("w0 w1 w2", filter=condition)).explain(ranking.doc_ids)
     assert [each.score for each in explained] == pytest.approx(ranking.scores.tolist())
-    assert mixture.facets(["archived"], filter=condition)["archived"][0].documents == 40
-    counted = mixture.facets(["archived"], query="w0 w1 w2", filter=condition)["archived"]
+    assert (
+        mixture.search(Search(facets=["archived"], filter=condition)).facets()["archived"][0].documents == 40
+    )
+    counted = mixture.search(Search("w0 w1 w2", facets=["archived"], filter=condition)).facets()["archived"]
     assert sum(each.documents for each in counted) == len(ranking)
     assert mixture.attributes(["d1"]) == [{"number": 1, "archived": False, "lang": "de"}]
 
@@ -221,9 +230,9 @@ def test_an_index_without_attributes_and_unknown_fields_are_refused(tmp_path: Pa
     with pytest.raises(UnknownNameError, match="prize"):
         some.rank("text", filter="prize < 3")
     with pytest.raises(UnknownNameError, match="prize"):
-        some.facets(["prize"])
+        some.search(Search(facets=["prize"])).facets()
     with pytest.raises(UnknownNameError):
-        some.facets(ranges={"prize": {}})
+        some.search(Search(ranges={"prize": {}})).facets()
     for wrong in (
         {"price": (0, 1)},
         {"price": {"x": 3}},
@@ -232,9 +241,9 @@ def test_an_index_without_attributes_and_unknown_fields_are_refused(tmp_path: Pa
         [("price", {})],
     ):
         with pytest.raises(ParameterError):
-            some.facets(ranges=wrong)
+            some.search(Search(ranges=wrong)).facets()
     with pytest.raises(ParameterError, match="other fields"):
-        some.facets(["price"], ranges={"price": {"x": (0, 1)}})
+        some.search(Search(facets=["price"], ranges={"price": {"x": (0, 1)}})).facets()
 
 
 def test_the_commands(

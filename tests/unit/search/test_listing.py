@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import termwise
-from termwise.search import MixtureSearcher, Part
-from termwise.search.by_example import AnySearcher
+from termwise.search import Search, Searcher
 
 TEAS = [
     termwise.Document("a", "green tea", {"price": 12}),
@@ -21,29 +20,29 @@ TEAS = [
 
 
 @pytest.fixture(params=["index", "mixture"])
-def searcher(request: pytest.FixtureRequest, tmp_path: Path) -> AnySearcher:
+def searcher(request: pytest.FixtureRequest, tmp_path: Path) -> Searcher:
     searchers = [
         termwise.build_index(TEAS, tmp_path / f"{name}.tw", model=name, store_text=True)
         for name in ("bm25", "jm")
     ]
     if request.param == "index":
         return searchers[0]
-    return MixtureSearcher([Part(f"p{n}", each, 1.0) for n, each in enumerate(searchers)])
+    return Searcher.mix({f"p{n}": each for n, each in enumerate(searchers)}, [1.0, 1.0])
 
 
-def test_all_documents_are_results_in_the_order_of_the_index(searcher: AnySearcher) -> None:
+def test_all_documents_are_results_in_the_order_of_the_index(searcher: Searcher) -> None:
     ranking = searcher.rank(None, k=3)
     order = [searcher.index.doc_id(ordinal) for ordinal in range(4)]
     assert list(ranking.doc_ids) == order[:3]
     assert ranking.scores.tolist() == [0, 0, 0]
 
 
-def test_they_are_sorted_and_limited(searcher: AnySearcher) -> None:
+def test_they_are_sorted_and_limited(searcher: Searcher) -> None:
     assert searcher.rank(None, sort="price").doc_ids == ("b", "a", "c", "d")
     assert searcher.rank(None, sort="-price", filter="price < 20", exclude="b").doc_ids == ("a",)
     assert set(searcher.rank(None, must="tea").doc_ids) == {"a", "b"}
     assert searcher.rank(None, candidates=["d", "b", "a"], filter="price > 0").doc_ids == ("b", "a")
-    assert searcher.count(None, exclude=["a", "unknown"]) == 3
+    assert searcher.search(Search(None, exclude=["a", "unknown"])).count() == 3
 
 
 @pytest.mark.parametrize(
@@ -67,8 +66,8 @@ def test_matches_are_those_of_a_whole_ranking(tmp_path: Path, settings: dict[str
     for query in ("tea", "stone mint", "unknown", "", "of clay tea", "salt new"):
         for more in ({}, {"filter": "price < 2"}, {"must": "pot"}, {"exclude": ["d5", "new"]}):
             ranking = searcher.rank(query, k=100, **more)
-            assert searcher.count(query, **more) == len(ranking), (query, more)
-            counted = searcher.facets(["price"], query=query, **more)["price"]
+            assert searcher.search(Search(query, **more)).count() == len(ranking), (query, more)
+            counted = searcher.search(Search(query, facets=["price"], **more)).facets()["price"]
             expected = Counter(
                 each["price"] for each in searcher.attributes(ranking.doc_ids) if "price" in each
             )

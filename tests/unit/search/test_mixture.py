@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 
 import termwise
-from termwise import BuildOptions, Document, Query, Ranking, Run, Searcher, build_index
+from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     CorruptIndexError,
     DuplicateIdError,
@@ -23,10 +24,11 @@ from termwise.errors import (
     ParameterError,
     UnknownIdError,
 )
+from termwise.explain import mixture as module
 from termwise.fusion import fuse, learn, mix_indexes
-from termwise.index import Manifest, verify
-from termwise.search import Example, MixtureSearcher, Part, mixture_folder, open_searcher
-from termwise.search import mixture as module
+from termwise.index import Index, Manifest
+from termwise.search import Part, Search, Searcher, mixture_folder, verify
+from termwise.search.mixture import Mixture, different_documents
 from termwise.search.mixture_folder import MixtureManifest
 from termwise.storage.manifest_json import sealed
 
@@ -49,8 +51,7 @@ def searchers(tmp_path_factory):
 
 
 def mixed(searchers, depth=5, weights=(0.25, 0.75)):
-    parts = [Part(name, searcher, w) for (name, searcher), w in zip(searchers.items(), weights, strict=True)]
-    return MixtureSearcher(parts, depth=depth)
+    return Searcher.mix(searchers, weights, depth=depth)
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_a_mixture_by_hand(tmp_path):
         doc_id: 0.5 * z_of_one[doc_id] + 2.0 * (other[doc_id] - values.mean()) / values.std()
         for doc_id in "abc"
     }
-    ranking = MixtureSearcher([Part("ml", ml, 0.5), Part("bm25", bm25, 2.0)]).rank("x y")
+    ranking = Searcher.mix({"ml": ml, "bm25": bm25}, [0.5, 2.0]).rank("x y")
     assert dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True)) == pytest.approx(expected)
 
 
@@ -105,8 +106,8 @@ def test_a_smaller_k_is_a_prefix(mixture):
 def test_ties_are_in_input_order(tmp_path):
     texts = ["list of cards", "cards", "list of cards", "merge", "list of cards", "list"]
     documents = [Document(f"{9 - n}", text) for n, text in enumerate(texts)]
-    parts = [Part(m, build_index(documents, tmp_path / m, model=m), 0.5) for m in ("bm25", "jm")]
-    mixture = MixtureSearcher(parts)
+    parts = {m: build_index(documents, tmp_path / m, model=m) for m in ("bm25", "jm")}
+    mixture = Searcher.mix(parts, [0.5, 0.5])
     ranking = mixture.rank("list cards")
     assert ranking.doc_ids[:3] == ("9", "7", "5")
     assert len(set(ranking.scores[:3].tolist())) == 1
@@ -116,9 +117,9 @@ def test_ties_are_in_input_order(tmp_path):
 
 def test_order_of_parts_threads_and_rank_many(searchers, mixture):
     other = mixed(dict(reversed(searchers.items())), weights=(0.75, 0.25))
-    run = mixture.rank_many(QUERIES, k=7).run
-    assert other.rank_many(QUERIES, k=7).run == run
-    assert mixture.rank_many(QUERIES, k=7, threads=3).run == run
+    run = mixture.rank_many(QUERIES, k=7)
+    assert other.rank_many(QUERIES, k=7) == run
+    assert mixture.rank_many(QUERIES, k=7, threads=3) == run
     assert [mixture.rank(query, k=7) for query in QUERIES] == list(run)
 
 
@@ -150,7 +151,7 @@ def test_queries_that_one_part_or_no_part_knows(tmp_path):
     documents = [Document("a", "running fast"), Document("b", "a run"), Document("c", "walk")]
     one = build_index(documents, tmp_path / "one", model="bm25", analyzer="english")
     other = build_index(documents, tmp_path / "other", model="bm25", analyzer="whitespace")
-    mixture = MixtureSearcher([Part("one", one, 0.5), Part("other", other, 0.5)])
+    mixture = Searcher.mix({"one": one, "other": other}, [0.5, 0.5])
     assert mixture.rank("runs").doc_ids == one.rank("runs").doc_ids  # the other part knows no such word
     for query in ["", "zebra", "the of"]:
         assert len(mixture.rank(query)) == 0
@@ -174,7 +175,7 @@ def test_given_candidates_keep_their_scores(mixture):
     )
     assert again == found
     run = Run([Ranking(found.doc_ids[:3], [3.0, 2.0, 1.0], "q0")])
-    reranked = mixture.rank_many(QUERIES, candidates=run).run
+    reranked = mixture.rank_many(QUERIES, candidates=run)
     assert list(reranked.rankings) == ["q0"]
     assert set(reranked["q0"].doc_ids) == set(found.doc_ids[:3])
     with pytest.raises(UnknownIdError, match="nope"):
@@ -187,7 +188,7 @@ def test_excluded_documents_are_no_candidates(tmp_path, searchers, mixture):
     first = mixture.rank("merge list", k=100).doc_ids[0]
     ranking = mixture.rank("merge list", k=100, exclude=[first, "unknown"])
     assert first not in ranking.doc_ids
-    by_id = mixture.rank_many([Query(first, "merge list")], exclude="id", k=100).run[first]
+    by_id = mixture.rank_many([Query(first, "merge list")], exclude="id", k=100)[first]
     assert by_id.doc_ids == ranking.doc_ids
     assert by_id.scores.tolist() == ranking.scores.tolist()
     explained = mixture.explain("merge list", ranking.doc_ids[0], exclude=first)
@@ -195,26 +196,24 @@ def test_excluded_documents_are_no_candidates(tmp_path, searchers, mixture):
 
 
 def test_query_by_example(mixture):
-    ranking = mixture.rank_like("d6", k=5)
+    ranking = mixture.search(Search(like="d6", k=5)).ranking
     assert "d6" not in ranking.doc_ids
     assert ranking.query_id == "d6"
-    example = Example.of(mixture, "d6")
-    assert example.rank(mixture, k=5) == (ranking, ())
-    explanations = example.explain(mixture, ranking.doc_ids, competitors=1)
+    explanations = mixture.search(Search(like="d6", k=5)).explain(competitors=1)
     assert [each.score for each in explanations] == ranking.scores.tolist()
     assert [each.rank for each in explanations] == [1, 2, 3, 4, 5]
-    from_file = Example("file", mixture.query_of("d6").text)
-    found, same = from_file.rank(mixture, k=5)
-    assert same == ("d6",)
-    assert found.doc_ids == ranking.doc_ids
-    assert [e.score for e in from_file.explain(mixture, found.doc_ids)] == found.scores.tolist()
+    text = mixture.search(Search(like="d6")).text
+    from_text = mixture.search(Search(like_text=text, k=5))
+    assert from_text.same_text == ("d6",)
+    assert from_text.ranking.doc_ids == ranking.doc_ids
+    assert [e.score for e in from_text.explain()] == from_text.ranking.scores.tolist()
 
 
 @pytest.mark.parametrize("query", ["merge list", "read only7 file", "card zebra", "zebra"])
 def test_explanations_add_up(mixture, query):
     ranking = mixture.rank(query, k=100)
     doc_ids = [*ranking.doc_ids, "d0"] if "d0" not in ranking.doc_ids else list(ranking.doc_ids)
-    explanations = mixture.explain_many(query, doc_ids, competitors=1)
+    explanations = mixture.search(Search(query)).explain(doc_ids, competitors=1)
     for position, explanation in enumerate(explanations):
         parts = explanation.contributions
         assert explanation.constant + sum(part.score for part in parts) == pytest.approx(
@@ -257,7 +256,7 @@ def test_arguments(searchers, mixture):
                 searcher.rank("merge", candidates=candidates)
         for doc_ids in ("d1", [5], [["d1"]], 5):
             with pytest.raises(ParameterError, match="doc_ids cannot have this value"):
-                searcher.explain_many("merge", doc_ids)
+                searcher.search(Search("merge")).explain(doc_ids)
         for exclude in (3, None, [1]):
             with pytest.raises(ParameterError, match="excluded documents are identifiers"):
                 searcher.rank("merge", exclude=exclude)
@@ -273,23 +272,26 @@ def test_arguments(searchers, mixture):
         mixture.explain("merge", "nope")
     with pytest.raises(ParameterError, match="a query is a string"):
         mixture.rank(3)
-    with pytest.raises(ParameterError, match="not for a row of weights"):
+    with pytest.raises(ParameterError, match="weights of terms need an index with one model"):
         mixture.rank(searchers["bm25"].encode("merge"))
     bm25 = searchers["bm25"]
     wrong = [
-        (None, "parts cannot have this value"),
-        (Part("a", bm25, 1.0), "parts cannot have this value"),
-        ([], "1 to 32 parts"),
-        ([bm25], "1 to 32 parts"),
-        ([Part("a", bm25, 1.0), Part("a", bm25, 1.0)], "distinct names"),
-        ([Part("", bm25, 1.0)], "distinct names"),
-        ([Part("a", bm25.index, 1.0)], "needs a searcher"),
-        ([Part("a", bm25, float("nan"))], "a number from"),
-        ([Part("a", bm25, 0.0)], "not all 0"),
+        (None, [], "searchers cannot have this value"),
+        ([bm25], [1.0], "searchers cannot have this value"),
+        ({}, [], "1 to 32 parts"),
+        ({"a": bm25}, [1.0, 2.0], "needs a weight"),
+        ({"": bm25}, [1.0], "distinct names"),
+        ({"a": bm25.index}, [1.0], "the searcher of one index"),
+        ({"a": mixture}, [1.0], "the searcher of one index"),
+        ({"a": bm25}, [float("nan")], "a number from"),
+        ({"a": bm25}, [0.0], "not all 0"),
     ]
-    for parts, message in wrong:
+    for parts, weights, message in wrong:
         with pytest.raises(ParameterError, match=message):
-            MixtureSearcher(parts)
+            Searcher.mix(parts, weights)
+    for names, message in ((("a", "a"), "distinct names"), ((), "1 to 32 parts")):
+        with pytest.raises(ParameterError, match=message):
+            Mixture([Part(name, bm25.backend, 1.0) for name in names])
     for depth in (0, 1.5, True, 1 << 25):
         with pytest.raises(ParameterError, match="depth"):
             mixed(searchers, depth=depth)
@@ -303,9 +305,9 @@ def test_parts_hold_the_same_documents_in_the_same_order(tmp_path, searchers):
     for fact, documents in others.items():
         other = build_index(documents, tmp_path / fact, model="bm25")
         with pytest.raises(ParameterError, match="different documents") as caught:
-            MixtureSearcher([Part("a", searchers["bm25"], 0.5), Part("b", other, 0.5)])
+            Searcher.mix({"a": searchers["bm25"], "b": other}, [0.5, 0.5])
         assert fact in dict(caught.value.facts)
-    assert module.different_documents(searchers["bm25"].index, searchers["jm"].index) is None
+    assert different_documents(searchers["bm25"].index, searchers["jm"].index) is None
 
 
 @pytest.fixture
@@ -316,26 +318,27 @@ def folder(tmp_path, searchers):
 
 
 def test_a_folder_ranks_like_its_parts(folder, mixture):
-    opened = open_searcher(folder)
-    assert isinstance(opened, MixtureSearcher)
-    assert isinstance(open_searcher(folder / "bm25"), Searcher)
+    opened = termwise.open(folder)
+    assert len(opened.parts) > 1
+    assert len(termwise.open(folder / "bm25").parts) == 1
     assert termwise.open(folder).rank("merge list") == opened.rank("merge list") == mixture.rank("merge list")
-    assert len(opened) == len(DOCUMENTS)
+    assert opened.documents == len(DOCUMENTS)
     assert "0.25 bm25 + 0.75 jm" in repr(opened)
-    assert [part.searcher.index.path.name for part in opened.parts] == ["bm25", "jm"]
-    assert verify(folder / "jm") == module.verify_mixture(folder) == []
+    assert [part.index.path.name for part in opened.parts] == ["bm25", "jm"]
+    assert verify(folder / "jm") == verify(folder) == []
 
 
 def test_query_settings_apply_to_every_part(folder):
     from termwise.engine.query_settings import QuerySettings
 
-    once = MixtureSearcher.open(folder, query=QuerySettings(counts="once"))
-    assert once.rank("card card list") == MixtureSearcher.open(folder).rank("card list")
-    assert once.for_example("d3").parts[0].searcher.encoder.example == 3
+    once = searching(termwise.open(folder), weighting=QuerySettings(counts="once"))
+    assert once.rank("card card list") == termwise.open(folder).rank("card list")
+    encodings = once.searcher.backend.encodings(Search(**once.options), example=3)
+    assert [each.encoder.example for each in encodings] == [3, 3]
 
 
 def test_learned_weights_have_the_scores_of_the_mixture(folder):
-    opened = MixtureSearcher.open(folder)
+    opened = termwise.open(folder)
     runs = opened.part_runs(QUERIES)
     assert [run.name for run in runs] == ["bm25", "jm"]
     fused = fuse(runs, [0.25, 0.75], missing="drop", documents="union")
@@ -350,20 +353,18 @@ def test_learned_weights_have_the_scores_of_the_mixture(folder):
 
 def test_bad_folders(tmp_path, folder):
     with pytest.raises(MissingFileError, match="no such index"):
-        open_searcher(tmp_path / "nowhere")
-    with pytest.raises(NotAnIndexError, match="this folder is an index, not a mixture"):
-        MixtureSearcher.open(folder / "bm25")
+        termwise.open(tmp_path / "nowhere")
     with pytest.raises(NotAnIndexError, match="a mixture of indexes"):
-        Searcher.open(folder)
+        Index.open(folder)
     shutil.move(folder / "jm", tmp_path / "jm")
     with pytest.raises((MissingFileError, NotAnIndexError)) as caught:
-        open_searcher(folder)
+        termwise.open(folder)
     assert "mixture.tw/jm" in caught.value.render()
     build_index(DOCUMENTS, folder / "jm", model="jm", analyzer="english")
     with pytest.raises(CorruptIndexError, match="changed since the mixture was built"):
-        open_searcher(folder)
+        termwise.open(folder)
     with pytest.raises(CorruptIndexError, match="changed since"):
-        module.verify_mixture(folder)
+        verify(folder)
 
 
 def test_a_part_with_other_documents(tmp_path, folder):
@@ -373,7 +374,7 @@ def test_a_part_with_other_documents(tmp_path, folder):
     changed = [replace(manifest.parts[0]), replace(manifest.parts[1], sha256=digest)]
     replace(manifest, parts=tuple(changed)).write(folder)
     with pytest.raises(CorruptIndexError, match="different documents"):
-        open_searcher(folder)
+        termwise.open(folder)
 
 
 def test_a_damaged_part_is_reported_with_its_folder(folder):
@@ -382,7 +383,7 @@ def test_a_damaged_part_is_reported_with_its_folder(folder):
     data[-1] ^= 1
     file.unlink()  # the file may be shared with the index that it was copied from
     file.write_bytes(data)
-    (damage,) = module.verify_mixture(folder)
+    (damage,) = verify(folder)
     assert damage.file == f"jm/{file.name}"
 
 
@@ -412,7 +413,7 @@ def body(folder):
 def test_a_wrong_description(folder, change, error, message):
     (folder / "mixture.json").write_bytes(sealed(change(body(folder))))
     with pytest.raises(error) as caught:
-        open_searcher(folder)
+        termwise.open(folder)
     assert message in caught.value.render()
 
 
@@ -425,7 +426,7 @@ def _part(body, **changes):
 def test_a_damaged_description(folder, data):
     (folder / "mixture.json").write_bytes(data)
     with pytest.raises((CorruptIndexError, NotAnIndexError)) as caught:
-        open_searcher(folder)
+        termwise.open(folder)
     assert "mixture.json" in caught.value.render()
 
 
@@ -433,9 +434,7 @@ def test_a_folder_in_place_of_the_description(folder):
     (folder / "mixture.json").unlink()
     (folder / "mixture.json").mkdir()
     with pytest.raises(NotAnIndexError):
-        open_searcher(folder)
-    with pytest.raises(CorruptIndexError):
-        MixtureSearcher.open(folder)
+        termwise.open(folder)
 
 
 def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monkeypatch):
@@ -451,7 +450,7 @@ def test_opening_reads_a_description_that_a_build_has_just_replaced(folder, monk
         return real(path)
 
     monkeypatch.setattr(mixture_folder.Manifest, "read", read)
-    assert MixtureSearcher.open(folder).parts[0].searcher.index.path.name == "bm25-2"
+    assert termwise.open(folder).parts[0].index.path.name == "bm25-2"
 
 
 @given(*[st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5)), max_size=8)] * 2)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import BuildOptions, Document, Query, Ranking, Run, Searcher, build_index
-from termwise.engine.query_encoder import encoder_description
+import termwise
+from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     DuplicateIdError,
     InferenceRequiredError,
@@ -18,6 +18,7 @@ from termwise.errors import (
     WeightError,
 )
 from termwise.index import Index, IndexWriter
+from termwise.index.encoder_description import encoder_description
 from termwise.search import QueryDocumentLikelihood, StoredQueryVectors
 from termwise.text import make_analyzer
 from termwise.weights import TermWeights
@@ -82,7 +83,7 @@ def write_tilde(folder, analyzer, dense, **parameters):
             floors=floors,
             attachments=spec.files,
         )
-    return Searcher.open(folder)
+    return termwise.open(folder)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +191,7 @@ def test_runs_are_re_ranked_with_one_pass_a_query(searcher, documents, network):
     run = Run([Ranking(["a", "b"], [2, 1], "q1"), Ranking(["e"], [1], "q2"), Ranking(["a"], [1], "q9")])
     queries = [Query("q2", "merge"), Query("q1", "list card"), Query("q3", "file")]
     seen = []
-    timed = scorer.rank_many(queries, candidates=run, name="mine", progress=lambda *step: seen.append(step))
+    timed = scorer.timed_run(queries, candidates=run, name="mine", progress=lambda *step: seen.append(step))
     assert list(timed.run.rankings) == ["q2", "q1"]
     assert timed.run["q1"] == scorer.rank(queries[1], candidates=["a", "b"])
     assert timed.run.name == "mine"
@@ -202,7 +203,7 @@ def test_runs_are_re_ranked_with_one_pass_a_query(searcher, documents, network):
 def test_a_network_is_required_below_1(searcher, documents):
     with pytest.raises(InferenceRequiredError, match="query_encoder") as caught:
         QueryDocumentLikelihood(searcher, alpha=0.99, documents=documents)
-    assert any("alpha=1" in fix for fix in caught.value.fixes)
+    assert any("alpha=1" in fix for fix in caught.value.fixes_worded())
     assert caught.value.exit_code == 2
 
 
@@ -331,7 +332,7 @@ def test_stored_vectors_replace_the_network(place, searcher, documents, analyzer
     ranking = scorer.rank(TEXTS["e"], candidates=["b", "e"], example="e")
     assert ranking.scores[ranking.doc_ids.index("e")] == DENSE[0][5]
     run = Run([Ranking(["b", "e"], [2, 1], "q")])
-    timed = scorer.rank_many([Query("q", TEXTS["e"])], candidates=run, examples={"q": "e"})
+    timed = scorer.timed_run([Query("q", TEXTS["e"])], candidates=run, examples={"q": "e"})
     assert timed.run["q"].doc_ids == ranking.doc_ids
     with pytest.raises(UnknownIdError, match="example=doc_id"):
         scorer.rank(TEXTS["e"], candidates=["b"])

@@ -13,7 +13,7 @@ from termwise.attributes import Schema
 from termwise.cli.main import run
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
 from termwise.fusion import mix_indexes
-from termwise.search import Example
+from termwise.search import Search
 
 SHOP = [
     Document("p1", "green tea", {"brand": "Aki", "price": 12.5, "tags": ("tea",), "sold": False}),
@@ -50,19 +50,39 @@ def test_results_by_hand(folder: Path, name: str) -> None:
     assert searcher.rank("tea", sort="-price").doc_ids == ("p4", "p1", "p2", "p5", "p3")
     assert searcher.rank("tea", sort="-price", k=2).doc_ids == ("p4", "p1")
     assert searcher.rank("tea", sort="brand").doc_ids == ("p1", "p4", "p2", "p3", "p5")
-    assert searcher.rank("tea", collapse="brand").doc_ids == ("p2", "p1", "p5")
-    assert searcher.rank("tea", collapse="brand", k=2).doc_ids == ("p2", "p1")
-    assert searcher.rank("tea", collapse="brand", collapse_size=2).doc_ids == BY_SCORE
-    two_of_each = searcher.rank("tea", collapse="sold", collapse_size=2)
+    assert searcher.search(Search("tea", collapse="brand")).ranking.doc_ids == ("p2", "p1", "p5")
+    assert searcher.search(Search("tea", collapse="brand", k=2)).ranking.doc_ids == ("p2", "p1")
+    assert searcher.search(Search("tea", collapse="brand", collapse_size=2)).ranking.doc_ids == BY_SCORE
+    two_of_each = searcher.search(Search("tea", collapse="sold", collapse_size=2)).ranking
     assert two_of_each.doc_ids == ("p2", "p1", "p4")
-    assert searcher.rank("tea", collapse="sold", collapse_size=2, sort="price").doc_ids == ("p2", "p5", "p4")
-    assert searcher.rank("tea", collapse="sold", collapse_size=2, k=2).doc_ids == ("p2", "p1")
-    assert searcher.rank("tea", collapse="brand", sort="-price").doc_ids == ("p4", "p2", "p5")
-    assert searcher.rank("tea", collapse="price", filter="price < 15").doc_ids == ("p2", "p1")
-    assert searcher.rank("tea", collapse="brand", exclude="p2").doc_ids == ("p1", "p3", "p5")
+    assert searcher.search(Search("tea", collapse="sold", collapse_size=2, sort="price")).ranking.doc_ids == (
+        "p2",
+        "p5",
+        "p4",
+    )
+    assert searcher.search(Search("tea", collapse="sold", collapse_size=2, k=2)).ranking.doc_ids == (
+        "p2",
+        "p1",
+    )
+    assert searcher.search(Search("tea", collapse="brand", sort="-price")).ranking.doc_ids == (
+        "p4",
+        "p2",
+        "p5",
+    )
+    assert searcher.search(Search("tea", collapse="price", filter="price < 15")).ranking.doc_ids == (
+        "p2",
+        "p1",
+    )
+    assert searcher.search(Search("tea", collapse="brand", exclude="p2")).ranking.doc_ids == (
+        "p1",
+        "p3",
+        "p5",
+    )
     assert searcher.rank("tea", candidates=["p6", "p4", "p1"], sort="price").doc_ids == ("p6", "p1", "p4")
-    assert searcher.rank("tea", candidates=["p6", "p4", "p1"], collapse="brand").doc_ids == ("p4", "p6")
-    assert searcher.rank("unknown", sort="price", collapse="brand").doc_ids == ()
+    assert searcher.search(
+        Search("tea", candidates=["p6", "p4", "p1"], collapse="brand")
+    ).ranking.doc_ids == ("p4", "p6")
+    assert searcher.search(Search("unknown", sort="price", collapse="brand")).ranking.doc_ids == ()
 
 
 @pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
@@ -73,9 +93,9 @@ def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
     assert [scores[hit.doc_id] for hit in ranking] == ranking.scores.tolist()
     assert ranking.sorted_by == "price"
     assert ranking.top(1).sorted_by == "price"
-    run = searcher.rank_many([Query("q", "tea")], collapse="brand").run
-    assert run["q"] == searcher.rank(Query("q", "tea"), collapse="brand")
-    run = searcher.rank_many([Query("q", "tea")], collapse="sold", collapse_size=2).run
+    run = searcher.rank_many([Query("q", "tea")], search=Search(collapse="brand"))
+    assert run["q"] == searcher.search(Search(Query("q", "tea"), collapse="brand")).ranking
+    run = searcher.rank_many([Query("q", "tea")], search=Search(collapse="sold", collapse_size=2))
     assert run["q"].doc_ids == ("p2", "p1", "p4")
     with pytest.raises(ParameterError, match="a run is in the order of scores"):
         Run([ranking])
@@ -84,20 +104,20 @@ def test_scores_stay_with_their_documents(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["bm25", "changed", "mixture"])
 def test_similar_documents(folder: Path, name: str) -> None:
     searcher = termwise.open(folder / name)
-    assert searcher.rank_like("p1", sort="-price").doc_ids == ("p4", "p2", "p5", "p3")
-    for example in (Example.of(searcher, "p1"), Example("a file", "green tea\n")):
-        ranking, same = example.rank(searcher, k=2, collapse="brand", sort="price")
-        assert ranking.doc_ids == ("p2", "p5")
-        ranking, same = example.rank(searcher, k=5, collapse="sold", collapse_size=2, sort="price")
-        assert ranking.doc_ids == ("p2", "p5", "p4")
-        assert set(same) <= {"p1"}
+    assert searcher.search(Search(like="p1", sort="-price")).ranking.doc_ids == ("p4", "p2", "p5", "p3")
+    for example in ({"like": "p1"}, {"like_text": "green tea\n"}):
+        found = searcher.search(Search(**example, k=2, collapse="brand", sort="price"))
+        assert found.ranking.doc_ids == ("p2", "p5")
+        found = searcher.search(Search(**example, k=5, collapse="sold", collapse_size=2, sort="price"))
+        assert found.ranking.doc_ids == ("p2", "p5", "p4")
+        assert set(found.same_text) <= {"p1"}
 
 
 def test_all_documents_with_a_vector_are_sorted(tmp_path: Path) -> None:
     searcher = termwise.build_index(SHOP, tmp_path / "lookup", model="lookup")
     assert searcher.rank("tea", sort="price", k=3).doc_ids[0] == "p6"
     best = searcher.rank("tea", k=1).doc_ids
-    assert searcher.rank("tea", collapse="brand", k=1).doc_ids == best
+    assert searcher.search(Search("tea", collapse="brand", k=1)).ranking.doc_ids == best
 
 
 @pytest.mark.parametrize("name", ["changed", "mixture"])
@@ -123,19 +143,19 @@ def test_fields_without_one_value_are_refused(folder: Path) -> None:
     searcher = termwise.open(folder / "bm25")
     for wrong in ({"sort": "tags"}, {"sort": "-tags"}, {"collapse": "tags"}):
         with pytest.raises(ParameterError, match="this one is a list"):
-            searcher.rank("tea", **wrong)
+            searcher.search(Search("tea", **wrong))
     for wrong in ({"sort": "prize"}, {"sort": "--price"}, {"collapse": "-brand"}):
         with pytest.raises(UnknownNameError):
-            searcher.rank("tea", **wrong)
+            searcher.search(Search("tea", **wrong))
 
 
 def test_wrong_numbers_of_results_of_a_value(folder: Path) -> None:
     searcher = termwise.open(folder / "bm25")
     for wrong in (0, 1.5, "2"):
         with pytest.raises(ParameterError, match="collapse_size"):
-            searcher.rank("tea", collapse="brand", collapse_size=wrong)
+            searcher.search(Search("tea", collapse="brand", collapse_size=wrong)).ranking
     with pytest.raises(ParameterError, match="needs an attribute"):
-        searcher.rank("tea", collapse_size=2)
+        searcher.search(Search("tea", collapse_size=2)).ranking
 
 
 def test_the_commands(
@@ -154,7 +174,7 @@ def test_the_commands(
     assert run(["search", index, "--like", "p1", "--sort", "price", "-k", "1"]) == 0
     assert "p2" in capsys.readouterr().out
     Path("queries.tsv").write_text("q1\ttea\n")
-    many = ["search", index, "--queries", "queries.tsv", "--output", "run.trec"]
+    many = ["rank", index, "--queries", "queries.tsv", "--out", "run.trec"]
     assert run([*many, "--collapse", "brand"]) == 0
     assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["p2", "p1", "p5"]
     assert run([*search, "--collapse", "sold", "--collapse-size", "2"]) == 0

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Query, Ranking, Run, Searcher, build_index
+import termwise
+from termwise import Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     DuplicateIdError,
     ParameterError,
@@ -16,6 +17,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
+from termwise.search import Search
 from termwise.weights import TermWeights
 
 WORDS = ["merge", "sort", "list", "file", "read", "line", "card", "shuffl"]
@@ -76,7 +78,7 @@ def test_candidates_must_be_known_and_distinct(searcher):
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_do_not_depend_on_threads(searcher, threads):
     queries = [Query(f"q{i}", f"{WORDS[i % 8]} {WORDS[(3 * i) % 8]}") for i in range(40)]
-    timed = searcher.rank_many(queries, k=7, threads=threads)
+    timed = searcher.timed_run(queries, k=7, threads=threads)
     assert [ranking.query_id for ranking in timed.run] == [query.query_id for query in queries]
     assert timed.encoding.shape == timed.scoring.shape == (40,)
     for query in queries:
@@ -91,7 +93,7 @@ def test_invalid_numbers_of_threads(searcher, threads):
 
 def test_reranking_skips_queries_absent_from_the_run(searcher):
     candidates = Run([Ranking(["d1", "d2"], [2, 1], query_id="q1")])
-    timed = searcher.rank_many([Query("q1", "merge"), Query("q2", "merge")], candidates=candidates)
+    timed = searcher.timed_run([Query("q1", "merge"), Query("q2", "merge")], candidates=candidates)
     assert list(timed.run.rankings) == ["q1"]
     assert set(timed.run["q1"].doc_ids) == {"d1", "d2"}
 
@@ -178,7 +180,7 @@ def test_an_index_without_texts_explains_without_text(tmp_path):
 
 def test_open_refuses_other_folders(tmp_path):
     with pytest.raises(Exception, match="no such index"):
-        Searcher.open(tmp_path / "nothing")
+        termwise.open(tmp_path / "nothing")
 
 
 def test_scores_are_float64(searcher):
@@ -187,7 +189,7 @@ def test_scores_are_float64(searcher):
 
 def test_texts_and_identifiers_are_strings(searcher):
     for call in (
-        lambda: searcher.for_example(5),
+        lambda: searcher.search(Search(like=5)),
         lambda: searcher.encode(None),
         lambda: searcher.rank_many([Query("q", None)]),
         lambda: searcher.rank_many([Query(1, "merge")]),

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 from tests.unit.search.vector_index import write_vector_index
 
 import termwise
-from termwise import Document, Query, Searcher, build_index
-from termwise.engine.query_settings import QuerySettings
+from termwise import Document, Query, build_index
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError
 from termwise.fusion import mix_indexes
-from termwise.search import Completion, MixtureSearcher, Snippet
+from termwise.search import Completion, Search, Snippet
 from termwise.text import Vocabulary, make_analyzer
 from termwise.vectors import DocumentVectors, TermVectors
 
@@ -40,22 +40,22 @@ def shown(snippet: Snippet) -> list[str]:
 
 
 def test_the_excerpt_has_the_rarest_words_of_the_query(folder):
-    searcher = Searcher.open(folder / "words")
-    (snippet,) = searcher.snippets("sorting lists in one pass", ["heap"], length=40)
+    searcher = termwise.open(folder / "words")
+    (snippet,) = searcher.search(Search("sorting lists in one pass")).snippets(["heap"], length=40)
     assert snippet.text == "sorted lists takes one pass, and"
     assert shown(snippet) == ["sorted", "lists", "one", "pass"]
     assert HEAP[snippet.before :].startswith(snippet.text)
     assert snippet.before + len(snippet.text) + snippet.after == len(HEAP)
     # "list" is in two of four documents, "heap" and "tree" in one each, so the beginning is better
     assert (
-        searcher.snippets(Query("q", "list heap tree"), ["heap"], length=20)[0].text
+        searcher.search(Search(Query("q", "list heap tree"))).snippets(["heap"], length=20)[0].text
         == "A heap is a tree.\nTo"
     )
 
 
 def test_texts_without_a_word_show_their_beginning(folder):
-    searcher = Searcher.open(folder / "words")
-    assert searcher.snippets("zebra of the", ["empty", "list", "heap"], length=20) == [
+    searcher = termwise.open(folder / "words")
+    assert searcher.search(Search("zebra of the")).snippets(["empty", "list", "heap"], length=20) == [
         Snippet("empty", "", (), 0, 0),
         Snippet("list", "A list of lists.", (), 0, 0),
         Snippet("heap", "A heap is a tree.\nTo", (), 0, len(HEAP) - 20),
@@ -63,23 +63,30 @@ def test_texts_without_a_word_show_their_beginning(folder):
 
 
 def test_pieces_are_shown_as_words_and_not_in_other_words(folder):
-    searcher = Searcher.open(folder / "pieces")
+    searcher = termwise.open(folder / "pieces")
     assert len(make_analyzer("wordpiece").tokens("unlinked")) > 1, "the word has several pieces"
-    (snippet,) = searcher.snippets("unlinked paths", ["path"])
+    (snippet,) = searcher.search(Search("unlinked paths")).snippets(["path"])
     assert shown(snippet) == ["paths", "unlinked", "paths"]
 
 
 def test_a_mixture_has_the_analyzer_of_its_words(folder):
-    mixture = MixtureSearcher.open(folder / "mixture")
-    words = Searcher.open(folder / "words")
+    mixture = termwise.open(folder / "mixture")
+    words = termwise.open(folder / "words")
     for query in ("sorting lists", "unlinked path", ""):
-        assert mixture.snippets(query, ["heap", "path"]) == words.snippets(query, ["heap", "path"])
+        assert mixture.search(Search(query)).snippets(["heap", "path"]) == words.search(
+            Search(query)
+        ).snippets(["heap", "path"])
     assert mixture.complete("list so") == words.complete("list so")
 
 
 def test_added_words_are_shown(folder):
-    searcher = Searcher.open(folder / "words", query=QuerySettings(fuzzy=True, prefix=True))
-    assert shown(searcher.snippets("megring li", ["heap"])[0]) == ["merge", "lists", "merging", "lists"]
+    searcher = searching(termwise.open(folder / "words"), fuzzy=True, prefix=True)
+    assert shown(searcher.search(Search("megring li")).snippets(["heap"])[0]) == [
+        "merge",
+        "lists",
+        "merging",
+        "lists",
+    ]
 
 
 def test_vectors_weigh_words_by_their_lengths(tmp_path):
@@ -88,7 +95,7 @@ def test_vectors_weigh_words_by_their_lengths(tmp_path):
     rows = DocumentVectors.of([0, 1], np.array([[1, 0]], dtype=np.float32))
     text = "the the the words of a text that is long enough for a heap and a stack"
     write_vector_index(tmp_path / "i", ["a"], rows, table, vocabulary, texts=[text])
-    (snippet,) = Searcher.open(tmp_path / "i").snippets("the heap stack", ["a"], length=30)
+    (snippet,) = termwise.open(tmp_path / "i").search(Search("the heap stack")).snippets(["a"], length=30)
     assert shown(snippet) == ["heap"]
 
 
@@ -98,32 +105,34 @@ def test_an_excerpt_of_one_field(tmp_path):
         Document.of_fields("b", {"title": "", "text": "Trees"}),
     ]
     searcher = build_index(books, tmp_path / "i", fields={"title": 3, "text": 1}, store_text=True)
-    assert searcher.snippets("trees", ["a", "b"], field="title") == [
+    assert searcher.search(Search("trees")).snippets(["a", "b"], field="title") == [
         Snippet("a", "Trees", ((0, 5),), 0, 0),
         Snippet("b", "", (), 0, 0),
     ]
-    (of_text,) = searcher.snippets("trees numbers", ["a"], length=20, field="text")
+    (of_text,) = searcher.search(Search("trees numbers")).snippets(["a"], length=20, field="text")
     assert of_text == Snippet("a", "a tree of numbers.", ((2, 6), (10, 17)), 10, 0)
     with pytest.raises(UnknownNameError, match="abstract"):
-        searcher.snippets("trees", ["a"], field="abstract")
+        searcher.search(Search("trees")).snippets(["a"], field="abstract")
     alone = build_index(books, tmp_path / "alone", fields=["title"], store_text=True)
-    assert alone.snippets("trees", ["a"], field="title") == alone.snippets("trees", ["a"])
+    assert alone.search(Search("trees")).snippets(["a"], field="title") == alone.search(
+        Search("trees")
+    ).snippets(["a"])
 
 
 def test_mistakes(folder, tmp_path):
-    searcher = Searcher.open(folder / "words")
+    searcher = termwise.open(folder / "words")
     with pytest.raises(UnknownIdError):
-        searcher.snippets("list", ["heap", "none"])
+        searcher.search(Search("list")).snippets(["heap", "none"])
     for length in (19, 30.5, "40"):
         with pytest.raises(ParameterError, match="length"):
-            searcher.snippets("list", ["heap"], length=length)
+            searcher.search(Search("list")).snippets(["heap"], length=length)
     with pytest.raises(ParameterError, match="n "):
         searcher.complete("list", n=0)
     with pytest.raises(ParameterError, match="one text for a document"):
-        searcher.snippets("list", ["heap"], field="title")
+        searcher.search(Search("list")).snippets(["heap"], field="title")
     without = build_index(DOCUMENTS, tmp_path / "i")
     with pytest.raises(ParameterError, match="keeps no texts"):
-        without.snippets("list", ["heap"])
+        without.search(Search("list")).snippets(["heap"])
 
 
 WORDS = st.sampled_from(
@@ -137,10 +146,10 @@ def test_spans_are_the_words_of_the_excerpt(tmp_path_factory, words, query, leng
     text = " ".join(words)
     folder = tmp_path_factory.mktemp("i") / "i"
     searcher = build_index([Document("a", text), Document("b", "other")], folder, store_text=True)
-    (snippet,) = searcher.snippets(" ".join(query), ["a"], length=length)
+    (snippet,) = searcher.search(Search(" ".join(query))).snippets(["a"], length=length)
     assert len(snippet.text) <= length
     assert text[snippet.before : len(text) - snippet.after] == snippet.text == snippet.text.strip()
-    analyzer = searcher.encoder.analyzer
+    analyzer = searcher.analyzer
     analysis, wanted = analyzer.analyze(text), set(analyzer.tokens(" ".join(query)))
     expected = {
         place - snippet.before
@@ -157,7 +166,7 @@ def test_spans_are_the_words_of_the_excerpt(tmp_path_factory, words, query, leng
 
 
 def test_completions_are_words_of_the_texts(folder):
-    searcher = Searcher.open(folder / "words")
+    searcher = termwise.open(folder / "words")
     assert searcher.complete("a li") == [Completion("a lists", "lists", 2)]
     assert searcher.complete("merg") == [Completion("merge", "merge", 1)]
     assert [each.word for each in searcher.complete("mergi")] == ["merging"]
@@ -182,4 +191,4 @@ def test_completions_without_texts_are_terms_and_follow_changes(tmp_path):
 
 
 def test_pieces_of_words_complete_nothing(folder):
-    assert Searcher.open(folder / "pieces").complete("li") == []
+    assert termwise.open(folder / "pieces").complete("li") == []

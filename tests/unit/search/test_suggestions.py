@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.searches import searching
 
 import termwise
 from termwise import Document, Query, Searcher, build_index
-from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import MOST_WORDS, SimilarTerms
 from termwise.errors import ParameterError
 from termwise.fusion import mix_indexes
-from termwise.search import MixtureSearcher, Part, SimilarWord, Suggestion, open_searcher
+from termwise.search import Search, SimilarWord, Suggestion
 
 DOCUMENTS = [
     Document("a", "Merging sorted lists. Sorting takes time, and merging does not."),
     Document("b", "Shuffle a Kestrel list."),
     Document("c", "A sorter of lists, sorters of cards."),
 ]
-BOTH = QuerySettings(fuzzy=True, prefix=True)
+BOTH = {"fuzzy": True, "prefix": True}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def folders(tmp_path_factory):
 
 
 def test_words_that_the_index_lacks(folders):
-    searcher = Searcher.open(folders / "standard")
+    searcher = termwise.open(folders / "standard")
     assert searcher.did_you_mean("soted lists, srting Crads crads") == [
         Suggestion("soted", (0, 5), (SimilarWord("sorted", "sorted", 1, 1),)),
         Suggestion("srting", (13, 19), (SimilarWord("sorting", "sorting", 1, 1),)),
@@ -46,7 +46,7 @@ def test_words_that_the_index_lacks(folders):
 
 
 def test_stems_are_shown_as_a_word_of_the_texts(folders):
-    searcher = Searcher.open(folders / "english")
+    searcher = termwise.open(folders / "english")
     shown = {
         suggestion.word: [(similar.word, similar.term) for similar in suggestion.words]
         for suggestion in searcher.did_you_mean("megring shuffel Kestrl kestrl")
@@ -63,6 +63,19 @@ def test_the_nearest_word_of_a_stem_is_shown(tmp_path):
     searcher = build_index(documents, tmp_path / "i", store_text=True)
     (suggestion,) = searcher.did_you_mean("drils")
     assert [(each.word, each.term) for each in suggestion.words] == [("drills", "drill")]
+
+
+def test_words_are_compared_as_typed(tmp_path):
+    """The stem of cordles is nearer to that of corded than the words are."""
+    documents = [Document(name, "A corded drill. The cords.") for name in "abc"]
+    documents.append(Document("d", "A cordless drill. Lists."))
+    searcher = build_index(documents, tmp_path / "i", store_text=True)
+    (suggestion,) = searcher.did_you_mean("cordles")
+    assert suggestion.words == (SimilarWord("cordless", "cordless", 1, 1),)
+    fuzzy = searching(termwise.open(tmp_path / "i"), fuzzy=True)
+    assert fuzzy.rank("cordles").doc_ids == ("d",)
+    # A word of a stem may differ by its last character, too.
+    assert [(each.word, each.distance) for each in searcher.did_you_mean("lsit")[0].words] == [("lists", 2)]
 
 
 def test_stop_words_are_completed(tmp_path):
@@ -83,7 +96,7 @@ def test_stop_words_are_completed(tmp_path):
             "no": ["noise"],
             "jackets no": ["noise"],
         }
-    searcher = Searcher.open(tmp_path / "0")
+    searcher = termwise.open(tmp_path / "0")
     assert searcher.complete("jackets No")[0].text == "jackets noise"
     assert [each.word for each in searcher.complete("be")] == ["being"]  # its stem is the stop word
     for text in ("no ", "no.", "the", "", "\ud800", "was \ud800"):
@@ -91,14 +104,14 @@ def test_stop_words_are_completed(tmp_path):
 
 
 def test_unfinished_words_are_no_mistakes(folders):
-    searcher = Searcher.open(folders / "standard", query=QuerySettings(prefix=True))
+    searcher = searching(termwise.open(folders / "standard"), prefix=True)
     assert searcher.did_you_mean("sorte") == []
     assert [each.word for each in searcher.did_you_mean("sorte ")] == ["sorte"]
 
 
 def test_a_mixture_answers_by_its_part_of_whole_words(folders):
-    mixture = open_searcher(folders / "mixture", query=BOTH)
-    assert [part.searcher.similar_terms is None for part in mixture.parts] == [True, False]
+    mixture = searching(termwise.open(folders / "mixture"), **BOTH)
+    assert [part.backend.similar_terms is None for part in mixture.parts] == [True, False]
     assert [each.words[0].word for each in mixture.did_you_mean("megring lists")] == ["merging"]
     assert mixture.rank("megring").doc_ids[0] == "a"
     explanation = mixture.explain("megring lists", "a")
@@ -108,9 +121,9 @@ def test_a_mixture_answers_by_its_part_of_whole_words(folders):
     }
     total = explanation.constant + sum(part.score for part in explanation.contributions)
     assert total == pytest.approx(explanation.score, abs=1e-9)
-    assert MixtureSearcher.open(folders / "pieces").did_you_mean("megring") == []
+    assert termwise.open(folders / "pieces").did_you_mean("megring") == []
     with pytest.raises(ParameterError, match="need an index of whole words"):
-        open_searcher(folders / "pieces", query=BOTH)
+        searching(termwise.open(folders / "pieces"), **BOTH)
 
 
 @pytest.mark.parametrize("model", ["bm25", "jm", "lookup"])
@@ -120,25 +133,24 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
     pieces = build_index(DOCUMENTS, tmp_path / "pieces", model=model, store_text=True, **settings)
     build_index(DOCUMENTS, tmp_path / "words", analyzer="standard")
     mix_indexes([tmp_path / "words", tmp_path / "pieces"], [0.5, 0.5], tmp_path / "m")
-    mixture = open_searcher(tmp_path / "m", query=BOTH)
-    read = mixture.parts[1].searcher
+    mixture = searching(termwise.open(tmp_path / "m"), **BOTH)
 
-    def row(searcher, query):
-        terms, weights = searcher.encode(query).row(0)
-        return {
-            searcher.index.vocabulary.token(term): value for term, value in zip(terms, weights, strict=True)
-        }
+    def row(searcher, query, part=0):
+        encoder = searching(searcher).encoder(part) if searcher is pieces else searcher.encoder(part)
+        terms, weights = encoder.encode_query(query).row(0)
+        vocabulary = pieces.index.vocabulary
+        return {vocabulary.token(term): value for term, value in zip(terms, weights, strict=True)}
 
     # "list" and "lists" differ from "lixst" by one and two letters, "sorter" and "sorted" by one from "sorteg".
-    assert row(read, "Merging lixst sorteg, lixst") == pytest.approx(
+    assert row(mixture, "Merging lixst sorteg, lixst", 1) == pytest.approx(
         {"merging": 1, "list": 2 * 4 / 5, "sorted": 5 / 6 / 2, "sort": 5 / 6 / 2, "##er": 5 / 6 / 2}
         | ({",": 1} if "," in row(pieces, ",") else {})
     )
     # Nothing is mistyped: "tree" and "telescope" are words, and "sorte" may be unfinished.
     for query in ("shuffle lists", "a tree", "", "telescope ", "shuffle sorte"):
-        assert row(read, query) == row(pieces, query)
+        assert row(mixture, query, 1) == row(pieces, query)
     for query in ("lixst", "sorteg card lixst"):
-        for explanation in mixture.explain_many(query, ["a", "b", "c"]):
+        for explanation in mixture.search(Search(query)).explain(["a", "b", "c"]):
             total = explanation.constant + sum(part.score for part in explanation.contributions)
             assert total == pytest.approx(explanation.score, abs=1e-9)
             assert not explanation.unknown
@@ -150,36 +162,33 @@ def test_parts_of_pieces_read_similar_words(tmp_path, model):
                 "exact",
             }
             assert all(part.origin != "exact" or part.term == "card" for part in of_pieces)
-    example = mixture.for_example("a")
-    assert example.rank("lixst") == MixtureSearcher.open(tmp_path / "m").rank("lixst")
 
 
 def test_a_mixture_of_open_indexes_reads_similar_words(folders):
-    words = Searcher.open(folders / "english", query=QuerySettings(fuzzy=True))
-    pieces = Searcher.open(folders / "wordpiece")
-    mixture = MixtureSearcher([Part("words", words, 0.6), Part("pieces", pieces, 0.4)])
+    words, pieces = termwise.open(folders / "english"), termwise.open(folders / "wordpiece")
+    without = Searcher.mix({"words": words, "pieces": pieces}, [0.6, 0.4])
+    mixture = searching(without, fuzzy=True)
     query = "megring lists"
-    opened = open_searcher(folders / "mixture", query=QuerySettings(fuzzy=True))
+    opened = searching(termwise.open(folders / "mixture"), fuzzy=True)
     assert mixture.rank(query).scores == pytest.approx(opened.rank(query).scores)
-    assert mixture.refresh() is mixture
-    without = MixtureSearcher([Part("words", Searcher.open(words.path), 0.6), Part("pieces", pieces, 0.4)])
-    assert without.parts[1].searcher.encode(query) == pieces.encode(query)
-    assert mixture.parts[1].searcher.encode(query) != pieces.encode(query)
+    assert without.refresh() is without
+    assert searching(without).encode(query, 1) == pieces.encode(query)
+    assert mixture.encode(query, 1) != pieces.encode(query)
 
 
 def test_a_word_of_the_vocabulary_of_pieces_is_no_typo(tmp_path):
     for name, analyzer in {"english": "english", "wordpiece": "wordpiece"}.items():
         build_index([Document("a", "A cone. Tests.")], tmp_path / name, analyzer=analyzer)
     mix_indexes([tmp_path / "english", tmp_path / "wordpiece"], [0.4, 0.6], tmp_path / "m")
-    alone = Searcher.open(tmp_path / "english")
-    mixture = open_searcher(tmp_path / "m", query=QuerySettings(fuzzy=True))
+    alone = termwise.open(tmp_path / "english")
+    mixture = searching(termwise.open(tmp_path / "m"), fuzzy=True)
     assert [each.word for each in alone.did_you_mean("Come tesst")] == ["Come", "tesst"]
     assert [each.word for each in mixture.did_you_mean("Come tesst")] == ["tesst"]
     assert mixture.rank("come").doc_ids == ()
 
 
 def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
-    searcher = Searcher.open(folders / "english", query=BOTH)
+    searcher = searching(termwise.open(folders / "english"), **BOTH)
     explanation = searcher.explain("megring zebra sort", "a")
     assert [(part.term, part.origin, part.query_spans) for part in explanation.contributions] == [
         ("sort", "exact", ((14, 18),)),
@@ -209,14 +218,14 @@ def test_an_explanation_shows_similar_terms_by_the_word_behind_them(folders):
 
 
 def test_no_similar_term_is_in_the_document(folders):
-    explanation = Searcher.open(folders / "english", query=BOTH).explain("megring card", "c")
+    explanation = searching(termwise.open(folders / "english"), **BOTH).explain("megring card", "c")
     assert "not in this document: megring" in explanation.to_text()
 
 
 @pytest.mark.parametrize("model", ["bm25", "dirichlet", "jm"])
 def test_explanations_add_up(tmp_path_factory, model):
     searcher = build_index(DOCUMENTS, tmp_path_factory.mktemp("i") / model, model=model, store_text=True)
-    searcher = Searcher(searcher.index, query=BOTH)
+    searcher = searching(searcher, **BOTH)
 
     words = ["megring", "srted", "lists", "sortr", "crads", "zebra", "sh", "s", "Kestrl"]
 
@@ -234,9 +243,9 @@ def test_explanations_add_up(tmp_path_factory, model):
 
 
 def test_rank_many_and_rank_agree(folders):
-    searcher = Searcher.open(folders / "english", query=BOTH)
+    searcher = searching(termwise.open(folders / "english"), **BOTH)
     queries = [Query("1", "megring lists"), Query("2", "shuffel"), Query("3", "so")]
-    run = searcher.rank_many(queries, threads=2).run
+    run = searcher.rank_many(queries, threads=2)
     for query in queries:
         assert run[query.query_id].doc_ids == searcher.rank(query, k=1000).doc_ids
 
@@ -262,9 +271,9 @@ def test_a_long_query_has_few_suggestions(folders, monkeypatch):
 
     words = [f"crads{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(200)]
     monkeypatch.setattr(SimilarTerms, "nearest", nearest)
-    assert Searcher.open(folders / "standard").did_you_mean(" ".join(["lists", *words])) == []
+    assert termwise.open(folders / "standard").did_you_mean(" ".join(["lists", *words])) == []
     assert searched == words[:MOST_WORDS]
     searched.clear()
-    fuzzy = Searcher.open(folders / "standard", query=QuerySettings(fuzzy=True))
+    fuzzy = searching(termwise.open(folders / "standard"), fuzzy=True)
     assert set(fuzzy.rank(" ".join(["lists", *words])).doc_ids) == {"a", "c"}
     assert set(searched) == set(words[:MOST_WORDS])

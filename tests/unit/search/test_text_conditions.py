@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from termwise.cli.main import run
 from termwise.engine import text_conditions
 from termwise.errors import CorruptIndexError, ParameterError
 from termwise.fusion import fuse_indexes
+from termwise.indexing import renew_index
 from termwise.models import BM25
-from termwise.search import MixtureSearcher, Part, Searcher
+from termwise.search import Search, Searcher
 
 WORDS = ["river", "rivers", "bank", "money", "cat", "catnip", "boat", "gold", "the", "of"]
 STOP = {"the", "of"}
@@ -54,11 +56,10 @@ def searchers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 writer.commit()
             writer.delete(f"d{number}" for number in range(0, COUNT, 6))
         opened[name] = termwise.open(path)
-    parts = [Part("lookup", opened["lookup"], 0.7), Part("bm25", opened["bm25"], 0.3)]
-    opened["mixture"] = MixtureSearcher(parts, depth=7)
-    opened["expansions"] = MixtureSearcher(
-        [Part("model1", opened["model1"], 0.6), Part("lookup", opened["lookup"], 0.4)]
+    opened["mixture"] = Searcher.mix(
+        {"lookup": opened["lookup"], "bm25": opened["bm25"]}, [0.7, 0.3], depth=7
     )
+    opened["expansions"] = Searcher.mix({"model1": opened["model1"], "lookup": opened["lookup"]}, [0.6, 0.4])
     return opened
 
 
@@ -72,10 +73,10 @@ def contains(tokens: Any, text: str, phrase: str) -> bool:
 
 
 def fulfilling(searcher: Any, conditions: dict[str, Sequence[str]]) -> set[str]:
-    reader = searcher._reader
+    reader = searcher.backend.text_reader
     texts = {document.doc_id: document.text for document in documents()}
     tokens = reader._analyzer.tokens
-    required = [*conditions["must"], *conditions["phrases"]]
+    required = conditions["must"]
     return {
         doc_id
         for doc_id, text in texts.items()
@@ -94,9 +95,8 @@ phrases = st.builds(
 )
 conditions_of = st.fixed_dictionaries(
     {
-        "must": st.lists(kept_words, max_size=2),
+        "must": st.lists(st.one_of(kept_words, phrases), max_size=3),
         "must_not": st.lists(st.one_of(kept_words, phrases), max_size=1),
-        "phrases": st.lists(phrases, max_size=1),
     }
 )
 
@@ -115,7 +115,7 @@ def test_conditions_leave_the_other_results_with_their_scores(
 ) -> None:
     searcher = searchers[name]
     if fresh:  # no verdict is known
-        searcher = Searcher(searcher.index)
+        searcher = Searcher.of_index(searcher.index)
     every = searcher.rank(query, k=COUNT, filter=None if low is None else f"n >= {low}")
     allowed = fulfilling(searcher, conditions)
     kept = [(hit.doc_id, hit.score) for hit in every if hit.doc_id in allowed]
@@ -125,7 +125,7 @@ def test_conditions_leave_the_other_results_with_their_scores(
     candidates = [hit.doc_id for hit in every][::-2]
     ranked = searcher.rank(query, candidates=candidates, k=COUNT, **arguments)
     assert set(ranked.doc_ids) == allowed & set(candidates)
-    for explanation in searcher.explain_many(query, found.doc_ids[:2], competitors=0, **arguments):
+    for explanation in searcher.search(Search(query, **arguments)).explain(found.doc_ids[:2], competitors=0):
         assert explanation.results == len(kept)
         assert explanation.rank == found.doc_ids.index(explanation.doc_id) + 1
         assert explanation.score == explanation.constant + sum(p.score for p in explanation.contributions)
@@ -148,9 +148,9 @@ def test_a_mixture_ranks_as_with_a_filter_of_the_same_documents(
     found, expected = searcher.rank(query, k=k, **conditions), searcher.rank(query, k=k, filter=same)
     assert found.doc_ids == expected.doc_ids
     assert found.scores.tolist() == expected.scores.tolist()
-    explained = searcher.explain_many(query, found.doc_ids[:2], competitors=0, **conditions)
+    explained = searcher.search(Search(query, **conditions)).explain(found.doc_ids[:2], competitors=0)
     assert [each.rank for each in explained] == list(range(1, len(explained) + 1))
-    many = searcher.rank_many([termwise.Query("q", query)], k=k, **conditions).run
+    many = searcher.rank_many([termwise.Query("q", query)], k=k, search=Search(**conditions))
     assert many["q"].doc_ids == found.doc_ids
 
 
@@ -166,25 +166,95 @@ def test_texts_are_read_only_until_enough_documents_are_found(
         original(self, ordinals, pairs)
 
     monkeypatch.setattr(text_conditions.TextReader, "read", counted)
-    searcher = Searcher(searchers["lookup"].index)
+    searcher = Searcher.of_index(searchers["lookup"].index)
     every = searcher.rank("river bank", k=COUNT)
-    allowed = fulfilling(searcher, {"must": ["river"], "must_not": [], "phrases": []})
+    allowed = fulfilling(searcher, {"must": ["river"], "must_not": []})
     third = [place for place, doc_id in enumerate(every.doc_ids, 1) if doc_id in allowed][2]
     searcher.rank("river bank", k=3, must="river")
     assert third <= sum(read) <= third + third // 4
     read.clear()
     searcher.rank("river bank", k=3, must="river")
     assert sum(read) == 0
-    Searcher(searchers["bm25"].index).rank("river bank", k=3, must="river", must_not="cat")
+    Searcher.of_index(searchers["bm25"].index).rank("river bank", k=3, must="river", must_not="cat")
     assert sum(read) == 0
+
+
+TEA = [
+    {"id": "pot", "title": "Green tea", "text": "Pot of clay\nand iron. Black cups. White plates."},
+    {"id": "plain", "title": "", "text": "Green\ntea pot. Two cups."},
+]
+WITH_FIELDS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "chosen": {"fields": ("title", "text")},
+    "weighted": {"fields": {"title": 2, "text": 1}},
+    "chunks": {"chunk": 5},
+    "weighted chunks": {"chunk": 5, "fields": {"title": 2, "text": 1}},
+    "pieces": {"analyzer": "wordpiece"},
+    "lookup": {"model": "lookup"},
+    "mixture": {"model": "best", "fields": {"title": 2, "text": 1}},
+}
+
+
+@pytest.mark.parametrize("name", WITH_FIELDS)
+def test_phrases_end_at_the_borders_of_fields(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "tea.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in TEA))
+    settings = WITH_FIELDS[name]
+    termwise.build_index(path, tmp_path / "i", store_text=True, **settings)
+
+    def found(**conditions: str) -> set[str]:
+        return set(termwise.open(tmp_path / "i").rank("tea", k=9, **conditions).doc_ids)
+
+    def check() -> None:
+        assert found(must="tea pot") == {"plain"}
+        assert found(must_not="tea pot") == {"pot"}
+        assert found(must="clay and iron") == {"pot"}  # the line end is in one field
+        assert found(must="green tea") == {"pot", "plain"}
+
+    check()
+    with termwise.open_writer(tmp_path / "i") as writer:
+        again = list(termwise.open_collection(path, fields=settings.get("fields")).documents())
+        assert writer.add(again).unchanged == 2
+        document = writer.document("pot")
+        assert document is not None
+        assert document == again[0]
+        writer.delete(["pot"])
+        writer.commit()
+        writer.add([document])
+        writer.commit()
+        writer.merge()
+    check()
+    if settings.get("model") != "lookup":
+        renew_index(tmp_path / "i")
+        check()
+
+
+def test_borders_of_fields_in_a_fused_index(tmp_path: Path) -> None:
+    made = [Document.of_texts(record["id"], [record["title"], record["text"]]) for record in TEA]
+    for name, model in {"a": "bm25", "b": "jm"}.items():
+        termwise.build_index(made, tmp_path / name, model=model, store_text=True)
+    fused = fuse_indexes([tmp_path / "a", tmp_path / "b"], [0.5, 0.5], tmp_path / "fused")
+    assert fused.rank("tea", must_not="tea pot").doc_ids == ("pot",)
+    assert [fused.index.text(place) for place in (0, 1)] == [document.text for document in made]
+
+
+def test_older_indexes_of_joined_fields(tmp_path: Path) -> None:
+    """Their texts have no borders, and are those of documents without fields."""
+    made = [Document.of_texts(record["id"], [record["title"], record["text"]]) for record in TEA]
+    older = [document._replace(borders=()) for document in made]
+    searcher = termwise.build_index(older, tmp_path / "i", store_text=True)
+    assert set(searcher.rank("tea", must="tea pot").doc_ids) == {"pot", "plain"}
+    assert searcher.explain("tea", "pot").text == made[0].text
+    with termwise.open_writer(tmp_path / "i") as writer:
+        assert writer.add(made).unchanged == 2
 
 
 def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, Any]) -> None:
     queries = [termwise.Query(f"q{number}", WORDS[number % 8]) for number in range(40)]
     runs = [
-        Searcher(searchers["lookup"].index)
-        .rank_many(queries, k=5, must="river", must_not="cat boat", threads=threads)
-        .run
+        Searcher.of_index(searchers["lookup"].index).rank_many(
+            queries, k=5, threads=threads, search=Search(must="river", must_not="cat boat")
+        )
         for threads in (1, 8)
     ]
     for query in queries:
@@ -194,15 +264,15 @@ def test_threads_that_share_verdicts_find_the_same_results(searchers: dict[str, 
 
 
 def test_verdicts_are_kept_up_to_a_limit(searchers: dict[str, Any]) -> None:
-    searcher = Searcher(searchers["bm25"].index)
+    searcher = Searcher.of_index(searchers["bm25"].index)
     for number in range(2 * text_conditions.KEPT):
         searcher.rank("river", must_not=f"word{number}")
-    assert len(searcher._reader._kept) == text_conditions.KEPT
+    assert len(searcher.backend.text_reader._kept) == text_conditions.KEPT
 
 
 @pytest.mark.parametrize("name", ["bm25", "mixture"])
 def test_removed_words_alone_are_refused(searchers: dict[str, Any], name: str) -> None:
-    for argument in ("must", "must_not", "phrases"):
+    for argument in ("must", "must_not"):
         with pytest.raises(ParameterError, match="stop words"):
             searchers[name].rank("river", **{argument: "of the"})
         with pytest.raises(ParameterError, match="sequence of strings"):
@@ -219,11 +289,11 @@ def test_texts_are_needed_where_postings_decide_nothing(tmp_path: Path) -> None:
     bm25 = termwise.build_index(made, tmp_path / "bm25")
     assert bm25.rank("bank", must="river").doc_ids == ("a",)
     with pytest.raises(ParameterError, match="keeps no texts") as error:
-        bm25.rank("bank", phrases="river bank")
+        bm25.rank("bank", must="river bank")
     assert "store_text=True" in str(error.value)
     jm = termwise.build_index(made, tmp_path / "jm", model="jm", store_text=True)
-    mixture = MixtureSearcher([Part("bm25", bm25, 0.5), Part("jm", jm, 0.5)])
-    assert mixture.rank("bank", phrases="river bank").doc_ids == ("a",)
+    mixture = Searcher.mix({"bm25": bm25, "jm": jm}, [0.5, 0.5])
+    assert mixture.rank("bank", must="river bank").doc_ids == ("a",)
 
 
 def test_dropped_postings_are_no_evidence(tmp_path: Path) -> None:
@@ -238,20 +308,18 @@ def test_dropped_postings_are_no_evidence(tmp_path: Path) -> None:
 
 
 def test_damaged_postings_are_an_error(searchers: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    index = Searcher(searchers["bm25"].index).index
+    index = Searcher.of_index(searchers["bm25"].index).index
     segment = index.segments[0]
     assert segment.inverted is not None
     monkeypatch.setattr(segment.inverted, "order", segment.inverted.order + np.uint32(1000))
     with pytest.raises(CorruptIndexError):
-        Searcher(index).rank("river", must="river")
+        Searcher.of_index(index).rank("river", must="river")
 
 
 def test_explanations_name_the_conditions(searchers: dict[str, Any]) -> None:
     made = documents()[1]
     first = next(word for word in made.text.split() if word not in STOP)
-    shown = searchers["mixture"].explain(
-        first, "d1", must=[first, "absent"], must_not="zebra", phrases=made.text
-    )
+    shown = searchers["mixture"].explain(first, "d1", must=[first, "absent", made.text], must_not="zebra")
     assert [(each.words, each.excluded, each.in_text) for each in shown.conditions] == [
         (first, False, True),
         ("absent", False, False),
@@ -286,8 +354,8 @@ def test_the_command(
 
     assert found("river", "--must", "bank") == ["a", "b"]
     assert found("river", "--must-not", "bank") == ["c"]
-    assert found("river", "--phrase", "river bank") == ["a"]
-    assert found("river", "--phrase", "bank of the river", "--must", "river") == ["b"]
+    assert found("river", "--must", "river bank") == ["a"]
+    assert found("river", "--must", "bank of the river", "--must", "river") == ["b"]
     assert found("river +bank", "--syntax") == ["a", "b"]
     assert found('river -"river bank" lang:en', "--syntax") == ["b"]
     assert found("river -bank", "--syntax", "--filter", 'lang = "de"') == ["c"]
@@ -298,11 +366,11 @@ def test_the_command(
     assert found("--like", "a", "--must-not", "bank") == ["c"]
     assert run(["explain", "i.tw", "c", "--like", "a", "--must", "bank"]) == 0
     assert "required, but not in the text: bank" in capsys.readouterr().out
-    assert run(["explain", "i.tw", "river", "c", "--must", "bank", "--phrase", "river boat"]) == 0
+    assert run(["explain", "i.tw", "river", "c", "--must", "bank", "--must", "river boat"]) == 0
     shown = capsys.readouterr().out
     assert "required, but not in the text: bank" in shown
     assert 'in the text, as required: "river boat"' in shown
-    batch = ["search", "i.tw", "--queries", "queries.tsv", "--output", "run.trec"]
+    batch = ["rank", "i.tw", "--queries", "queries.tsv", "--out", "run.trec"]
     assert run([*batch, "--syntax"]) == 2
     assert run([*batch, "--must-not", "bank"]) == 0
     assert [line.split()[2] for line in Path("run.trec").read_text().splitlines()] == ["c"]
@@ -310,7 +378,7 @@ def test_the_command(
     assert run(["search", "i.tw", "river", "--must", "gold"]) == 0
     said = "no results: the conditions allow no document that matches the query (with 'gold')"
     assert capsys.readouterr().err.splitlines() == [said, "required, but in no document: gold"]
-    assert run(["search", "i.tw", "rivr", "--must", "banck", "--phrase", "river xylem", "--fuzzy"]) == 0
+    assert run(["search", "i.tw", "rivr", "--must", "banck", "--must", "river xylem", "--fuzzy"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[1:] == [
         "required, but in no document: banck, xylem",

@@ -255,7 +255,7 @@ def test_a_closed_vocabulary(tmp_path):
 def test_many_queries_over_a_run(index):
     scorer = TranslationScorer(index, table_of(ROWS))
     run = Run([Ranking(["a", "c"], [2.0, 1.0], query_id="q1")], "first")
-    timed = scorer.rank_many([Query("q1", "doctor"), Query("q2", "car")], candidates=run)
+    timed = scorer.timed_run([Query("q1", "doctor"), Query("q2", "car")], candidates=run)
     assert timed.run["q1"].doc_ids == ("c", "a")
     assert len(timed.run) == len(timed.encoding) == len(timed.scoring) == 1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from termwise.engine.query_encoder import encoder_description
 from termwise.index import IndexWriter
+from termwise.index.encoder_description import encoder_description
 from termwise.text import Vocabulary, make_analyzer
 from termwise.vectors import DocumentVectors, TermVectors
 

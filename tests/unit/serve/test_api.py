@@ -150,12 +150,54 @@ def test_each_line_of_many_changes_has_its_answer(client: TestClient) -> None:
 
 
 def test_refused_lines_have_their_number_and_identifier(client: TestClient) -> None:
-    body = b'\n{"_id": 7, "txt": "x"}\n\nno json\n{"delete": 3}\n{"text": "x"}\n'
+    body = b'\n{"_id": 7, "txt": "x"}\n\nno json\n{"delete": 1.5}\n{"text": "x"}\n'
     answer = client.post(f"{SHOP}/documents", content=body, headers={"content-type": "application/x-ndjson"})
     records = [json.loads(line) for line in answer.text.splitlines()]
     assert [(each["line"], each.get("doc_id"), each["status"]) for each in records] == [
-        (2, "7", 400), (4, None, 400), (5, "3", 400), (6, None, 400),
+        (2, "7", 400), (4, None, 400), (5, None, 400), (6, None, 400),
     ]  # fmt: skip
+
+
+def test_a_number_is_an_identifier_everywhere(client: TestClient) -> None:
+    address = f"{SHOP}/documents"
+    assert client.put(f"{address}/5", json={"id": 5, "text": "oolong"}).status_code == 201
+    lines = b'{"_id": 6, "text": "oolong"}\n{"patch": {"_id": 6, "price": 3}}\n{"delete": 5}\n'
+    answer = client.post(address, content=lines, headers={"content-type": "application/x-ndjson"})
+    assert [json.loads(line)["result"] for line in answer.text.splitlines()] == [
+        "created",
+        "updated",
+        "deleted",
+    ]
+    assert client.patch(f"{address}/6", json={"_id": 6, "price": 4}).status_code == 200
+    assert [hit["doc_id"] for hit in _search(client, query="oolong", candidates=[6])["hits"]] == ["6"]
+    assert _search(client, query="oolong", exclude=[6])["hits"] == []
+    assert client.post(f"{SHOP}/search", json={"like": 6}).status_code == 200
+    assert client.post(f"{SHOP}/explain", json={"query": "oolong", "doc_id": 6}).status_code == 200
+    assert client.put(f"{address}/6", json={"id": 6.0, "text": "x"}).status_code == 400
+    assert client.put(f"{address}/6", json={"id": 7, "text": "x"}).status_code == 400
+
+
+def test_a_record_with_an_id_beside_its_identifier_is_written_back(tmp_path: Path) -> None:
+    record = {"_id": "a", "id": "SKU 7", "text": "green tea"}
+    (tmp_path / "shop.jsonl").write_text(json.dumps(record))
+    termwise.build_index(tmp_path / "shop.jsonl", tmp_path / "shop.tw", attributes="all", store_text=True)
+    with served([str(tmp_path / "shop.tw")]) as client:
+        address = f"{SHOP}/documents/a"
+        assert client.get(address).json()["attributes"] == {"id": "SKU 7"}
+        assert client.put(address, json=record).status_code == 200
+        assert client.put(address, json={"id": "SKU 7", "text": "green tea"}).status_code == 200
+        assert client.patch(address, json={"id": "SKU 8"}).status_code == 200
+        assert client.get(address).json()["attributes"] == {"id": "SKU 8"}
+        source = client.get("/shop/_doc/a").json()["_source"]
+        assert source == {"id": "SKU 8", "text": "green tea"}
+        assert client.put("/shop/_doc/a", json=source).json()["result"] == "updated"
+        assert client.post("/shop/_update/a", json={"doc": {"id": "SKU 9"}}).json()["result"] == "updated"
+        lines = f'{{"index": {{"_id": "a"}}}}\n{json.dumps(source)}\n'
+        answer = client.post("/shop/_bulk", content=lines, headers={"content-type": "application/x-ndjson"})
+        assert not answer.json()["errors"]
+        assert client.patch(address, json={"id": None}).status_code == 200
+        assert client.get("/shop/_doc/a").json()["_source"] == {"text": "green tea"}
+        assert client.put(address, json={"_id": "b", "text": "x"}).status_code == 400
 
 
 def test_several_indexes_are_fused(client: TestClient, shop: Path, tmp_path: Path) -> None:
@@ -211,7 +253,7 @@ def test_fixes_are_those_of_a_request(client: TestClient, tmp_path: Path) -> Non
             {"query": "tea", "filter": "price < 3"},
         ):
             error = bare.post("/v1/indexes/bare/search", json=request).json()["error"]
-            assert error["fixes"][0].startswith("build the index with --"), error
+            assert error["fixes"][0].startswith("build the index with "), error
             assert "`" not in json.dumps(error)
     error = client.post(f"{SHOP}/search", json={"collapse_size": 2, "query": "tea"}).json()["error"]
     assert error["fixes"] == ['name the attribute: "collapse": NAME']
@@ -226,6 +268,56 @@ def test_a_wrong_method_names_the_allowed_ones(client: TestClient, path: str) ->
     metrics = client.get("/metrics").text
     assert "get_document" not in metrics
     assert 'termwise_requests_total{operation="unknown",status="405"} 2.0' in metrics
+
+
+def test_a_key_given_twice_is_refused(client: TestClient) -> None:
+    json_type = {"content-type": "application/json"}
+    for path, body in (
+        (f"{SHOP}/search", b'{"query": "tea", "k": 1, "k": 2}'),
+        (f"{SHOP}/search", b'{"query": "tea", "filter": {"field": "k", "field": "k"}}'),
+        ("/shop/_search", b'{"query": {"match": {"k": "tea", "k": "pot"}}}'),
+    ):
+        answer = client.post(path, content=body, headers=json_type)
+        assert (answer.status_code, "given twice" in answer.text) == (400, True), answer.text
+        assert "'k'" in answer.text or "'field'" in answer.text
+    lines = {"content-type": "application/x-ndjson"}
+    answer = client.post(
+        f"{SHOP}/documents", content=b'{"_id": "a", "text": "x", "text": "y"}', headers=lines
+    )
+    assert answer.json()["error"]["facts"] == {"key": "'text'"}
+    for path in (f"{SHOP}/search?query=tea&query=pot", "/shop/_search?size=1&size=2"):
+        assert "a parameter is given twice" in client.get(path).text
+
+
+def test_the_api_is_described_to_every_client(client: TestClient) -> None:
+    assert client.get("/docs").json() == client.get("/openapi.json").json()
+    described = client.get("/docs").json()
+    several = described["paths"]["/v1/search"]["post"]["requestBody"]["content"]["application/json"]
+    assert client.post("/v1/search", json=several["example"]).status_code == 404  # it names other indexes
+    assert "code points" in described["components"]["schemas"]["Excerpt"]["description"]
+
+
+def test_an_answer_does_not_fail_on_half_a_character_in_an_old_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("termwise.validation.lone_surrogate", lambda value: None)  # as before 2026-11-28
+    old = termwise.Document("a", "green \ud83d tea", {"tags": ("half \ud83d",), "\ud83d": "x"})
+    termwise.build_index([old, termwise.Document("\ud83d", "pot")], tmp_path / "shop.tw", store_text=True)
+    with served([str(tmp_path / "shop.tw")]) as client:
+        hit = _search(client, query="green tea", text=True, highlight=True, explain=True, facets=["tags"])[
+            "hits"
+        ][0]
+        assert (hit["text"], hit["attributes"]["tags"]) == ("green \ufffd tea", ["half \ufffd"])
+        assert _search(client, query="pot")["hits"][0]["doc_id"] == "\ufffd"
+        assert client.get(f"{SHOP}/documents/a").json()["attributes"]["\ufffd"] == "x"
+        body = '{}\n{"query": {"match": {"text": "tea pot"}}}\n'
+        answer = client.post("/shop/_msearch", content=body, headers={"content-type": "application/x-ndjson"})
+        assert len(answer.json()["responses"][0]["hits"]["hits"]) == 2
+        html = {"accept": "text/html"}
+        for path in ("/?q=green+tea", "/?q=pot", "/indexes/shop", "/indexes/shop/document?id=a&q=tea"):
+            assert client.get(path, headers=html).status_code == 200, path
+        for path in ("/v1/indexes/shop", "/shop/_mapping", f"{SHOP}/suggest?text=gre"):
+            assert client.get(path).status_code == 200, path
 
 
 def test_requests_that_are_no_json(client: TestClient) -> None:

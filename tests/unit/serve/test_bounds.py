@@ -24,7 +24,7 @@ from termwise.index.updater import IndexUpdater
 from termwise.indexing import added_rows
 from termwise.indexing.model_choice import opened_encoder
 from termwise.records import Document
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve import ServiceSettings as Settings
 from termwise.serve import search
 from termwise.serve.app import check_service
@@ -40,7 +40,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "plain": {"query": "green tea"},
     "mistyped": {"query": "gren tea", "fuzzy": True},
     "unfinished": {"query": "green te", "prefix": True},
-    "conditions": {"query": "tea", "must": ["green tea"], "must_not": ["rice"], "phrases": ["from Uji"]},
+    "conditions": {"query": "tea", "must": ["green tea", "from Uji"], "must_not": ["rice"]},
     "syntax": {"query": '+tea -rice "from Uji" kind:green', "syntax": True},
     "filter": {"query": "tea", "filter": "price < 20", "sort": "-price", "collapse": "kind"},
     "facets": {"query": "tea", "facets": ["kind"], "ranges": {"price": {"low": [None, 9]}}, "total": True},
@@ -52,16 +52,16 @@ SEARCHES: dict[str, dict[str, Any]] = {
 }
 
 WORK: dict[str, Callable[[ServedIndex, Settings], object]] = {
-    "suggestions": lambda index, settings: search.suggest(index, "gren te", settings),
+    "suggestions": lambda index, settings: search.suggest(index.searcher(), "gren te", settings),
     "explanation": lambda index, settings: search.explain(
-        index, ExplainRequest(query="tea", doc_id="assam", competitors=1), settings
+        index.current(), ExplainRequest(query="tea", doc_id="assam", competitors=1), settings
     ),
     "facts": lambda index, settings: index_facts(index),
 }
 
 
 def _search(request: dict[str, Any]) -> Callable[[ServedIndex, Settings], object]:
-    return lambda index, settings: search.search(index, SearchRequest(**request), settings)
+    return lambda index, settings: search.search(index.current(), SearchRequest(**request), settings)
 
 
 @pytest.mark.parametrize("name", [*SEARCHES, *WORK])
@@ -73,13 +73,11 @@ def test_a_generation_that_no_search_reads_is_freed_at_once(shop: Path, name: st
     gc.disable()
     try:
         work(index, Settings())
-        opened = [index.searcher(), index.searcher(fuzzy=True)]
-        before = [weakref.ref(each) for searcher in opened for each in (searcher, searcher.index)]
-        del opened
+        before = [weakref.ref(each) for each in (index.opened, index.opened.index)]
         with termwise.open_writer(shop) as writer:
             writer.add([Document("new", "white tea")])
         assert index.follow()
-        assert [each() for each in before] == [None] * 4
+        assert [each() for each in before] == [None] * 2
     finally:
         gc.enable()
 
@@ -180,14 +178,14 @@ def test_no_request_reads_files_on_the_event_loop(shop: Path, monkeypatch: pytes
     on_the_loop: list[bool] = []
     searcher = ServedIndex.searcher
 
-    def noted(index: ServedIndex, **options: bool) -> AnySearcher:
+    def noted(index: ServedIndex, **options: bool) -> Searcher:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             on_the_loop.append(False)
         else:
             on_the_loop.append(True)
-        return searcher(index, **options)
+        return searcher(index)
 
     index = "/v1/indexes/shop"
     with served([str(shop)]) as client:

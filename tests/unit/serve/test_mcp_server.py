@@ -159,7 +159,7 @@ def test_limits_of_the_service_hold(shop: Path) -> None:
     result = _called(shop, "search", ServiceSettings(threads=1, max_query=10), query="x" * 11)
     assert result.is_error
     assert "longer" in result.content[0].text
-    result = _called(shop, "search", ServiceSettings(threads=1, timeout=0.0), query="tea")
+    result = _called(shop, "search", ServiceSettings(threads=1, timeout=1e-9), query="tea")
     assert result.is_error
     assert "in time" in result.content[0].text
 

@@ -180,7 +180,7 @@ def test_changes_of_one_commit_are_made_in_their_order(tmp_path: Path) -> None:
     changes.close()
     index = termwise.open(tmp_path / "pots.tw").index
     assert index.documents == 1
-    assert index.document_texts(index.find_many(["pot"])) == ["a bowl of wood"]
+    assert index.document_texts(index.find_many(["pot"])) == ["a bowl\nof wood"]
 
 
 TEXTS = st.text("xy ", max_size=3) | st.none()

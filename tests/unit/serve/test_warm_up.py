@@ -22,7 +22,7 @@ with served([sys.argv[1]]) as client:
     known = compiled()
     shop = "/v1/indexes/shop"
     requests = [
-        {"query": "green tea", "phrases": ["green tea"], "must": ["tea"], "must_not": ["rice"]},
+        {"query": "green tea", "must": ["tea", "green tea"], "must_not": ["rice"]},
         {"query": "tea", "filter": "price < 6", "facets": ["kind"], "total": True},
         {"query": "tea", "filter": 'kind = "green"', "sort": "price", "collapse": "kind"},
         {"like": "pot", "explain": True, "highlight": True, "text": True},

@@ -44,7 +44,7 @@ def test_broken_links_and_files_are_refused(tmp_path: Path, place: str, reason: 
         with pytest.raises(StorageError, match="the pot cannot be written") as caught:
             KIND.check_output(tmp_path / place, base=base)
         assert dict(caught.value.facts) == {"path": str(tmp_path / place), "reason": reason}
-        assert "`out=DIR`" in caught.value.fixes[0]
+        assert "`out=DIR`" in caught.value.fixes_worded()[0]
 
 
 def test_a_base_behind_a_link_is_recognised(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_finished_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ForeignFolderError, match="already holds a pot") as caught:
         KIND.refuse_finished(tmp_path)
     assert dict(caught.value.facts) == {"folder": tmp_path, "found": "pot.json"}
-    assert "`out=DIR`" in caught.value.fixes[0]
+    assert "`out=DIR`" in caught.value.fixes_worded()[0]
 
 
 def work(folder: Path, ends: BaseException, *, keeping: str | None = None) -> None:

@@ -65,7 +65,7 @@ def test_a_folder_of_another_kind_is_refused(
         opens(tmp_path)
     assert caught.value.message == f"this folder is {FOLDER_KINDS[held][0]}, not {FOLDER_KINDS[expected][0]}"
     assert dict(caught.value.facts) == {"folder": tmp_path, "found": held, "expected": expected}
-    assert any(f"{argument}'{tmp_path}'" in fix for fix in caught.value.fixes)
+    assert any(f"{argument}'{tmp_path}'" in fix for fix in caught.value.fixes_worded())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_folder_of_another_kind_is_not_an_index(held: str, command: str, tmp_p
     assert caught.value.message == f"this folder is {FOLDER_KINDS[held][0]}, not an index"
     assert dict(caught.value.facts) == {"path": tmp_path, "found": held, "missing": "manifest.json"}
     assert f"fix      {command.format(tmp_path)}\n" in caught.value.render(spell) + "\n"
-    assert not any(f"--out {tmp_path}" in fix for fix in caught.value.fixes)
+    assert not any(f"--out {tmp_path}" in fix for fix in caught.value.fixes_worded())
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

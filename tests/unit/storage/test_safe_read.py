@@ -14,7 +14,7 @@ from termwise.collection.training_pairs import read_sources
 from termwise.encode import EncoderFolder
 from termwise.errors import MissingFileError
 from termwise.indexing import chosen_model
-from termwise.probes.data_set_names import check_folders, data_names
+from termwise.probes.inputs import data_names, open_inputs
 from termwise.probes.report import read_report
 from termwise.probes.report.folder import prepare_folder
 from termwise.rankers import ScorerContext, open_scorer
@@ -70,7 +70,7 @@ def test_the_entries_of_a_folder(tmp_path: Path) -> None:
         read_sources,
         kind_of,
         lambda path: chosen_model(path, {}),
-        lambda path: check_folders({data_names()[0]: path / "part"}),
+        lambda path: open_inputs(data={data_names()[0]: path / "part"}),
         lambda path: open_scorer(str(path), ScorerContext(background=None)),  # type: ignore[arg-type]
         EncoderFolder.open,
         lambda path: read_report(path / "report"),

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Searcher, build_index
+import termwise
+from termwise import Document, build_index
 from termwise.errors import MissingExtraError, VocabularyMismatchError
 from termwise.text import Analyzer, AnalyzerSpec, LemmaAnalyzer, analyzer_from_spec, lemmas, make_analyzer
 
@@ -140,13 +141,13 @@ def test_another_version_is_refused(option, value):
 def test_an_index_is_searched_with_the_pipeline_it_was_built_with(tmp_path, monkeypatch):
     documents = [Document("a", "Mice studied at universities."), Document("b", "A mouse pad.")]
     build_index(documents, tmp_path / "i", analyzer="lemmas", store_text=True)
-    searcher = Searcher.open(tmp_path / "i")
+    searcher = termwise.open(tmp_path / "i")
     assert searcher.rank("a university for a mouse").doc_ids == ("a", "b")
     places = {part.term: part.spans for part in searcher.explain("mouse", "a").contributions}
     assert places == {"mouse": ((0, 4),)}
     monkeypatch.setitem(analyzer._pipeline.options, "version", "3.8.1")
     with pytest.raises(VocabularyMismatchError):
-        Searcher.open(tmp_path / "i")
+        termwise.open(tmp_path / "i")
 
 
 def test_without_spacy_the_error_names_the_extra(monkeypatch, again):

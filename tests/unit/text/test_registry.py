@@ -265,7 +265,7 @@ def test_an_analyzer_of_ones_own_is_registered(own, tmp_path):
 def test_an_index_is_not_built_with_an_analyzer_that_cannot_be_restored(own, tmp_path):
     with pytest.raises(ParameterError, match="could not restore this analyzer") as caught:
         build_index([Document("a", "axis")], tmp_path / "index", analyzer=Vowels(AnalyzerSpec("vowels")))
-    assert "register_analyzer(name, make)" in caught.value.fixes[0]
+    assert "register_analyzer(name, make)" in caught.value.fixes_worded()[0]
     assert not (tmp_path / "index").exists()
     register_analyzer("vowels", lambda spec: Vowels(AnalyzerSpec("vowels", {"of": "x"})))
     with pytest.raises(ParameterError, match="could not restore this analyzer"):

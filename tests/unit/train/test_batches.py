@@ -127,24 +127,24 @@ def test_too_few_pairs():
     with pytest.raises(ParameterError) as error:
         plan_batches([3, 4], batch=8, seed=0, epoch=0)
     assert dict(error.value.facts) == {"pairs": 7, "batch": 8, "sources": 2}
-    assert error.value.fixes == ("`batch=1`",)
+    assert error.value.fixes_worded() == ["use `batch=1`"]
 
 
 @pytest.mark.parametrize(
     ("sizes", "batch", "block", "mixing", "fixes"),
     [
-        ([100] * 10, 128, 1, "by-source", ("`batch=100`", "`mixing='together'`")),
-        ([100] * 10, 128, 8, "by-source", ("`batch=96`", "`mixing='together'`")),
-        ([5, 4], 16, 1, "by-source", ("`batch=5`",)),
-        ([5, 4], 16, 8, "by-source", ("`block=1`",)),
-        ([5, 4], 8, 8, "together", ("`block=1`",)),
+        ([100] * 10, 128, 1, "by-source", ("use `batch=100`", "use `mixing='together'`")),
+        ([100] * 10, 128, 8, "by-source", ("use `batch=96`", "use `mixing='together'`")),
+        ([5, 4], 16, 1, "by-source", ("use `batch=5`",)),
+        ([5, 4], 16, 8, "by-source", ("use `block=1`",)),
+        ([5, 4], 8, 8, "together", ("use `block=1`",)),
     ],
 )
 def test_all_sources_are_too_small(sizes, batch, block, mixing, fixes):
     with pytest.raises(ParameterError, match="all sources have fewer") as error:
         plan_batches(sizes, batch=batch, block=block, seed=0, epoch=0, mixing=mixing)
     assert dict(error.value.facts)["largest source"] == max(sizes)
-    assert error.value.fixes == fixes
+    assert tuple(error.value.fixes_worded()) == fixes
 
 
 @settings(max_examples=40)

@@ -118,7 +118,7 @@ def test_no_complete_checkpoint(folder):
     assert facts["folder"] == folder
     assert facts["checkpoint-4"].startswith("optimizer.pt")
     assert facts["checkpoint-2"] == "trainer_state.json is missing"
-    assert caught.value.fixes[0] == f"start again: remove {folder}, then `resume=True`"
+    assert caught.value.fixes_worded()[0] == f"start again: remove {folder}, then `resume=True`"
     assert newest_complete(folder) is None
 
 

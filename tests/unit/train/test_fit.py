@@ -181,7 +181,7 @@ def test_passages_that_exceed_the_expanding_encoder(expanding, pairs, base, tmp_
             settings=short("tildev2", document_length=65),
             expansion=Expansion(expanding, 2),
         )
-    assert error.value.fixes == ("`document_length=64`",)
+    assert error.value.fixes_worded() == ["use `document_length=64`"]
     assert not (tmp_path / "out").exists()
 
 

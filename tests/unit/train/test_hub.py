@@ -42,7 +42,7 @@ def test_a_silent_hub_is_requested_once_and_reported_soon(load, asked, capfd):
     assert time.monotonic() - begin < 20
     facts = dict(caught.value.facts)
     assert (facts["name"], facts["hub"]) == (NAME, "no route to host")
-    assert "`base=FOLDER`" in caught.value.fixes[0]
+    assert "`base=FOLDER`" in caught.value.fixes_worded()[0]
     ((url, timeout),) = asked
     assert url.endswith(f"{NAME}/resolve/main/config.json")
     assert timeout <= 10

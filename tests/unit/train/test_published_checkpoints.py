@@ -218,10 +218,10 @@ def test_a_checkpoint_with_another_head(masked, projected):
     with pytest.raises(ModelFormatError, match="no head for the kind tildev2") as caught:
         load_checkpoint(masked[1], kind="tildev2")
     assert dict(caught.value.facts)["missing"] == "token_projection.weight, token_projection.bias"
-    assert caught.value.fixes == ("`kind='tilde'`",)
+    assert caught.value.fixes_worded() == ["use `kind='tilde'`"]
     with pytest.raises(ModelFormatError, match="no head for the kind tilde") as caught:
         load_checkpoint(projected[1], kind="tilde")
-    assert caught.value.fixes == ("`kind='tildev2'`",)
+    assert caught.value.fixes_worded() == ["use `kind='tildev2'`"]
 
 
 def test_weights_of_the_encoder_that_are_missing(masked):
@@ -532,7 +532,7 @@ def test_convert_refuses_options_of_other_kinds(masked, projected, tmp_path):
             projected,
             {"expansion": Expansion(masked[1], 8)},
             ModelFormatError,
-            f"convert it with `convert_checkpoint({masked[1]})`",
+            f"convert it with `convert_checkpoint('{masked[1]}')`",
         ),
         (projected, {"expansion": Expansion(tilde, 61)}, ParameterError, "fewer expansion terms"),
         (
@@ -545,7 +545,7 @@ def test_convert_refuses_options_of_other_kinds(masked, projected, tmp_path):
     for checkpoint, options, error, fix in refused:
         with pytest.raises(error) as caught:
             convert_checkpoint(checkpoint[1], out, **options)
-        assert fix is None or any(fix in one for one in caught.value.fixes)
+        assert fix is None or any(fix in one for one in caught.value.fixes_worded())
         assert not (out / "encoder.json").exists()
     projected_encoder = convert_checkpoint(projected[1], out).folder
     with pytest.raises(ModelFormatError, match="only encoders of kind tilde can expand"):

@@ -222,7 +222,7 @@ def test_a_folder_that_holds_a_run(train):
     train("run")
     with pytest.raises(ForeignFolderError) as error:
         train("run")
-    assert "`resume=True`" in error.value.fixes[0]
+    assert "`resume=True`" in error.value.fixes_worded()[0]
     with pytest.raises(ForeignFolderError) as error:
         train("run", resume=True, chosen=settings(batch=8))
     assert dict(error.value.facts)["differs in"] == "settings"
@@ -397,7 +397,7 @@ def test_a_run_of_very_many_epochs_cannot_list_the_texts_of_its_teacher(train, b
     endless = settings("tildev2", epochs=10**6, max_steps=0, teacher=str(base))
     with pytest.raises(ParameterError, match="too many batches") as caught:
         train("run", "tildev2", chosen=endless)
-    assert caught.value.fixes == ("`max_steps=10000000`", "omit the teacher")
+    assert caught.value.fixes_worded() == ["use `max_steps=10000000`", "omit the teacher"]
     assert not (tmp_path / "run").exists()
 
 
@@ -406,7 +406,7 @@ def test_a_run_of_very_many_epochs_cannot_list_its_expansions(train, tmp_path):
     with pytest.raises(ParameterError, match="too many batches") as caught:
         train("run", "tildev2", chosen=endless, expander=Stub())
     assert dict(caught.value.facts) == {"batches": 16 * 10**6, "most": 10**7}
-    assert caught.value.fixes == ("`max_steps=5000000`", "`expansion=None`")
+    assert caught.value.fixes_worded() == ["use `max_steps=5000000`", "use `expansion=None`"]
     assert not (tmp_path / "run").exists()
 
 
@@ -620,7 +620,7 @@ def test_the_activation_of_a_trained_base_stays(headed, analyzer, tmp_path):
     options = {"analyzer": analyzer, "settings": settings("splade-doc", max_steps=1)}
     with pytest.raises(ParameterError, match="the base has another activation") as error:
         train_network("splade-doc", [made_source("air", 8)], tmp_path / "begun", tmp_path / "run", **options)
-    assert error.value.fixes == ("`activation='log1p_relu'`",)
+    assert error.value.fixes_worded() == ["use `activation='log1p_relu'`"]
     assert not (tmp_path / "run").exists()
     options["settings"] = replace(options["settings"], activation="log1p_relu")
     trained = train_network(

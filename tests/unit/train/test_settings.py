@@ -101,7 +101,7 @@ def test_unknown_names(name, value):
 def test_misspelt_settings_and_kinds():
     with pytest.raises(UnknownNameError) as error:
         TrainSettings.for_kind("tilde", {"bach": "3"})
-    assert "batch" in error.value.fixes[0]
+    assert "batch" in error.value.fixes_worded()[0]
     with pytest.raises(UnknownNameError):
         TrainSettings.for_kind("tilde3")
 

@@ -305,7 +305,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(base, 
     assert facts["step"] == 5
     assert math.isnan(facts["loss"])
     assert facts["last checkpoint"] == tmp_path / "run" / "checkpoint-3"
-    assert error.value.fixes[0] == "continue with `resume=True, learning_rate=0.0005`"
+    assert error.value.fixes_worded()[0] == "continue with `resume=True, learning_rate=0.0005`"
     assert error.value.exit_code == 3
 
 

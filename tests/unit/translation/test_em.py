@@ -249,7 +249,7 @@ def test_a_run_is_neither_overwritten_nor_mixed_with_another(tmp_path: Path) -> 
     }
     with pytest.raises(ForeignFolderError, match="data or settings") as caught:
         estimate(bitext, iterations=2, folder=tmp_path, identity={**other, "data": "a"}, resume=True)
-    assert caught.value.fixes[0] == "resume with the original settings: `resume=True, iterations=2`"
+    assert caught.value.fixes_worded()[0] == "resume with the original settings: `resume=True, iterations=2`"
 
 
 def test_damaged_states_are_named(tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ def test_folders_that_are_not_tables(tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
     with pytest.raises(ModelFormatError, match="not finished") as caught:
         open_table(tmp_path)
-    assert "`resume=True`" in caught.value.fixes[0]
+    assert "`resume=True`" in caught.value.fixes_worded()[0]
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelFormatError, match="a folder"):
         open_table(tmp_path / "file")

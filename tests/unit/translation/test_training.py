@@ -147,7 +147,7 @@ def test_a_finished_table_is_not_replaced(data: Path, tmp_path: Path, resume: bo
     before = content(out)
     with pytest.raises(ForeignFolderError, match="already holds a translation table") as caught:
         train_model1(data, out, settings=Model1Settings(iterations=1), resume=resume)
-    assert "`out=DIR`" in caught.value.fixes[0]
+    assert "`out=DIR`" in caught.value.fixes_worded()[0]
     assert content(out) == before
 
 
@@ -196,7 +196,7 @@ def test_settings_that_remove_every_entry(data: Path, tmp_path: Path) -> None:
     said: list[str] = []
     with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_model1(data, tmp_path / "table", settings=Model1Settings(least=1.0))
-    assert "`resume=True, least=NUMBER`" in caught.value.fixes[0]
+    assert "`resume=True, least=NUMBER`" in caught.value.fixes_worded()[0]
     facts = train_model1(data, tmp_path / "table", resume=True, say=said.append)
     train_model1(data, tmp_path / "whole")
     assert facts["entries"] > 0
@@ -269,7 +269,7 @@ def test_a_table_of_any_analyzer_can_be_searched(analyzer: str, tmp_path: Path) 
     assert table.row("automobile" if analyzer != "english" else "automobil")[0][0] == "car"
     documents = [Document("a", "An old automobile."), Document("b", "An old house.")]
     searcher = build_index(documents, tmp_path / "index", model=str(tmp_path / "table"))
-    assert searcher.encoder.analyzer.spec == table.analyzer
+    assert searcher.analyzer.spec == table.analyzer
     assert searcher.rank("car").doc_ids == ("a",)
 
 

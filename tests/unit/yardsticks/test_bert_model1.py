@@ -245,7 +245,7 @@ def test_numbers_that_overflow_are_refused(network, analyzer):
 def test_windows_have_to_fit_into_the_encoder(base, analyzer):
     with pytest.raises(ParameterError) as caught:
         BertModel1Scorer(small_network(base, chunk_length=56), analyzer)  # 6 + 56 + 3 of 64
-    assert caught.value.fixes == ("`chunk_length=55`",)
+    assert caught.value.fixes_worded() == ["use `chunk_length=55`"]
     BertModel1Scorer(small_network(base, chunk_length=55), analyzer)
 
 

@@ -255,4 +255,4 @@ def test_a_missing_extra_is_named(judged, background, monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(MissingExtraError) as caught:
         train_gradient_boosting(judged, background)
-    assert "termwise[yardsticks]" in caught.value.fixes[0]
+    assert "termwise[yardsticks]" in caught.value.fixes_worded()[0]

@@ -168,7 +168,7 @@ def test_a_tokenizer_of_another_model_is_downloaded(served, tmp_path):
         (bare / file).unlink()
     with pytest.raises(ModelFormatError, match="no tokenizer of monoT5") as caught:
         open_scorer("mono-t5:somebody/bare", CONTEXT)
-    assert "tokenizer=google-t5/t5-base" in caught.value.fixes[0]
+    assert "tokenizer=google-t5/t5-base" in caught.value.fixes_worded()[0]
     served.fetched.clear()
     scorer = open_scorer("mono-t5:somebody/bare,tokenizer=somebody/whole", CONTEXT)
     assert "tokenizer.json" in served.fetched
@@ -196,7 +196,7 @@ def test_unknown_hub_names_are_refused(served, monkeypatch):
     monkeypatch.setattr(opening, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="sentence_transformers, which is not installed") as missing:
         open_scorer("somebody/nothing", CONTEXT)
-    assert "termwise[cross-encoder]" in missing.value.fixes[0]
+    assert "termwise[cross-encoder]" in missing.value.fixes_worded()[0]
     assert "no folder here" in dict(missing.value.facts)["ranker"]
 
 

@@ -171,4 +171,4 @@ def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
     with pytest.raises(MissingExtraError) as caught:
         WordMoverScorer(THREE)
-    assert "termwise[yardsticks]" in caught.value.fixes[0]
+    assert "termwise[yardsticks]" in caught.value.fixes_worded()[0]

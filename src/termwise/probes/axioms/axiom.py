@@ -1,15 +1,17 @@
-"""Axioms: conditions on two texts and a query under which one text is preferred."""
+"""Axioms: conditions on two texts and a query under which one text is preferred; analysis of these texts."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from termwise.probes.axioms.sentence_templates import ConstructedPair, TemplateSampler
 from termwise.probes.axioms.word_similarity import Similarity
+from termwise.text import Analyzer
 
 MARGIN = 0.1
 """Largest difference of equal numbers in real texts, as a share of the larger number."""
@@ -52,17 +54,7 @@ class TermSequence:
 
 @dataclass(frozen=True, eq=False)
 class AxiomQuery:
-    """Terms of a query, with their rarity and similarity.
-
-    Attributes
-    ----------
-    tokens : tuple of str
-        In order.
-    idf : callable
-        Rarity of a term.
-    similarity : callable
-        Similarity of two terms, see `termwise.probes.axioms.word_similarity`.
-    """
+    """Terms of a query in order, the rarity of a term, and the similarity of two terms."""
 
     tokens: tuple[str, ...]
     idf: Idf
@@ -96,27 +88,11 @@ def profile(query: AxiomQuery, text: TermSequence) -> Profile:
 class Axiom:
     """Retrieval axiom.
 
-    Attributes
-    ----------
-    name : str
-        Lower case with hyphens.
-    title : str
-        For tables.
-    condition : str
-        Description of the two texts.
-    source : str
-        Publication.
-    prefers : callable
-        Called with a query, the measurements of two texts and a margin. Returns whether the pair meets the condition
-        and the first text is preferred; never true for both orders of a pair.
-    construct : callable
-        Yields pairs that meet the condition.
-    measure : callable
-        Called with a query and a text; returns the measurement of the text.
-    weak : bool
-        Whether equal scores are allowed, so that only negative effects violate the axiom.
-    in_judged_texts : bool
-        Whether pairs of judged texts are searched for.
+    `condition` describes the two texts, and `source` is the publication. `measure` returns the measurement of a text
+    for a query. `prefers` is called with a query, the measurements of two texts and a margin: it returns whether the
+    pair meets the condition and the first text is preferred, never for both orders of a pair. `construct` yields pairs
+    that meet the condition. A `weak` axiom allows equal scores, so that only negative effects violate it. Pairs of
+    judged texts are searched for if `in_judged_texts`.
     """
 
     name: str
@@ -155,3 +131,44 @@ def larger(one: float, other: float, margin: float) -> bool:
 def differing(one: Sequence[int], other: Sequence[int]) -> list[int]:
     """Return the places at which two sequences of equal length differ."""
     return [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+
+
+CACHED_TEXTS = 20_000
+
+
+class TermReader:
+    """Analyzes texts; the most recent ones are cached."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.terms = lru_cache(CACHED_TEXTS)(self._terms)
+
+    def _terms(self, text: str) -> TermSequence:
+        return TermSequence(tuple(self.analyzer.tokens(text)))
+
+    def query(self, query: str, idf: Idf, similarity: Similarity) -> AxiomQuery:
+        """Return an analyzed query."""
+        return AxiomQuery(self.terms(query).tokens, idf, similarity)
+
+
+def idf_of(reader: TermReader, texts: Iterable[str]) -> Idf:
+    """Return the rarity of terms in N texts, n of which have the term: ln(1 + (N - n + 0.5) / (n + 0.5)), above 0.
+
+    Examples
+    --------
+    >>> from termwise.text import make_analyzer
+    >>> idf = idf_of(TermReader(make_analyzer("whitespace")), ["a b", "a"])
+    >>> idf("b") > idf("a") > 0
+    True
+    """
+    document_frequency: Counter[str] = Counter()
+    number = 0
+    for text in texts:
+        document_frequency.update(reader.terms(text).counts.keys())
+        number += 1
+
+    def idf(term: str) -> float:
+        count = document_frequency[term]
+        return math.log1p((number - count + 0.5) / (count + 0.5))
+
+    return idf

@@ -7,7 +7,7 @@ from functools import cache, partial
 from math import isqrt
 from random import Random
 
-from termwise.probes.axioms.axiom import MARGIN, Axiom, Idf
+from termwise.probes.axioms.axiom import MARGIN, Axiom, Idf, TermReader, idf_of
 from termwise.probes.axioms.coverage import AND, DIV, M_AND
 from termwise.probes.axioms.length import LNC1, LNC2, TF_LNC
 from termwise.probes.axioms.lower_bound import LB1, LB2
@@ -15,7 +15,6 @@ from termwise.probes.axioms.proximity import PROX1, PROX2, PROX3, PROX4, PROX5
 from termwise.probes.axioms.semantics import REG, STMC1, STMC2
 from termwise.probes.axioms.sentence_templates import TemplateData, TemplateSampler, template_data
 from termwise.probes.axioms.term_frequency import MTDC, TFC1, TFC2, TFC3
-from termwise.probes.axioms.term_reader import TermReader, idf_of
 from termwise.probes.axioms.word_similarity import RelatedWords, Similarity, WordVectors
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import Probe, Strategy
@@ -49,7 +48,18 @@ VECTORS = "word-vectors"
 _COMMON_IDF, _RARE_IDF = 1.0, 2.0
 
 
-class ConstructedProbe(Probe):
+class _AxiomProbe(Probe):
+    """Probe with the name, title and definition of an axiom."""
+
+    strategy: Strategy = "axiom"
+
+    def __init__(self, axiom: Axiom, collection: str) -> None:
+        self.name = f"{axiom.name}@{collection}"
+        self.title = axiom.title
+        self.definition = axiom.definition
+
+
+class ConstructedProbe(_AxiomProbe):
     """Pairs that meet the condition of an axiom exactly; a positive effect agrees with the axiom.
 
     Each pair is verified by the definition of the axiom, with margin 0: a pair that violates the condition under the
@@ -57,12 +67,8 @@ class ConstructedProbe(Probe):
     others, and its groups of related words define similarity.
     """
 
-    strategy: Strategy = "axiom"
-
     def __init__(self, axiom: Axiom, data: TemplateData, reader: TermReader) -> None:
-        self.name = f"{axiom.name}@{CONSTRUCTED}"
-        self.title = axiom.title
-        self.definition = axiom.definition
+        super().__init__(axiom, CONSTRUCTED)
         self._axiom = axiom
         self._data = data
         self._reader = reader
@@ -89,28 +95,13 @@ class ConstructedProbe(Probe):
                 )
 
 
-class JudgedAxiomProbe(Probe):
+class JudgedAxiomProbe(_AxiomProbe):
     """Pairs of judged texts of a query that meet the condition of an axiom; a positive effect agrees with the axiom.
 
-    Grades are not used. All queries have an equal share of the samples, at least one. If more pairs of a query meet the
-    condition, a random part is used; of more than 100,000 pairs, a random part is examined.
-
-    Parameters
-    ----------
-    axiom : Axiom
-    judged : JudgedTexts
-    reader : TermReader
-    margin : float
-        See `termwise.probes.axioms.axiom.MARGIN`.
-    idf : callable
-        Returns the rarity of terms; called when samples are made.
-    similarity : callable
-        Returns the similarity of words; called when samples are made.
-    most : int
-        Upper bound for the samples, if there are fewer queries.
+    Grades are not used. All queries have an equal share of at most `most` samples, at least one. If more pairs of a
+    query meet the condition, a random part is used; of more than 100,000 pairs, a random part is examined. `idf` and
+    `similarity` are called when samples are made, and return the rarity of terms and the similarity of words.
     """
-
-    strategy: Strategy = "axiom"
 
     def __init__(
         self,
@@ -123,9 +114,7 @@ class JudgedAxiomProbe(Probe):
         similarity: Callable[[], Similarity],
         most: int,
     ) -> None:
-        self.name = f"{axiom.name}@{judged.name}"
-        self.title = axiom.title
-        self.definition = axiom.definition
+        super().__init__(axiom, judged.name)
         self._axiom = axiom
         self._judged = judged
         self._reader = reader
@@ -178,23 +167,14 @@ def _sample(first: JudgedText, second: JudgedText) -> Sample:
     )
 
 
-class RepeatedTextProbe(Probe):
+class RepeatedTextProbe(_AxiomProbe):
     """LNC2 with judged texts: each text twice, against the text once. Only negative effects violate the axiom.
 
-    Parameters
-    ----------
-    judged : JudgedTexts
-        Empty texts make no sample.
-    most : int, optional
-        Upper bound for the samples; of more texts, a random part is used.
+    Empty texts make no sample. Of more than `most` texts, a random part is used.
     """
 
-    strategy: Strategy = "axiom"
-
     def __init__(self, judged: JudgedTexts, most: int = MAX_SAMPLES) -> None:
-        self.name = f"{LNC2.name}@{judged.name}"
-        self.title = LNC2.title
-        self.definition = LNC2.definition
+        super().__init__(LNC2, judged.name)
         self._judged = judged
         self._most = most
 
@@ -222,22 +202,8 @@ def axiom_probes(
     Probes ``tfc1@constructed`` and so on consist of constructed texts. Probes ``tfc1@COLLECTION`` consist of judged
     texts; the rarity of terms is counted in the judged texts of the collection. Similarity of words comes from the
     shipped groups of words or, for judged texts, from the file ``word-vectors`` of the user. There are few groups, so
-    STMC1, STMC2 and REG find few pairs without the file.
-
-    Parameters
-    ----------
-    inputs : ProbeInputs
-    analyzer : Analyzer, optional
-        Defines the terms; ``english`` by default.
-    margin : float, optional
-        For judged texts, see `termwise.probes.axioms.axiom.MARGIN`; from 0, exactly equal, to less than 1.
-    most : int, optional
-        Upper bound for the samples of each probe over judged texts.
-
-    Raises
-    ------
-    ParameterError
-        If the margin or the upper bound is invalid.
+    STMC1, STMC2 and REG find few pairs without the file. The analyzer, ``english`` by default, defines the terms.
+    Probes over judged texts have at most `most` samples and use the margin, from 0 to less than 1.
 
     Examples
     --------

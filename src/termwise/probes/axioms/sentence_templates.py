@@ -31,18 +31,9 @@ Query = tuple[str, ...]
 class TemplateData:
     """Templates and words of constructed texts.
 
-    Attributes
-    ----------
-    sentences : tuple of str
-        Templates with ``{}`` at two places, each for a noun or a name of several nouns.
-    nouns : tuple of str
-        Neutral nouns.
-    queries : tuple of tuple of str
-        Words of queries: two or three nouns that form a name.
-    rare : tuple of (str, str)
-        A rare word, and a word that is common in English collections.
-    related : tuple of tuple of str
-        Groups of nouns with similar meaning.
+    Sentences have ``{}`` at two places, each for a noun or a name of several nouns. Nouns are neutral. A query has two
+    or three nouns that form a name. `rare` has pairs of a rare word and a word that is common in English collections,
+    `related` groups of nouns with similar meaning.
     """
 
     sentences: tuple[str, ...]
@@ -76,15 +67,7 @@ def template_data() -> TemplateData:
 
 @dataclass(frozen=True)
 class TemplateText:
-    """Templates with a neutral noun in every place. Places are numbered from 0.
-
-    Attributes
-    ----------
-    sentences : tuple of str
-    nouns : tuple of str
-        Two for each sentence, all different.
-    spare : tuple of str
-        Unused neutral nouns.
+    """Templates with a neutral noun in every place, and unused neutral nouns. Places are numbered from 0.
 
     Examples
     --------
@@ -105,15 +88,7 @@ class TemplateText:
         return range(len(self.nouns))
 
     def render(self, words: Mapping[int, str] | None = None, *, order: Sequence[int] | None = None) -> str:
-        """Return the text.
-
-        Parameters
-        ----------
-        words : mapping of int to str, optional
-            Replacements of neutral nouns, by place.
-        order : sequence of int, optional
-            Order of the sentences; unchanged by default.
-        """
+        """Return the text, with words in place of some neutral nouns, and the sentences in another order."""
         replacements = words or {}
         nouns = iter([replacements.get(place, noun) for place, noun in enumerate(self.nouns)])
         sentences = [_filled(sentence, nouns) for sentence in self.sentences]
@@ -127,17 +102,7 @@ def _filled(sentence: str, nouns: Iterator[str]) -> str:
 
 @dataclass(frozen=True)
 class ConstructedPair:
-    """Pair of texts; the axiom prefers the first text.
-
-    Attributes
-    ----------
-    query : str
-    label : str
-        Unique among the pairs of a query.
-    first, second : str
-    facts : mapping
-        Words that were put into the texts.
-    """
+    """Pair of texts; the axiom prefers the first. The label is unique among the pairs of a query."""
 
     query: str
     label: str
@@ -148,17 +113,9 @@ class ConstructedPair:
 
 @dataclass(frozen=True)
 class Case(Generic[Variant]):
-    """Query and variant for which pairs are constructed.
+    """Query and variant for which pairs are constructed, with a generator independent of other cases.
 
-    Attributes
-    ----------
-    terms : tuple of str
-        Words of the query.
-    label : str
-        Description of the variant, unique for the query.
-    variant : object
-    random : random.Random
-        Generator of this case, independent of other cases.
+    The label describes the variant, and is unique for the query.
     """
 
     terms: Query
@@ -186,14 +143,7 @@ class Case(Generic[Variant]):
 
 @dataclass(frozen=True)
 class TemplateSampler:
-    """Source of the cases of an axiom.
-
-    Attributes
-    ----------
-    data : TemplateData
-    random_for : callable
-        Returns the generator for a query and a label.
-    """
+    """Source of the cases of an axiom; `random_for` returns the generator for a query and a label."""
 
     data: TemplateData
     random_for: Callable[[str, str], Random]
@@ -203,14 +153,9 @@ class TemplateSampler:
         variants: Mapping[str, Variant] | Callable[[Query], Mapping[str, Variant]],
         queries: Iterable[Query] | None = None,
     ) -> Iterator[Case[Variant]]:
-        """Yield a case for each query and variant.
+        """Yield a case for each query, by default those of the data, and each variant.
 
-        Parameters
-        ----------
-        variants : mapping or callable
-            Variants by label, or a function that returns them for the words of a query.
-        queries : iterable of tuple of str, optional
-            By default the queries of the data.
+        Variants are given by label, or by a function that returns them for the words of a query.
         """
         for terms in self.data.queries if queries is None else queries:
             for label, variant in (variants(terms) if callable(variants) else variants).items():

@@ -27,14 +27,7 @@ Similarity = Callable[[str, str], float]
 
 
 class RelatedWords:
-    """Groups of words with similar meaning.
-
-    Parameters
-    ----------
-    groups : iterable of iterable of str
-        Unanalyzed words. Words for which the analyzer gives no term, or several terms, are ignored.
-    analyzer : Analyzer
-        Analyzer that maps words to terms.
+    """Groups of words with similar meaning. Words for which the analyzer gives no or several terms are ignored.
 
     Examples
     --------
@@ -61,15 +54,9 @@ class RelatedWords:
 
 
 class WordVectors:
-    """Word vectors.
+    """Word vectors of shape (d,) by unanalyzed word.
 
-    Parameters
-    ----------
-    vectors : mapping of str to ndarray of shape (d,)
-        Vectors by unanalyzed word.
-    analyzer : Analyzer
-        Analyzer that maps words to terms. If several words have the same term, the first is used, because files of
-        vectors begin with the most frequent words.
+    If several words have the same term, the first is used, because files of vectors begin with the most frequent words.
 
     Examples
     --------
@@ -102,15 +89,5 @@ class WordVectors:
 
     @classmethod
     def read(cls, path: str | Path, analyzer: Analyzer) -> WordVectors:
-        """Read vectors from a file, see `termwise.collection.word_vectors`.
-
-        Raises
-        ------
-        MalformedRecordError
-            If a line has no numbers, or not as many as the previous lines.
-        DataError
-            If the file has no vector.
-        MissingFileError
-            If the file cannot be read.
-        """
+        """Read vectors from a file, see `termwise.collection.word_vectors`."""
         return cls(read_word_vectors(path), analyzer)

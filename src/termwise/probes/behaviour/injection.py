@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from termwise.probes.behaviour.builders import over_collections
 from termwise.probes.behaviour.words_and_sentences import PLACES, inserted, scrambled
 from termwise.probes.core.judged_texts import NOT_RELEVANT
-from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.core.probe_inputs import Family
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext, over_collections
 
 PAYLOADS = {
     "word": ("the word relevant", "relevant relevant relevant relevant relevant"),
@@ -63,9 +61,8 @@ _MANIPULATIONS = [
 ]
 
 
-def injection_probes(inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes of non-relevant texts."""
-    return [*over_collections(_MANIPULATIONS, inputs, "unrelated")]
-
-
-FAMILY = Family("injection", "effect of instructions to the ranker in non-relevant texts", injection_probes)
+FAMILY = Family(
+    "injection",
+    "effect of instructions to the ranker in non-relevant texts",
+    partial(over_collections, _MANIPULATIONS, selection="unrelated"),
+)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from termwise.probes.behaviour.builders import over_collections
 from termwise.probes.behaviour.words_and_sentences import best_sentence, sentences
-from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.core.probe_inputs import Family
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext, over_collections
 from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.probes.sources.written_texts import neutral_sentences
 
@@ -55,9 +53,6 @@ _MANIPULATIONS = [
 ]
 
 
-def length_probes(inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes."""
-    return [*over_collections(_MANIPULATIONS, inputs)]
-
-
-FAMILY = Family("length", "effect of length without new information", length_probes)
+FAMILY = Family(
+    "length", "effect of length without new information", partial(over_collections, _MANIPULATIONS)
+)

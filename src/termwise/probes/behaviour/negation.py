@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from types import MappingProxyType
 
-from termwise.probes.behaviour.builders import over_collections
 from termwise.probes.behaviour.words_and_sentences import best_sentence, sentence_places
 from termwise.probes.core.probe import Probe, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext, over_collections
 from termwise.probes.manipulations.text_edits import contents, replaced
 from termwise.probes.sources.transfer.data_sets import DataSets, data_set_probes
 from termwise.probes.sources.transfer.negation import CONDAQA, NEVIR, SEMANTONEG, WIKIFACTCHECK

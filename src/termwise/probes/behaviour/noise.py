@@ -6,13 +6,12 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
-from termwise.probes.behaviour.builders import over_collections
 from termwise.probes.behaviour.words_and_sentences import put_before, sentence_starts, with_some_words
-from termwise.probes.core.probe import Probe
-from termwise.probes.core.probe_inputs import Family, ProbeInputs
-from termwise.probes.manipulations.base import Change, Manipulation, ManipulationContext
+from termwise.probes.core.probe_inputs import Family
+from termwise.probes.manipulations.base import Change, Manipulation, ManipulationContext, over_collections
 from termwise.probes.manipulations.text_edits import in_a_row
 
 MARKS = dict.fromkeys("aeiouAEIOU", "\u0301\u0300\u0302\u0308") | {
@@ -29,23 +28,9 @@ INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
 """Zero-width characters."""
 
 MISREAD = {
-    "rn": "m",
-    "m": "rn",
-    "cl": "d",
-    "li": "h",
-    "l": "1",
-    "o": "0",
-    "e": "c",
-    "h": "b",
-    "i": "l",
-    "S": "5",
-    "B": "8",
-    "O": "0",
-    "I": "l",
-    "5": "S",
-    "0": "O",
-    "1": "l",
-}
+    "rn": "m", "m": "rn", "cl": "d", "li": "h", "l": "1", "o": "0", "e": "c", "h": "b",
+    "i": "l", "S": "5", "B": "8", "O": "0", "I": "l", "5": "S", "0": "O", "1": "l",
+}  # fmt: skip
 """Scanner errors: printed letters, and the letters that a scanner reads instead."""
 
 EMOJI = ("😀", "👍", "🔥", "✨", "🎉", "🙏", "💡", "🚀")
@@ -184,9 +169,4 @@ MANIPULATIONS = [
 ]
 
 
-def noise_probes(inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes."""
-    return [*over_collections(MANIPULATIONS, inputs)]
-
-
-FAMILY = Family("noise", "effect of noise that readers overlook", noise_probes)
+FAMILY = Family("noise", "effect of noise that readers overlook", partial(over_collections, MANIPULATIONS))

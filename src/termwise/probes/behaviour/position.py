@@ -13,14 +13,13 @@ from pathlib import Path
 
 from termwise.collection import read_json_lines
 from termwise.errors import MalformedRecordError
-from termwise.probes.behaviour.builders import over_collections
 from termwise.probes.behaviour.words_and_sentences import PLACES, best_sentence, sentences
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import Probe, SourcedProbe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
-from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.manipulations.base import Manipulation, ManipulationContext, over_collections
 from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.probes.sources.transfer.files import find_file
 from termwise.probes.sources.transfer.pair_files import strings_of
@@ -50,65 +49,35 @@ def moved(passage: Passage, place: str) -> str:
     return " ".join(others)
 
 
-@dataclass(frozen=True, eq=False)
-class PassageSource:
-    """Passage whose sentences are found on demand.
-
-    Attributes
-    ----------
-    passage_id : str
-    passage : callable
-        Returns the passage; None if no sentence has a query word.
-    """
-
-    passage_id: str
-    passage: Callable[[], Passage | None]
-
+PassageSource = tuple[str, Callable[[], Passage | None]]
+"""Identifier of a passage, and a function that finds its sentences; it returns None if none has a query word."""
 
 Sources = Callable[[], Iterable[PassageSource]]
 
 
+@dataclass(eq=False)
 class PassageProbe(SourcedProbe[PassageSource]):
-    """Passages in two arrangements.
+    """Passages in two arrangements; `arrange` returns both texts of a passage for a seed, or None if they are equal."""
 
-    Parameters
-    ----------
-    name, title, definition : str
-        See `Probe`.
-    sources : callable
-        Returns the passages.
-    arrange : callable
-        Returns both texts of a passage for a seed; None if they are equal.
-    """
-
+    name: str
+    title: str
+    passages: Sources
+    arrange: Callable[[Passage, int], tuple[str, str] | None]
+    definition: str = ""
     strategy: Strategy = "manipulation"
-
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        definition: str,
-        sources: Sources,
-        arrange: Callable[[Passage, int], tuple[str, str] | None],
-    ) -> None:
-        self.name = name
-        self.title = title
-        self.definition = definition
-        self._sources = sources
-        self._arrange = arrange
 
     def sources(self) -> Iterable[PassageSource]:
         """See `SourcedProbe`."""
-        return self._sources()
+        return self.passages()
 
     def source_id(self, source: PassageSource) -> str:
         """See `SourcedProbe`."""
-        return source.passage_id
+        return source[0]
 
     def sample(self, seed: int, source: PassageSource) -> Sample | None:
         """See `SourcedProbe`."""
-        passage = source.passage()
-        texts = None if passage is None else self._arrange(passage, seed)
+        passage = source[1]()
+        texts = None if passage is None else self.arrange(passage, seed)
         if passage is None or texts is None:
             return None
         facts = {"answer": passage.sentences[passage.answer]}
@@ -123,16 +92,12 @@ def _position_probe(collection: str, sources: Sources, contrast: tuple[str, str]
         return (first, second) if len(passage.sentences) >= SHORTEST and first != second else None
 
     first, second = (PLACES[place] for place in contrast)
-    return PassageProbe(
-        f"position-{'-'.join(contrast)}@{collection}",
-        f"Answer {first} against {second}",
-        define_pair(
-            f"the text with its answer {first}",
-            f"the text with its answer {second}, all other sentences in their order",
-        ),
-        sources,
-        arrange,
+    definition = define_pair(
+        f"the text with its answer {first}",
+        f"the text with its answer {second}, all other sentences in their order",
     )
+    name = f"position-{'-'.join(contrast)}@{collection}"
+    return PassageProbe(name, f"Answer {first} against {second}", sources, arrange, definition)
 
 
 def _padding_probe(collection: str, sources: Sources, count: int) -> PassageProbe:
@@ -144,22 +109,18 @@ def _padding_probe(collection: str, sources: Sources, count: int) -> PassageProb
         text = " ".join(passage.sentences)
         return in_a_row(padding, text), in_a_row(text, padding)
 
-    return PassageProbe(
-        f"position-padding-{count}@{collection}",
-        f"Neutral sentences before against behind, {count}",
-        define_pair(
-            f"the text with {count} neutral sentences before it", "the text with the same sentences after it"
-        ),
-        sources,
-        arrange,
+    definition = define_pair(
+        f"the text with {count} neutral sentences before it", "the text with the same sentences after it"
     )
+    title = f"Neutral sentences before against behind, {count}"
+    return PassageProbe(f"position-padding-{count}@{collection}", title, sources, arrange, definition)
 
 
 def _written_sources() -> list[PassageSource]:
     """Return the written passages, in which the answer is marked."""
 
     def source(passage: Passage) -> PassageSource:
-        return PassageSource(passage.passage_id, lambda: passage)
+        return passage.passage_id, lambda: passage
 
     return [source(passage) for passage in written_passages()]
 
@@ -174,17 +135,11 @@ def _judged_sources(judged: JudgedTexts, inputs: ProbeInputs) -> Iterator[Passag
 
     for text in judged:
         if text.grade > judged.lowest:
-            yield PassageSource(text.judgment_id, partial(passage, text))
+            yield text.judgment_id, partial(passage, text)
 
 
 def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
-    """Yield the paragraphs of XQuAD with a question each; the answer is the sentence in which it begins.
-
-    Raises
-    ------
-    MalformedRecordError
-        If a line lacks a field, or the answer is not at its offset.
-    """
+    """Yield the paragraphs of XQuAD with a question each; the answer is the sentence in which it begins."""
 
     def passage(question_id: str, query: str, context: str, start: int) -> Passage:
         parsed = language.parse(context)
@@ -200,7 +155,7 @@ def xquad_sources(path: Path, language: Language) -> Iterator[PassageSource]:
         if not isinstance(start, int) or not answer or context[start : start + len(answer)] != answer:
             expected = f"{answer!r} at 'answer_start'"
             raise MalformedRecordError.at(path, line, expected=expected, seen=f"answer_start: {start!r}")
-        yield PassageSource(question_id, partial(passage, question_id, query, context, start))
+        yield question_id, partial(passage, question_id, query, context, start)
 
 
 def _prepend_neutral(text: str, context: ManipulationContext, *, count: int) -> str:

@@ -18,12 +18,12 @@ from pathlib import Path
 from random import Random
 
 from termwise.collection import read_json_lines
-from termwise.probes.behaviour.builders import collections, selected_grades
 from termwise.probes.behaviour.words_and_sentences import WORD, content_words
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
+from termwise.probes.manipulations.base import collections, selected_grades
 from termwise.probes.manipulations.text_edits import Place, replaced
 from termwise.probes.sources.transfer.files import find_files
 from termwise.probes.sources.transfer.pair_files import strings_of
@@ -109,18 +109,7 @@ _CHANGES = (
 
 
 class QueryProbe(Probe):
-    """Texts scored for a query and for a variation of it.
-
-    Parameters
-    ----------
-    name, title : str
-        Name and title of the change.
-    judged : JudgedTexts
-    variations : callable
-        See `Variations`.
-    symmetric : bool
-        True for the probe ``…-moves``, False for ``…-kept``, see the module docstring.
-    """
+    """Texts scored for a query and for a variation of it: ``…-moves`` if symmetric, else ``…-kept``."""
 
     strategy: Strategy = "manipulation"
 
@@ -161,13 +150,6 @@ def read_variations(folder: Path) -> dict[str, dict[str, list[tuple[str, str]]]]
     """Read variations of queries from all files of a folder, by type and by normalised query.
 
     A line has ``id``, ``query``, ``variant`` and ``kind``; those with ``valid`` false are left out.
-
-    Raises
-    ------
-    MissingFileError
-        If there is no file of JSON lines.
-    MalformedRecordError
-        If a line lacks a field.
     """
     variations: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for path in find_files(folder, "the query variations", ["*.jsonl"]):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from termwise.probes.behaviour.builders import collections, over_collections
 from termwise.probes.behaviour.words_and_sentences import (
     content_words,
     inserted,
@@ -20,7 +19,12 @@ from termwise.probes.core.judged_texts import NOT_RELEVANT, JudgedText, JudgedTe
 from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
-from termwise.probes.manipulations.base import Manipulation, ManipulationContext
+from termwise.probes.manipulations.base import (
+    Manipulation,
+    ManipulationContext,
+    collections,
+    over_collections,
+)
 from termwise.probes.manipulations.text_edits import in_a_row
 
 TIMES = (1, 2, 5)
@@ -106,17 +110,8 @@ class AttackProbe(Probe):
     """Stuffed non-relevant texts against relevant texts; a positive effect means that the stuffed text is preferred.
 
     Each non-relevant text is paired with one of the texts with the highest grade for the query. All attacks use the
-    same pairs.
-
-    Parameters
-    ----------
-    name, title : str
-        See `Probe`.
-    judged : JudgedTexts
-    times : int
-        Number of copies of the query, half of them before the text; 0 leaves the text unchanged.
-    scramble : bool, optional
-        Whether the characters of the query are shuffled.
+    same pairs. Half of the copies of the query are before the text, and 0 copies leave the text unchanged. The
+    characters of the query can be shuffled.
     """
 
     strategy: Strategy = "manipulation"

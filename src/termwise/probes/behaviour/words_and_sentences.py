@@ -101,17 +101,9 @@ def scrambled(text: str, random: Random) -> str:
 def with_some_words(
     text: str, random: Random, change: Callable[[str, Random], str | None], *, share: float = SHARE
 ) -> str | None:
-    """Change some of the words that can be changed, at least one; None if no word can be changed.
+    """Change a share of the words that can be changed, at least one; None if no word can be changed.
 
-    Parameters
-    ----------
-    text : str
-    random : Random
-        Generator for the choice of words; passed to `change`.
-    change : callable
-        Returns the changed word; None, or the same word, if it cannot be changed.
-    share : float, optional
-        Share of the changed words among those that can be changed.
+    `change` returns the changed word; None, or the same word, if it cannot be changed.
     """
     candidates = [
         (Place(*match.span()), new)

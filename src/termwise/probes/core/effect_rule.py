@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from termwise.display.safe_text import shown
 from termwise.errors import ParameterError, UnknownIdError, near_names
+from termwise.fixes import Fix
 from termwise.probes.core.score_gaps import Scores, median_gap, query_gaps
 from termwise.validation import check, is_finite_number
 
@@ -163,12 +164,7 @@ class ByRank:
 
 
 def parse_delta(delta: str | float) -> str | float:
-    """Return one of `RULES`, or the threshold as a number.
-
-    Raises
-    ------
-    ParameterError
-        If `delta` is neither a number of 0 or more nor the name of a rule.
+    """Return one of `RULES`, or the threshold as a number; `ParameterError` for anything else.
 
     Examples
     --------
@@ -186,7 +182,11 @@ def parse_delta(delta: str | float) -> str | float:
         raise ParameterError(
             "a threshold is a number of 0 or more, or the name of a rule",
             facts=[("given", shown(delta)), ("rules", ", ".join(RULES))],
-            fixes=[*(f"did you mean {name}?" for name in similar), "`delta='median'`", "`delta=0.355`"],
+            fixes=[
+                *(f"did you mean {name}?" for name in similar),
+                Fix.use(delta="median"),
+                Fix.use(delta=0.355),
+            ],
         )
     return float(number)
 
@@ -220,7 +220,10 @@ def effect_rule_for(delta: str | float, rankings: Mapping[str, Scores] | None) -
         raise ParameterError(
             "this rule requires reference rankings",
             facts=[("rule", delta)],
-            fixes=["name a judged collection, `judged='FOLDER'`", "give a number, `delta=0.355`"],
+            fixes=[
+                Fix.use("name a judged collection, {}", judged="FOLDER"),
+                Fix.use("give a number, {}", delta=0.355),
+            ],
         )
     if delta == "median":
         return Constant(median_gap(rankings))
@@ -251,7 +254,7 @@ def _check_delta(delta: object) -> None:
             "a probe needs a threshold below which scores count as equal",
             facts=[("delta", delta), ("expected", "a number of 0 or more")],
             fixes=[
-                "use the median gap of the scorer, `termwise.probes.median_gap(rankings)`",
+                Fix.python("termwise.probes.median_gap(rankings)", "use the median gap of the scorer, {}"),
                 "use 0 if every difference counts",
             ],
         )

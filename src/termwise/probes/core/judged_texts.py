@@ -94,17 +94,10 @@ class JudgedTexts:
     def read(
         cls, collection: str | Path, queries: str | Path, qrels: str | Path, *, name: str | None = None
     ) -> JudgedTexts:
-        """Read the judged part of a collection.
+        """Read the judged part of a collection; its name is `collection_name` by default.
 
         Judgments of unknown documents and unknown queries are ignored, because published judgments often cover more
-        than a sample of a collection.
-
-        Parameters
-        ----------
-        collection, queries, qrels : str or Path
-            Arguments of `open_collection`, `read_queries` and `read_qrels`.
-        name : str, optional
-            By default `collection_name` of the collection.
+        than a sample of a collection. See `open_collection`, `read_queries` and `read_qrels`.
 
         Raises
         ------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Generic, Literal, TypeVar
 
-from termwise.probes.core.sample import Sample, check_samples
+from termwise.probes.core.sample import Sample, Samples, draw_order
 from termwise.validation import check
 
 Strategy = Literal["measure-and-match", "manipulation", "transfer", "axiom"]
@@ -67,28 +67,27 @@ class Probe(ABC):
             `termwise.probes.core.sample.random_for`.
         """
 
-    def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """Return the first samples in an order of their identifiers.
+    def draw(self, seed: int, limit: int | None) -> tuple[Samples, int]:
+        """Draw samples, see `termwise.probes.core.sample.draw_order`.
 
         Parameters
         ----------
         seed : int
             See `samples`.
-        limit : int
-            Maximum number of samples.
-        order : callable
-            Sort key of an identifier.
+        limit : int or None
+            Maximum number of samples; None for all.
 
         Returns
         -------
-        samples : list of Sample
-            Ordered by identifier.
+        samples : Samples
         omitted : int
             Upper bound of the number of other samples.
         """
-        samples = check_samples(self.samples(seed))
-        drawn = sorted(samples, key=lambda sample: order(sample.sample_id))[:limit]
-        return check_samples(drawn), len(samples) - len(drawn)
+        samples = Samples.of(self.samples(seed))
+        if limit is None or len(samples) <= limit:
+            return samples, 0
+        drawn = sorted(samples, key=lambda sample: draw_order(seed, sample.sample_id))[:limit]
+        return Samples.of(drawn), len(samples) - limit
 
 
 def check_probe(probe: Probe) -> None:
@@ -135,13 +134,15 @@ class SourcedProbe(Probe, Generic[SourceItem]):
             if (sample := self.sample(seed, source)) is not None:
                 yield sample
 
-    def draw(self, seed: int, limit: int, order: Callable[[str], Any]) -> tuple[list[Sample], int]:
-        """Return the first samples in an order of their identifiers; see `Probe.draw`."""
-        queue = sorted(self.sources(), key=lambda source: order(self.source_id(source)))
+    def draw(self, seed: int, limit: int | None) -> tuple[Samples, int]:
+        """Make only the drawn samples; see `Probe.draw`."""
+        if limit is None:
+            return super().draw(seed, limit)
+        queue = sorted(self.sources(), key=lambda source: draw_order(seed, self.source_id(source)))
         drawn: list[Sample] = []
         for tried, source in enumerate(queue):
             if len(drawn) == limit:
-                return check_samples(drawn), len(queue) - tried
+                return Samples.of(drawn), len(queue) - tried
             if (sample := self.sample(seed, source)) is not None:
                 drawn.append(sample)
-        return check_samples(drawn), 0
+        return Samples.of(drawn), 0

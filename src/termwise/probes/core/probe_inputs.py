@@ -10,10 +10,13 @@ from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.probe import Probe
 from termwise.probes.language.base import Language
 
+PYTHON = "python:stdlib"
+"""The default collection, which is always available."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProbeInputs:
-    """Input data of the probes of a run.
+    """Input data of the probes of a run; `termwise.probes.inputs.open_inputs` opens them by name.
 
     Attributes
     ----------
@@ -25,12 +28,15 @@ class ProbeInputs:
         Judged collections; may be empty.
     folders : mapping of str to Path
         Folders of the user's data sets of pairs, by the name of their format.
+    collection : str
+        Name of the collection of term statistics and candidates.
     """
 
     language: Language
     stop_words: frozenset[str]
     judged: tuple[JudgedTexts, ...] = ()
     folders: Mapping[str, Path] = field(default_factory=dict)
+    collection: str = PYTHON
 
 
 @dataclass(frozen=True)

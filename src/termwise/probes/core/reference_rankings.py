@@ -14,6 +14,7 @@ import numpy as np
 
 from termwise.display.safe_text import shown
 from termwise.errors import DataError
+from termwise.fixes import Fix
 from termwise.probes.core.sample import Sample, ScorePairs
 from termwise.probes.core.score_gaps import Scores
 from termwise.records import Document, Run
@@ -46,14 +47,7 @@ class ReferenceRankings:
     judged: str | None = None
 
     def mismatch(self, probe: str, samples: Iterable[Sample]) -> str | None:
-        """Return the reason if the rankings do not cover the queries of samples, else None.
-
-        Parameters
-        ----------
-        probe : str
-            Name of the probe; the part after ``@`` names the origin of its texts.
-        samples : iterable of Sample
-        """
+        """Return the reason if the rankings do not cover the queries of the samples of a probe, else None."""
         origin = probe.partition("@")[2]
         if self.judged is not None and origin and origin != self.judged:
             return f"the rankings are of queries of {self.judged}, its queries of {origin}"
@@ -94,7 +88,10 @@ class ReferenceRankings:
                         ("text", shown(text)),
                         ("score", score),
                     ],
-                    fixes=["give a threshold, `delta=0.355`", "return finite scores from the ranker"],
+                    fixes=[
+                        Fix.use("give a threshold, {}", delta=0.355),
+                        "return finite scores from the ranker",
+                    ],
                 )
         return {
             query_id: np.array([scores[self.queries[query_id], text] for text in texts], dtype=np.float64)

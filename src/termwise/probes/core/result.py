@@ -14,7 +14,7 @@ from termwise.display.safe_text import shown
 from termwise.errors import DataError
 from termwise.probes.core.effect_rule import EffectRule, score_differences
 from termwise.probes.core.probe import Probe
-from termwise.probes.core.sample import Sample, content_hash
+from termwise.probes.core.sample import Samples
 from termwise.probes.core.score_gaps import Scores
 from termwise.scorers.protocol import Pair, TextScorer, WindowedScorer
 
@@ -40,7 +40,7 @@ class ProbeResult:
     rule : dict
         The effect rule, JSON-like.
     content : str
-        Hash of the samples; see `termwise.probes.core.sample.content_hash`.
+        Hash of the samples; see `termwise.probes.core.sample.Samples`.
     sample_ids, query_ids : tuple of str of length n
         The samples, in the order of their identifiers.
     first, second : ndarray of shape (n,), float64
@@ -72,7 +72,7 @@ class ProbeResult:
         scorer: TextScorer,
         probe: Probe,
         rule: EffectRule,
-        samples: Sequence[Sample],
+        samples: Samples,
         scores: Mapping[Pair, float],
     ) -> ProbeResult:
         """Apply the effect rule of a scorer to the scores of all samples, which are ordered by identifier."""
@@ -86,7 +86,7 @@ class ProbeResult:
             scorer=scorer.name,
             symmetric=probe.symmetric,
             rule=rule.described(),
-            content=content_hash(samples),
+            content=samples.content,
             sample_ids=tuple(sample.sample_id for sample in samples),
             query_ids=query_ids,
             first=first,
@@ -144,7 +144,7 @@ class ProbeResult:
             "probe": self.probe,
             "scorer": self.scorer,
             "symmetric": self.symmetric,
-            "reading": self.rule,
+            "effect_rule": self.rule,
             "content": self.content,
             "samples": len(self),
             "score": self.score,

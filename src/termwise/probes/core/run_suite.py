@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from termwise.errors import DataError, DuplicateIdError, ParameterError
+from termwise.fixes import Fix
 from termwise.probes.core.effect_rule import (
     ByQuery,
     ByRank,
@@ -20,9 +19,9 @@ from termwise.probes.core.effect_rule import (
 from termwise.probes.core.probe import Probe, check_probe
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.result import ProbeResult
-from termwise.probes.core.sample import Sample, ScorePairs, check_samples, content_hash
+from termwise.probes.core.sample import Samples, ScorePairs
 from termwise.probes.core.score_gaps import Scores, pooled_gaps
-from termwise.scorers.protocol import PartialScorer, TextScorer, fingerprint_of
+from termwise.scorers.protocol import PartialScorer, TextScorer
 from termwise.validation import check_count
 
 
@@ -33,10 +32,7 @@ class ProbeSamples:
     Attributes
     ----------
     probe : Probe
-    samples : tuple of Sample
-        Ordered by identifier.
-    content : str
-        Hash of the samples.
+    samples : Samples
     omitted : int
         Upper bound of the number of samples that were not drawn.
     section : str
@@ -44,8 +40,7 @@ class ProbeSamples:
     """
 
     probe: Probe
-    samples: tuple[Sample, ...]
-    content: str
+    samples: Samples
     omitted: int = 0
     section: str = "Probes"
 
@@ -53,18 +48,7 @@ class ProbeSamples:
     def of(
         cls, probe: Probe, *, seed: int, limit: int | None = None, section: str = "Probes"
     ) -> ProbeSamples:
-        """Make the samples of a probe.
-
-        Parameters
-        ----------
-        probe : Probe
-        seed : int
-            Seed of random choices.
-        limit : int, optional
-            Maximum number of samples, the first in a random order of identifiers drawn with the seed. A larger limit
-            includes the samples of a smaller one, and probes of one judged collection use the same texts.
-        section : str, optional
-            Section of the tables.
+        """Make the samples of a probe, see `Probe.draw`.
 
         Raises
         ------
@@ -75,42 +59,21 @@ class ProbeSamples:
         if limit is not None:
             check_count("limit", limit)
         try:
-            samples, omitted = (
-                (check_samples(probe.samples(seed)), 0)
-                if limit is None
-                else probe.draw(seed, limit, partial(_draw_key, seed))
-            )
+            return cls(probe, *probe.draw(seed, limit), section)
         except (ParameterError, DuplicateIdError) as error:
             facts = [("probe", probe.name), *error.facts]
             raise type(error)(error.message, facts=facts, fixes=error.fixes) from error
-        return cls(probe, tuple(samples), content_hash(samples), omitted, section)
-
-
-def _draw_key(seed: int, sample_id: str) -> bytes:
-    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
 
 
 @dataclass(frozen=True, eq=False)
 class ScorerResults:
-    """Results of all probes with one scorer.
+    """Results of all probes with one scorer, and its effect rule.
 
-    Attributes
-    ----------
-    scorer : TextScorer
-    fingerprint : str or None
-        Fingerprint of the scorer, if it has one.
-    rule : EffectRule
-        Rule that maps scores to effects.
-    gaps : ndarray of float64, or None
-        Score gaps of all queries, in increasing order; None without rankings.
-    results : mapping of str to ProbeResult
-        Results by the name of the probe, without skipped probes.
-    skipped : mapping of str to str
-        Reason why a probe was skipped, by probe.
+    `gaps` are the score gaps of all queries, in increasing order; None without rankings. `results` has no skipped
+    probes, and `skipped` the reason for each.
     """
 
     scorer: TextScorer
-    fingerprint: str | None
     rule: EffectRule
     gaps: Scores | None
     results: Mapping[str, ProbeResult]
@@ -119,17 +82,7 @@ class ScorerResults:
 
 @dataclass(frozen=True, eq=False)
 class SuiteRun:
-    """Probes, scorers and their results.
-
-    Attributes
-    ----------
-    probes : tuple of ProbeSamples
-        In the order of the suite.
-    scorers : tuple of ScorerResults
-        In the order of the scorers.
-    facts : dict
-        JSON-like: seed, language, collections, versions.
-    """
+    """Probes in the order of the suite, scorers with their results, and JSON-like facts such as the seed."""
 
     probes: tuple[ProbeSamples, ...]
     scorers: tuple[ScorerResults, ...]
@@ -154,7 +107,7 @@ def run_suite(
     probes : iterable of ProbeSamples
         Probes with their samples, with distinct names.
     score_pairs : callable
-        Scores pairs of query and text: `termwise.scorers.score_pairs.score_pairs`, or a partial of it with a cache.
+        `termwise.scorers.score_pairs.score_pairs`, or a partial of it with a cache.
     delta : str or float, optional
         See `termwise.probes.core.effect_rule.effect_rule_for`.
     reference : ReferenceRankings, optional
@@ -185,12 +138,25 @@ def run_suite(
     return SuiteRun(probes, results, dict(facts or {}))
 
 
-def _check_names(noun: str, names: Sequence[str], fix: str) -> None:
+def _check_names(noun: str, names: Sequence[str], fix: str | Fix) -> None:
     if not names:
         raise DataError(f"there is no {noun}", facts=[(f"{noun}s", 0)])
     for name in names:
         if names.count(name) > 1:
             raise DuplicateIdError(f"two {noun}s have one name", facts=[(noun, name)], fixes=[fix])
+
+
+def score_probes(
+    scorer: TextScorer,
+    probes: Iterable[tuple[Probe, Samples]],
+    rule: EffectRule,
+    score_pairs: ScorePairs,
+) -> dict[str, ProbeResult]:
+    """Score the texts of all samples, each distinct pair once; return the results by the name of the probe."""
+    probes = list(probes)
+    pairs = (pair for _, samples in probes for sample in samples for pair in sample.pairs)
+    scores = score_pairs(scorer, pairs, "score")
+    return {probe.name: ProbeResult.of(scorer, probe, rule, samples, scores) for probe, samples in probes}
 
 
 def _run_scorer(
@@ -205,7 +171,7 @@ def _run_scorer(
     if reference is not None and not ranks_only:
         rankings = reference.score(scorer, score_pairs)
     rule = Constant(0.0) if ranks_only else effect_rule_for(delta, rankings)
-    runnable: list[tuple[Probe, Sequence[Sample]]] = []
+    runnable: list[tuple[Probe, Samples]] = []
     skipped = {}
     for one in probes:
         samples = _known_samples(scorer, one.samples)
@@ -218,22 +184,17 @@ def _run_scorer(
             runnable.append((one.probe, samples))
         else:
             skipped[one.probe.name] = reason
-    pairs = (pair for _, samples in runnable for sample in samples for pair in sample.pairs)
-    scores = score_pairs(scorer, pairs, "score")
     return ScorerResults(
         scorer=scorer,
-        fingerprint=fingerprint_of(scorer),
         rule=rule,
         gaps=None if rankings is None else pooled_gaps(rankings),
-        results={
-            probe.name: ProbeResult.of(scorer, probe, rule, samples, scores) for probe, samples in runnable
-        },
+        results=score_probes(scorer, runnable, rule, score_pairs),
         skipped=skipped,
     )
 
 
-def _known_samples(scorer: TextScorer, samples: Sequence[Sample]) -> Sequence[Sample]:
+def _known_samples(scorer: TextScorer, samples: Samples) -> Samples:
     """Return the samples with a score for each of the two texts."""
     if not isinstance(scorer, PartialScorer):
         return samples
-    return [sample for sample in samples if all(scorer.knows(*pair) for pair in sample.pairs)]
+    return Samples.of(sample for sample in samples if all(scorer.knows(*pair) for pair in sample.pairs))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from termwise.display.safe_text import shown
@@ -25,7 +26,8 @@ class Sample:
     Attributes
     ----------
     sample_id : str
-        Distinct within its probe and stable. Random choices for a sample depend only on this identifier and the seed.
+        Distinct within its probe and stable; if empty, a hash of the queries and texts. Random choices for a sample
+        depend only on this identifier and the seed.
     query : str
         Text of the query.
     first, second : str
@@ -36,6 +38,11 @@ class Sample:
         JSON-like: origin of the texts, description of the change.
     second_query : str, optional
         Query for the second text, where the queries differ; `query` by default.
+
+    Raises
+    ------
+    ParameterError
+        If a field is not a string without unpaired surrogates, or the facts are not JSON-like.
     """
 
     sample_id: str
@@ -52,9 +59,15 @@ class Sample:
         if self.second_query is not None:
             _check_text("second_query", self.second_query)
         if not self.sample_id:
-            raise ParameterError("a sample needs an identifier", facts=[("query", self.query[:60])])
+            content = json.dumps([self.query, self.first, self.second, self.second_query])
+            object.__setattr__(self, "sample_id", hashlib.sha256(content.encode("ascii")).hexdigest()[:16])
         if not self.query_id:
             object.__setattr__(self, "query_id", self.query)
+        if not _is_json_object(self.facts):
+            raise ParameterError(
+                "the facts of a sample are a mapping of names to JSON values",
+                facts=[("sample", self.sample_id), ("given", shown(self.facts))],
+            )
 
     @property
     def pairs(self) -> tuple[Pair, Pair]:
@@ -83,32 +96,6 @@ def _check_text(name: str, value: object) -> None:
         ) from error
 
 
-def check_samples(samples: Iterable[Sample]) -> list[Sample]:
-    """Return samples as a list, ordered by identifier.
-
-    Raises
-    ------
-    DuplicateIdError
-        If two samples have the same identifier.
-    ParameterError
-        If an item is not a sample, or its facts are not JSON-like.
-    """
-    check("samples", samples, isinstance(samples, Iterable), "an iterable of samples")
-    by_id: dict[str, Sample] = {}
-    for sample in samples:
-        if not isinstance(sample, Sample):
-            raise ParameterError("a probe yields samples", facts=[("given", shown(sample))])
-        if sample.sample_id in by_id:
-            raise DuplicateIdError("two samples have one identifier", facts=[("sample", sample.sample_id)])
-        if not _is_json_object(sample.facts):
-            raise ParameterError(
-                "the facts of a sample are a mapping of names to JSON values",
-                facts=[("sample", sample.sample_id), ("given", shown(sample.facts))],
-            )
-        by_id[sample.sample_id] = sample
-    return [by_id[sample_id] for sample_id in sorted(by_id)]
-
-
 def _is_json_object(facts: object) -> bool:
     try:
         return isinstance(facts, Mapping) and bool(json.dumps(dict(facts)))
@@ -116,21 +103,65 @@ def _is_json_object(facts: object) -> bool:
         return False
 
 
-def content_hash(samples: Iterable[Sample]) -> str:
-    """Return ``sha256:`` and a digest of the queries and texts of samples, independent of their order.
+@dataclass(frozen=True)
+class Samples:
+    """Samples of a probe, ordered by their identifiers; `of` makes them from samples in any order.
 
     Examples
     --------
     >>> one, two = Sample("1", "q", "a", "b"), Sample("2", "q", "c", "d")
-    >>> content_hash([one, two]) == content_hash([two, one])
+    >>> Samples.of([two, one]).content == Samples.of([one, two]).content
     True
     """
-    digest = hashlib.sha256()
-    for sample in check_samples(samples):
-        fields = [sample.sample_id, sample.query_id, sample.query, sample.first, sample.second]
-        line = json.dumps(fields if sample.second_query is None else [*fields, sample.second_query])
-        digest.update(f"{line}\n".encode("ascii"))
-    return f"sha256:{digest.hexdigest()}"
+
+    items: tuple[Sample, ...]
+
+    @classmethod
+    def of(cls, samples: Iterable[Sample]) -> Samples:
+        """Order samples by identifier.
+
+        Raises
+        ------
+        DuplicateIdError
+            If two samples have the same identifier.
+        ParameterError
+            If an item is not a sample.
+        """
+        check("samples", samples, isinstance(samples, Iterable), "an iterable of samples")
+        by_id: dict[str, Sample] = {}
+        for sample in samples:
+            if not isinstance(sample, Sample):
+                raise ParameterError("a probe yields samples", facts=[("given", shown(sample))])
+            if sample.sample_id in by_id:
+                raise DuplicateIdError(
+                    "two samples have one identifier", facts=[("sample", sample.sample_id)]
+                )
+            by_id[sample.sample_id] = sample
+        return cls(tuple(by_id[sample_id] for sample_id in sorted(by_id)))
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def content(self) -> str:
+        """``sha256:`` and a digest of identifiers, queries and texts."""
+        digest = hashlib.sha256()
+        for sample in self:
+            fields = [sample.sample_id, sample.query_id, sample.query, sample.first, sample.second]
+            line = json.dumps(fields if sample.second_query is None else [*fields, sample.second_query])
+            digest.update(f"{line}\n".encode("ascii"))
+        return f"sha256:{digest.hexdigest()}"
+
+
+def draw_order(seed: int, sample_id: str) -> bytes:
+    """Return the sort key of a sample: its samples are drawn in the order of these keys.
+
+    A larger limit thus includes the samples of a smaller one, and probes of one judged collection use the same texts.
+    """
+    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()
 
 
 def random_for(seed: int, *parts: str) -> random.Random:

@@ -244,3 +244,45 @@ def _clusters(values: Scores, query_ids: Sequence[str]) -> tuple[Scores, Scores]
     sums: Scores = np.bincount(number, weights=values).astype(np.float64)
     sizes: Scores = np.bincount(number).astype(np.float64)
     return sums, sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The score of a probe by threshold.
+
+    Attributes
+    ----------
+    percentiles, deltas, scores : ndarray of shape (101,), float64
+        Percentiles of the gaps from 0 to 100, with their thresholds and mean effects.
+    """
+
+    percentiles: Scores
+    deltas: Scores
+    scores: Scores
+
+    @property
+    def area(self) -> float:
+        """The mean score over all percentiles."""
+        return float(self.scores.mean())
+
+
+def sweep(result: ProbeResult, gaps: Scores) -> Sweep | None:
+    """Return the score of a probe at each percentile of the gaps; None without a sample.
+
+    Parameters
+    ----------
+    result : ProbeResult
+        Result of the probe; its effects are not used.
+    gaps : ndarray of shape (g,), float64
+        Gaps of the scorer, at least one; see `termwise.probes.core.score_gaps.pooled_gaps`.
+    """
+    if not len(result):
+        return None
+    percentiles = np.arange(101, dtype=np.float64)
+    deltas = np.percentile(gaps, percentiles)
+    differences = np.sort(result.differences)
+    count = len(differences)
+    positive = count - np.searchsorted(differences, deltas, side="right")
+    negative = np.searchsorted(differences, -deltas, side="left")
+    effects = positive + negative if result.symmetric else positive - negative
+    return Sweep(percentiles, deltas, effects / count)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from termwise.errors import UnknownNameError, near_names
+from termwise.fixes import Fix
 from termwise.probes.core.probe import Probe
 from termwise.probes.core.probe_inputs import Family, ProbeInputs
 
@@ -47,16 +48,8 @@ class ProbeSelection(NamedTuple):
 class Suite:
     """Patterns of families and of probes in them.
 
-    Attributes
-    ----------
-    name : str
-    about : str
-        Description in one line.
-    patterns : mapping of str to str
-        Patterns of probe names, separated by spaces, by pattern of family names. A pattern without ``@`` matches probes
-        on any texts.
-    limit : int or None
-        Default maximum number of samples of each probe.
+    `patterns` has patterns of probe names, separated by spaces, by pattern of family names. A pattern without ``@``
+    matches probes on any texts. `limit` is the default maximum number of samples of each probe.
     """
 
     name: str
@@ -125,16 +118,7 @@ SUITES: Mapping[str, Suite] = MappingProxyType(
 def select_probes(
     families: Iterable[Family], inputs: ProbeInputs, suites: Sequence[Suite]
 ) -> list[ProbeSelection]:
-    """Return the probes of some suites, each once.
-
-    Parameters
-    ----------
-    families : iterable of Family
-        See `termwise.probes.registry.families`.
-    inputs : ProbeInputs
-        Input data of the probes.
-    suites : sequence of Suite
-        A probe is selected if any of them includes it; the largest limit applies.
+    """Return the probes that a suite includes, each once; the largest limit applies.
 
     Raises
     ------
@@ -163,13 +147,7 @@ def select_probes(
 
 
 def suite_named(name: str) -> Suite:
-    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such suite.
-    """
+    """Return a suite by name; ``probe:PATTERN`` is a suite of the probes whose names match."""
     if name in SUITES:
         return SUITES[name]
     if name.startswith(_BY_NAME):
@@ -187,7 +165,7 @@ def _unknown_probe(suite: str, probes: Iterable[str]) -> UnknownNameError:
         facts=[("given", suite)],
         fixes=[
             *([f"did you mean {' or '.join(similar)}?"] if similar else []),
-            "list all probes with `families()`",
+            Fix.sentence("list all probes with {}", Fix.call("families")),
         ],
     )
 

@@ -7,18 +7,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Token(NamedTuple):
-    """A word, a number or a punctuation mark; never white space.
+    """A word, a number or a punctuation mark, with its half-open range of characters; never white space.
 
-    Attributes
-    ----------
-    text : str
-        Form in the text.
-    start, end : int
-        Half-open range of characters in the text.
-    lemma : str
-        Dictionary form; proper names keep their capitals.
-    tag : str
-        Part of speech, by the universal tags (``ADP``, ``PUNCT``, ``NUM``, ``NOUN``, ...); empty if unknown.
+    Lemmas of proper names keep their capitals. The tag is a universal part of speech (``ADP``, ``PUNCT``, ``NUM``,
+    ``NOUN``, ...), or empty if unknown.
     """
 
     text: str
@@ -45,19 +37,9 @@ class Entity(NamedTuple):
 
 @dataclass(frozen=True)
 class Parsed:
-    """A parsed text.
+    """A parsed text: tokens, sentences that cover them, noun chunks and names, in order and not overlapping.
 
-    Attributes
-    ----------
-    text : str
-    tokens : tuple of Token
-        In order, not overlapping.
-    sentences : tuple of Span
-        In order; they cover all tokens.
-    chunks : tuple of Span
-        Noun chunks, in order, not overlapping.
-    entities : tuple of Entity
-        In order, not overlapping; empty if the parser does not find names.
+    There are no entities if the parser does not find names.
     """
 
     text: str

@@ -18,14 +18,7 @@ TOKENS = 1_000_000
 
 
 class CachedLanguage:
-    """Parser with a least-recently-used cache.
-
-    Parameters
-    ----------
-    inner : Language
-        The parser.
-    tokens : int, optional
-        Maximum number of tokens in the cache.
+    """Parser with a least-recently-used cache of at most so many tokens.
 
     Examples
     --------

@@ -4,96 +4,27 @@ from __future__ import annotations
 
 import re
 
-from termwise.probes.language.english import listed
+from termwise.probes.language.rule_words import listed
+
+_FORMS = """
+    be am are been being is was were; have had has having; do did does doing done; go goes going gone went;
+    say said; make made; take taken took; come came coming; see saw seen; know knew known; get got gotten;
+    give gave given; add added adding; agree agreed; free freed; hang hanged; find found; think thought;
+    tell told; become became; leave left; feel felt; bring brought; begin began beginning begun; keep kept;
+    hold held; write written wrote; stand stood; hear heard; mean meant; meet met; run ran; pay paid; sit sat;
+    speak spoke spoken; lead led; grow grew grown; lose lost; fall fallen fell; send sent; build built;
+    understand understood; draw drawn drew; break broke broken; spend spent; rise risen rose;
+    drive driven drove; buy bought; wear wore worn; choose chose chosen; eat ate eaten; teach taught;
+    catch caught; fight fought; sell sold; die dies dying; lie lies lying; tie ties tying; man men; woman women;
+    child children; person people; foot feet; tooth teeth; goose geese; mouse mice; wife wives; knife knives;
+    wolf wolves; shelf shelves; movie movies; cookie cookies; shoe shoes; potato potatoes; tomato tomatoes;
+    hero heroes; index indices; matrix matrices; analysis analyses; crisis crises; criterion criteria;
+    phenomenon phenomena
+"""
+"""Lemmas of irregular forms: a lemma and its forms, in groups."""
 
 _IRREGULAR = {
-    form: lemma
-    for line in """
-    be am are been being is was were
-    have had has having
-    do did does doing done
-    go goes going gone went
-    say said
-    make made
-    take taken took
-    come came coming
-    see saw seen
-    know knew known
-    get got gotten
-    give gave given
-    add added adding
-    agree agreed
-    free freed
-    hang hanged
-    find found
-    think thought
-    tell told
-    become became
-    leave left
-    feel felt
-    bring brought
-    begin began beginning begun
-    keep kept
-    hold held
-    write written wrote
-    stand stood
-    hear heard
-    mean meant
-    meet met
-    run ran
-    pay paid
-    sit sat
-    speak spoke spoken
-    lead led
-    grow grew grown
-    lose lost
-    fall fallen fell
-    send sent
-    build built
-    understand understood
-    draw drawn drew
-    break broke broken
-    spend spent
-    rise risen rose
-    drive driven drove
-    buy bought
-    wear wore worn
-    choose chose chosen
-    eat ate eaten
-    teach taught
-    catch caught
-    fight fought
-    sell sold
-    die dies dying
-    lie lies lying
-    tie ties tying
-    man men
-    woman women
-    child children
-    person people
-    foot feet
-    tooth teeth
-    goose geese
-    mouse mice
-    wife wives
-    knife knives
-    wolf wolves
-    shelf shelves
-    movie movies
-    cookie cookies
-    shoe shoes
-    potato potatoes
-    tomato tomatoes
-    hero heroes
-    index indices
-    matrix matrices
-    analysis analyses
-    crisis crises
-    criterion criteria
-    phenomenon phenomena
-    """.strip().splitlines()
-    for lemma, *forms in [line.split()]
-    for form in forms
+    form: lemma for group in _FORMS.split(";") for lemma, *forms in [group.split()] for form in forms
 }
 _UNCHANGED = listed("""
     always anything bed being bleed breed building canvas ceiling chaos christmas darling during economics evening

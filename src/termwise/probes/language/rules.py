@@ -11,9 +11,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from termwise.probes.language.base import Parsed, Span, Token
-from termwise.probes.language.english import BEFORE_NAMES, FUNCTION_WORDS, NUMBER_WORDS, PREPOSITIONS
 from termwise.probes.language.rule_lemmas import rule_lemma
-from termwise.probes.language.rule_words import word_spans
+from termwise.probes.language.rule_words import (
+    BEFORE_NAMES,
+    FUNCTION_WORDS,
+    NUMBER_WORDS,
+    PREPOSITIONS,
+    word_spans,
+)
 
 SHORTEST_CHUNK = 6
 """Minimum number of characters of a noun chunk."""

@@ -14,26 +14,10 @@ from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.validation import check_count
 
 
-def prepend_query(text: str, context: ManipulationContext) -> str:
-    """Put the query before the text."""
-    return in_a_row(context.about.query, text)
-
-
-def replace_by_query(text: str, context: ManipulationContext) -> str:
-    """Replace the text by the query."""
-    return context.about.query
-
-
-def append_nonrelevant_sentence(text: str, context: ManipulationContext) -> str | None:
-    """Append a sentence of a text that is judged not relevant to the query."""
+def add_nonrelevant_sentence(text: str, context: ManipulationContext, *, before: bool) -> str | None:
+    """Add a sentence of a text that is judged not relevant to the query."""
     sentence = _nonrelevant_sentence(text, context)
-    return None if sentence is None else in_a_row(text, sentence)
-
-
-def prepend_nonrelevant_sentence(text: str, context: ManipulationContext) -> str | None:
-    """Put a sentence of a text that is judged not relevant to the query before the text."""
-    sentence = _nonrelevant_sentence(text, context)
-    return None if sentence is None else in_a_row(sentence, text)
+    return None if sentence is None else in_a_row(*((sentence, text) if before else (text, sentence)))
 
 
 def _nonrelevant_sentence(text: str, context: ManipulationContext) -> str | None:
@@ -76,11 +60,6 @@ def query_expansion(generate: QueryGenerator, count: int = 4) -> Manipulation:
 
 def read_generated_queries(path: Path) -> QueryGenerator:
     r"""Read generated queries from JSON lines, plain or compressed: ``{"doc_id": ..., "queries": [...]}``.
-
-    Raises
-    ------
-    MissingFileError, MalformedRecordError, DuplicateIdError
-        If the file cannot be read, a line is malformed, or a document has two lines.
 
     Examples
     --------

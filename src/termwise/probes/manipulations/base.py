@@ -1,35 +1,23 @@
-"""Manipulations of texts, and their probes."""
+"""Manipulations of texts, and their probes over the written passages and the judged collections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Literal
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
 from termwise.probes.core.probe import SourcedProbe, Strategy, define_pair
 from termwise.probes.core.probe_inputs import ProbeInputs
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
+from termwise.probes.sources.written_texts import written_texts
 
 
 @dataclass(frozen=True, eq=False)
 class ManipulationContext:
-    """Context of a text during its manipulation.
-
-    Attributes
-    ----------
-    about : JudgedText
-        The text with its query.
-    judged : JudgedTexts
-        Collection of the text.
-    language : Language
-        Finds words and sentences.
-    stop_words : frozenset of str
-        In lower case.
-    random : Random
-        Generator for this text and manipulation, independent of other texts.
-    """
+    """The text with its query, its collection, and a random generator independent of other texts."""
 
     about: JudgedText
     judged: JudgedTexts
@@ -50,18 +38,8 @@ Change = Callable[[str, ManipulationContext], str | None]
 class Manipulation:
     """Change of one property of a text.
 
-    Attributes
-    ----------
-    name : str
-        Lower case with hyphens; the name of the probe is this name, ``@`` and the collection.
-    title : str
-        For tables.
-    makes : str
-        Description of the changed text, such as "the text with its words in random order".
-    apply : callable
-        See `Change`.
-    needs, extra : str
-        See `Probe`.
+    The name of the probe is this name, ``@`` and the collection. `makes` describes the changed text, such as "the text
+    with its words in random order". `needs` and `extra` are those of `Probe`.
     """
 
     name: str
@@ -75,16 +53,8 @@ class Manipulation:
 class ManipulationProbe(SourcedProbe[JudgedText]):
     """Each judged text against its manipulated form; a positive effect means that the manipulated text is preferred.
 
-    Parameters
-    ----------
-    manipulation : Manipulation
-    judged : JudgedTexts
-    inputs : ProbeInputs
-        Language and stop words.
-    grades : frozenset of int, optional
-        Grades of the selected texts; all by default.
-    part : str, optional
-        Name of these grades in name and title, such as "higher". Samples are those of the probe over all grades.
+    `grades` selects texts, all by default, and `part` is the name of these grades, such as "higher". Samples are those
+    of the probe over all grades.
     """
 
     strategy: Strategy = "manipulation"
@@ -133,3 +103,31 @@ class ManipulationProbe(SourcedProbe[JudgedText]):
             query_id=source.query_id,
             facts={"document": source.doc_id, "grade": source.grade},
         )
+
+
+TextSelection = Literal["all", "relevant", "unrelated"]
+"""Selection of judged texts: all, those above the lowest grade, or those with the lowest grade."""
+
+
+def collections(inputs: ProbeInputs) -> tuple[JudgedTexts, ...]:
+    """Return the written passages and the judged collections."""
+    return (written_texts(), *inputs.judged)
+
+
+def selected_grades(judged: JudgedTexts, selection: TextSelection) -> frozenset[int] | None:
+    """Return the grades of a selection; None for all."""
+    if selection == "all":
+        return None
+    grades = {grade for judgments in judged.grades.values() for grade in judgments.values()}
+    return frozenset(grade for grade in grades if (grade > judged.lowest) == (selection == "relevant"))
+
+
+def over_collections(
+    manipulations: Sequence[Manipulation], inputs: ProbeInputs, selection: TextSelection = "all"
+) -> list[ManipulationProbe]:
+    """Make a probe for each collection and manipulation."""
+    return [
+        ManipulationProbe(manipulation, judged, inputs, grades=selected_grades(judged, selection))
+        for judged in collections(inputs)
+        for manipulation in manipulations
+    ]

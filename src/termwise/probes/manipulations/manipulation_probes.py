@@ -9,8 +9,7 @@ from termwise.probes.core.probe_inputs import Family, ProbeInputs
 from termwise.probes.manipulations.additions import query_expansion, read_generated_queries
 from termwise.probes.manipulations.base import Manipulation, ManipulationProbe
 from termwise.probes.manipulations.registry import MANIPULATIONS
-from termwise.probes.manipulations.typo_list import read_misspellings
-from termwise.probes.manipulations.typos import misspelling
+from termwise.probes.manipulations.typos import misspelling, read_misspellings
 from termwise.probes.sources.written_texts import written_texts
 
 _FOLDERS = ("typos", "append-queries")
@@ -19,12 +18,7 @@ _FOLDERS = ("typos", "append-queries")
 def available_manipulations(inputs: ProbeInputs) -> Iterator[Manipulation]:
     """Yield the manipulations in the order of the registry.
 
-    Parameters
-    ----------
-    inputs : ProbeInputs
-        In `folders`, ``typos`` is a list of misspellings that replaces that of codespell (see
-        `termwise.probes.manipulations.typo_list.read_misspellings`), and ``append-queries`` a file of generated queries
-        (see `termwise.probes.manipulations.additions.read_generated_queries`).
+    A folder ``typos`` replaces the misspellings of codespell, and ``append-queries`` has generated queries.
     """
     replacements = {}
     if "typos" in inputs.folders:

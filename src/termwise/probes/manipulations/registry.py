@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 from termwise.probes.core.judged_texts import NOT_RELEVANT
-from termwise.probes.manipulations import additions, joined_tokens, removal, word_forms
+from termwise.probes.manipulations import additions, changes
 from termwise.probes.manipulations import positions as places
 from termwise.probes.manipulations.base import Manipulation
-from termwise.probes.manipulations.joined_tokens import joined
-from termwise.probes.manipulations.reordering import in_reverse, reordering, shuffle_some_words, shuffled
+from termwise.probes.manipulations.changes import (
+    in_reverse,
+    joined,
+    removal,
+    reordering,
+    shuffle_some_words,
+    shuffled,
+)
+from termwise.probes.manipulations.text_edits import in_a_row
 from termwise.probes.manipulations.typos import misspelling, mistype
+from termwise.text.characters import lower_case
 
 _ALL = (
     Manipulation(
         "rem-stops-punct",
         "Stop words and punctuation removed",
         "the text without stop words and punctuation",
-        removal.removal(removal.stop_words_and_punctuation),
+        removal(changes.stop_words_and_punctuation),
     ),
     Manipulation(
         "lemmatize",
         "Words lemmatized",
         "the text with lemmas in place of words, except stop words",
-        word_forms.lemmatize,
+        changes.lemmatize,
     ),
     Manipulation(
         "shuffle-words",
@@ -56,46 +65,46 @@ _ALL = (
         "append-nonrelevant-sentence",
         "Text + non-relevant sentence",
         "the text followed by a sentence of a text that was judged not relevant to the query",
-        additions.append_nonrelevant_sentence,
+        partial(additions.add_nonrelevant_sentence, before=False),
         needs=NOT_RELEVANT,
     ),
     Manipulation(
         "prepend-nonrelevant-sentence",
         "Non-relevant sentence + text",
         "the text after a sentence of a text that was judged not relevant to the query",
-        additions.prepend_nonrelevant_sentence,
+        partial(additions.add_nonrelevant_sentence, before=True),
         needs=NOT_RELEVANT,
     ),
-    Manipulation("fold-case", "Lower case", "the text in lower case", word_forms.fold_case),
+    Manipulation("fold-case", "Lower case", "the text in lower case", lambda text, context: lower_case(text)),
     Manipulation(
         "remove-punctuation",
         "Punctuation removed",
         "the text without punctuation",
-        removal.removal(removal.punctuation),
+        removal(changes.punctuation),
     ),
     Manipulation(
         "remove-stops",
         "Stop words removed",
         "the text without stop words",
-        removal.removal(removal.stop_words),
+        removal(changes.stop_words),
     ),
     Manipulation(
         "remove-first-sentence",
         "First sentence removed",
         "the text without its first sentence",
-        removal.removal(removal.first_sentence),
+        removal(changes.first_sentence),
     ),
     Manipulation(
         "remove-last-sentence",
         "Last sentence removed",
         "the text without its last sentence",
-        removal.removal(removal.last_sentence),
+        removal(changes.last_sentence),
     ),
     Manipulation(
         "remove-random-sentence",
         "Random sentence removed",
         "the text without a random sentence",
-        removal.removal(removal.random_sentence),
+        removal(changes.random_sentence),
     ),
     Manipulation(
         "reverse-words",
@@ -140,38 +149,46 @@ _ALL = (
         shuffle_some_words,
     ),
     Manipulation(
-        "prepend-query", "Query + text", "the text with the query before it", additions.prepend_query
+        "prepend-query",
+        "Query + text",
+        "the text with the query before it",
+        lambda text, context: in_a_row(context.about.query, text),
     ),
-    Manipulation("replace-by-query", "Query in place of the text", "the query", additions.replace_by_query),
+    Manipulation(
+        "replace-by-query",
+        "Query in place of the text",
+        "the query",
+        lambda text, context: context.about.query,
+    ),
     Manipulation(
         "rejoin",
         "Tokens joined by blanks",
         "the tokens of the text, joined by spaces: a control of the probes that join tokens",
-        joined(joined_tokens.tokens),
+        joined(changes.tokens),
     ),
     Manipulation(
         "rem-stops-punct-joined",
         "Stop words and punctuation removed, joined by blanks",
         "the tokens of the text without stop words and punctuation, joined by spaces",
-        joined(joined_tokens.without_stop_words_and_punctuation),
+        joined(changes.without_stop_words_and_punctuation),
     ),
     Manipulation(
         "lemmatize-joined",
         "Words lemmatized, joined by blanks",
         "the lemmas of the text, joined by spaces",
-        joined(joined_tokens.lemmas),
+        joined(changes.lemmas),
     ),
     Manipulation(
         "shuffle-words-joined",
         "Tokens shuffled, joined by blanks",
         "the tokens of the text in random order, joined by spaces",
-        joined(joined_tokens.shuffled_tokens),
+        joined(changes.shuffled_tokens),
     ),
     Manipulation(
         "shuffle-words-in-sentences-joined",
         "Tokens shuffled in sentences, joined by blanks",
         "the tokens of each sentence in random order except the last, joined by spaces",
-        joined(joined_tokens.shuffled_tokens_of_sentences),
+        joined(changes.shuffled_tokens_of_sentences),
     ),
 )
 

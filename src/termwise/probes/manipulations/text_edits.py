@@ -19,15 +19,7 @@ def contents(text: str, places: Iterable[Place]) -> list[str]:
 
 
 def replaced(text: str, places: Sequence[Place], words: Sequence[str]) -> str:
-    """Replace the parts of a text at some places by words.
-
-    Parameters
-    ----------
-    text : str
-    places : sequence of Place
-        In order, not overlapping.
-    words : sequence of str
-        One for each place.
+    """Replace the parts of a text at some places, in order and not overlapping, by one word each.
 
     Examples
     --------
@@ -46,12 +38,6 @@ def without(text: str, places: Iterable[Place]) -> str:
 
     The remaining space is the space before or after the part, preferably a line break; without one, a space is
     inserted.
-
-    Parameters
-    ----------
-    text : str
-    places : iterable of Place
-        In order, not overlapping.
 
     Examples
     --------

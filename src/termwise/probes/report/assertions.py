@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from termwise.errors import UnknownNameError, UsageError
+from termwise.fixes import Fix
 
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _ASSERTION = re.compile(
@@ -22,19 +23,10 @@ NO_PAIR = "there is no pair in these texts"
 
 @dataclass(frozen=True)
 class Assertion:
-    """Assertion that fails if the score of a probe is in a given range.
+    """Assertion that fails if the score of a probe is in a given range, such as ``bm25:typos<-0.3``.
 
-    Attributes
-    ----------
-    text : str
-        The parsed text.
-    probe : str
-        Name or pattern with ``*``. Without ``@`` it matches the probe on any texts.
-    scorer : str
-        Name or pattern; ``*`` for all.
-    sign : str
-        ``<``, ``<=``, ``>`` or ``>=``.
-    value : float
+    Probe and scorer are names or patterns with ``*``. A probe without ``@`` matches on any texts. The sign is ``<``,
+    ``<=``, ``>`` or ``>=``.
     """
 
     text: str
@@ -58,7 +50,7 @@ class Assertion:
             raise UsageError(
                 "an assertion is a probe, a sign and a number",
                 facts=[("given", text)],
-                fixes=["`fail_if='typos<-0.3'`", "`fail_if='bm25:shuffle-*>=0.1'`"],
+                fixes=[Fix.use(fail_if="typos<-0.3"), Fix.use(fail_if="bm25:shuffle-*>=0.1")],
             )
         scorer, colon, probe = parts["probe"].rpartition(":")
         value = float(parts["value"].replace("−", "-"))

@@ -1,4 +1,4 @@
-"""Comparisons of each scorer with the first one, probe by probe, with the samples on which they disagree most."""
+"""Example samples of a cell, and comparisons of each scorer with the first one, probe by probe."""
 
 from __future__ import annotations
 
@@ -10,9 +10,59 @@ import numpy as np
 from termwise.evaluate.multiple_testing import holm
 from termwise.probes.core.result import ProbeResult, json_score
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
+from termwise.probes.core.sample import Sample, Samples
 from termwise.probes.core.score_gaps import Scores
 from termwise.probes.core.statistics import Estimate, compare
-from termwise.probes.report.examples import sample_texts
+from termwise.scorers.protocol import AdditiveScorer, TextScorer
+
+LONGEST = 1200
+"""Characters of a text that are shown."""
+
+
+def example_samples(
+    scorer: TextScorer, samples: Samples, result: ProbeResult, count: int
+) -> list[dict[str, Any]]:
+    """Return the samples with the largest differences, up to `count` in each direction and one per query.
+
+    Samples whose first text is preferred come first.
+    """
+    by_id = {sample.sample_id: sample for sample in samples}
+    differences = result.differences
+    order = np.argsort(-differences, kind="stable")
+    examples = []
+    for sign, positions in ((1, order), (-1, order[::-1])):
+        query_ids: set[str] = set()
+        for position in positions.tolist():
+            if len(query_ids) == count or differences[position] * sign <= 0:
+                break
+            sample = by_id[result.sample_ids[position]]
+            if sample.query_id in query_ids:
+                continue
+            query_ids.add(sample.query_id)
+            example = {
+                **sample_texts(sample),
+                "scores": [json_score(result.first[position]), json_score(result.second[position])],
+                "effect": int(result.effects[position]),
+            }
+            if isinstance(scorer, AdditiveScorer):
+                # sorted by term: the order of contributions depends on the texts seen before
+                sides = [sorted(scorer.contributions(*pair)) for pair in sample.pairs]
+                if all(np.isfinite(value) for side in sides for _, value in side):
+                    example["terms"] = [[[term, round(value, 4)] for term, value in side] for side in sides]
+            examples.append(example)
+    return examples
+
+
+def sample_texts(sample: Sample) -> dict[str, Any]:
+    """Return the query and the texts of a sample, JSON-like; long texts are cut."""
+    return {
+        "sample": sample.sample_id,
+        "query": sample.query,
+        "second_query": sample.second_query,
+        "first": sample.first[:LONGEST],
+        "second": sample.second[:LONGEST],
+    }
+
 
 WITH_SAMPLE = 8
 """Number of probes of a comparison, those with the largest differences, for which a sample is shown."""

@@ -16,15 +16,14 @@ from termwise.evaluate.multiple_testing import benjamini_hochberg, bonferroni, h
 from termwise.probes.core.expectations import expectation_of
 from termwise.probes.core.result import ProbeResult
 from termwise.probes.core.run_suite import ProbeSamples, ScorerResults, SuiteRun
-from termwise.probes.core.sample import Sample
-from termwise.probes.core.statistics import estimate, published_t, standardised_mean
-from termwise.probes.core.threshold_sweep import sweep
-from termwise.probes.report.comparisons import comparisons
-from termwise.probes.report.examples import example_samples
+from termwise.probes.core.sample import Samples
+from termwise.probes.core.statistics import estimate, published_t, standardised_mean, sweep
+from termwise.probes.report.comparisons import comparisons, example_samples
 from termwise.progress import Progress, no_progress
+from termwise.scorers.protocol import fingerprint_of
 
 FORMAT = "termwise-probes"
-VERSION = 1
+VERSION = 2
 
 RESAMPLES = 2000
 """Resamples of the bootstrap for each cell."""
@@ -82,7 +81,7 @@ def report_of(
             hash of the samples; equal hashes mean equal samples;
         ``area``, ``sweep``
             mean of the scores at all percentiles of the gaps, and the scores at every fifth; None without gaps;
-        ``telling``
+        ``examples``
             example samples.
     """
     section_of = {one.probe.name: one.section for one in run.probes}
@@ -149,8 +148,8 @@ def _model_spread(
 def _scorer(scorer: ScorerResults) -> dict[str, Any]:
     return {
         "name": scorer.scorer.name,
-        "fingerprint": scorer.fingerprint,
-        "reading": scorer.rule.described(),
+        "fingerprint": fingerprint_of(scorer.scorer),
+        "effect_rule": scorer.rule.described(),
         "gaps": None if scorer.gaps is None else len(scorer.gaps),
         "skipped": dict(scorer.skipped),
     }
@@ -166,15 +165,15 @@ def _probe(one: ProbeSamples) -> dict[str, Any]:
         "strategy": probe.strategy,
         "symmetric": probe.symmetric,
         "needs": probe.needs,
-        "wanted": expectation_of(probe),
+        "expectation": expectation_of(probe),
         "samples": len(one.samples),
         "lengths": _lengths(one.samples),
         "left_out": one.omitted,
-        "content": one.content,
+        "content": one.samples.content,
     }
 
 
-def _lengths(samples: Sequence[Sample]) -> dict[str, float | int] | None:
+def _lengths(samples: Samples) -> dict[str, float | int] | None:
     """Return the mean lengths of both texts in words, and how often the first is longer or shorter."""
     if not samples:
         return None
@@ -215,21 +214,12 @@ def _cell(
         "detectable": _detectable(score.value, score.t),
         "area": None if curve is None else curve.area,
         "sweep": None if curve is None else [round(float(one), 4) for one in curve.scores[::_SWEEP_STEP]],
-        "telling": example_samples(scorer.scorer, one.samples, result, examples) if examples else [],
+        "examples": example_samples(scorer.scorer, one.samples, result, examples) if examples else [],
     }
 
 
 def correct_p_values(cells: Sequence[dict[str, Any]], section_of: Mapping[str, str]) -> None:
-    """Correct the p-values of cells in place, over the cells of each section.
-
-    Parameters
-    ----------
-    cells : sequence of dict
-        With ``probe``, ``p_published`` and ``p_clustered``; gain ``p_bonferroni``, ``p_holm`` and
-        ``p_benjamini_hochberg``.
-    section_of : mapping of str to str
-        Section of each probe.
-    """
+    """Add corrections of ``p_published`` and ``p_clustered`` to cells, over the cells of each section."""
     for section in dict.fromkeys(section_of.values()):
         tested = [cell for cell in cells if section_of[cell["probe"]] == section]
         published = [cell["p_published"] for cell in tested]

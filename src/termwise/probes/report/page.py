@@ -58,9 +58,6 @@ MEANINGS = {
 }
 """Rows of the statistics table of a probe with their meanings."""
 
-DISTINGUISHED = "distinguished"
-"""Name of the row "prefers first" for symmetric probes."""
-
 Segment = tuple[Literal["same", "only"], str]
 """Part of a text that occurs in both texts, or in only one."""
 
@@ -97,7 +94,7 @@ def report_html(report: Mapping[str, Any]) -> str:
         scorers=[
             stroke
             | {
-                "threshold": tables.threshold(scorer["reading"]),
+                "threshold": tables.threshold(scorer["effect_rule"]),
                 "plotted": bool(scorer["gaps"]),
                 "skipped": "; ".join(f"{probe}: {reason}" for probe, reason in scorer["skipped"].items()),
             }
@@ -127,15 +124,15 @@ def _probe(row: tables.Row, anchor: str, strokes: Sequence[Mapping[str, str]]) -
         "samples": f"{probe['samples']:,}",
         "lengths": _lengths(probe["lengths"]),
         "needs": probe["needs"],
-        "expected": tables.expected_score(probe["wanted"]),
+        "expected": tables.expected_score(probe["expectation"]),
         "symmetric": symmetric,
         "cells": [_map_cell(cell, probe) for cell in row.cells],
         "scorers": [cell["scorer"] for cell in cells],
         "statistics": list(_statistics(cells, symmetric)),
         "examples": [
-            (cell["scorer"], [_sample(sample, symmetric) for sample in cell["telling"]])
+            (cell["scorer"], [_sample(sample, symmetric) for sample in cell["examples"]])
             for cell in cells
-            if cell["telling"]
+            if cell["examples"]
         ],
         "lines": list(_lines(row.cells, strokes, symmetric)),
     }
@@ -156,7 +153,7 @@ def _map_cell(cell: Mapping[str, Any] | None, probe: Mapping[str, Any]) -> dict[
         return {"text": UNDEFINED, "colour": "", "strong": False, "faint": True, "title": "no sample"}
     score, symmetric = cell["score"], probe["symmetric"]
     strength = min(1.0, abs(score))
-    base = _TONES[tables.tone(probe["wanted"], score, symmetric=symmetric)]
+    base = _TONES[tables.tone(probe["expectation"], score, symmetric=symmetric)]
     faint = not symmetric and not tables.significant(cell)
     text = _score(score, symmetric)
     pairs = "1 pair" if cell["samples"] == 1 else f"{cell['samples']:,} pairs"
@@ -176,7 +173,7 @@ def _statistics(cells: Sequence[Mapping[str, Any]], symmetric: bool) -> Iterator
         values = [column[name] for column in columns if name in column]
         if any(value != UNDEFINED for value in values):
             is_first = symmetric and name == "prefers first"
-            yield {"name": DISTINGUISHED if is_first else name, "values": values, "meaning": meaning}
+            yield {"name": "distinguished" if is_first else name, "values": values, "meaning": meaning}
 
 
 def _cell_statistics(cell: Mapping[str, Any], symmetric: bool) -> dict[str, str]:
@@ -295,7 +292,7 @@ def _shortfalls(
                 "title": one.row.title,
                 "data": one.row.data,
                 "link": anchors[one.row.probe["name"]],
-                "expected": tables.expected_score(one.row.probe["wanted"]),
+                "expected": tables.expected_score(one.row.probe["expectation"]),
                 "score": _score(one.cell["score"], one.row.probe["symmetric"]),
                 "samples": f"{one.cell['samples']:,}",
             }

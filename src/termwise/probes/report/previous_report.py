@@ -10,6 +10,7 @@ from typing import Any
 
 from termwise.display.safe_text import shown
 from termwise.errors import ModelFormatError
+from termwise.fixes import Fix
 from termwise.probes.core.probe import EXPECTATIONS
 from termwise.probes.report.contents import FORMAT, VERSION
 from termwise.storage.manifest_json import Misfit
@@ -39,13 +40,13 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
         isinstance(value, str) and value in EXPECTATIONS
     ),
 }
-"""Tests of values by their descriptions in `_REQUIRED` and `_OPTIONAL`, where `` or null`` also allows None."""
+"""Tests of values by their descriptions in `_REQUIRED`, where `` or null`` also allows None."""
 
 _REQUIRED: Mapping[str, Mapping[str, str]] = {
     "scorers": {
         "name": "a text",
         "fingerprint": "a text or null",
-        "reading": "a dict",
+        "effect_rule": "a dict",
         "gaps": "a whole number or null",
         "skipped": "a dict",
     },
@@ -54,6 +55,8 @@ _REQUIRED: Mapping[str, Mapping[str, str]] = {
         "title": "a text",
         "section": "a text",
         "symmetric": "true or false",
+        "needs": "a text",
+        "expectation": f"one of {', '.join(map(repr, EXPECTATIONS))}",
         "samples": "a whole number",
     },
     "cells": {
@@ -81,9 +84,6 @@ _REQUIRED: Mapping[str, Mapping[str, str]] = {
     },
 }
 """Required fields by part of a report, used by comparisons and tables."""
-
-_OPTIONAL = {"wanted": f"one of {', '.join(map(repr, EXPECTATIONS))}", "needs": "a text"}
-"""Optional fields of a probe, which older reports lack."""
 
 _DISTINCT = {"scorers": ("name",), "probes": ("name",), "cells": ("probe", "scorer")}
 """Keys by part of a report."""
@@ -124,7 +124,7 @@ def read_report(path: str | Path) -> dict[str, Any]:
         raise ModelFormatError(
             "this is not a report of probes",
             facts=[("file", file), ("reason", error)],
-            fixes=["name a folder that `probe_rankers()` wrote"],
+            fixes=[Fix.sentence("name a folder that {} wrote", Fix.call("probe_rankers"))],
         ) from error
 
 
@@ -175,13 +175,10 @@ def _validated(report: dict[str, Any]) -> dict[str, Any]:
     for part, fields in _REQUIRED.items():
         for number, one in enumerate(report[part]):
             _check(f"{part}[{number}]", one, fields)
-    for number, probe in enumerate(report["probes"]):
-        optional = {name: expected for name, expected in _OPTIONAL.items() if name in probe}
-        _check(f"probes[{number}]", probe, optional)
     for number, scorer in enumerate(report["scorers"]):
-        field, rule, skipped = f"scorers[{number}]", scorer["reading"], scorer["skipped"]
+        field, rule, skipped = f"scorers[{number}]", scorer["effect_rule"], scorer["skipped"]
         delta = {"delta": "a number"} if rule.get("kind") == "constant" else {}
-        _check(f"{field}.reading", rule, {"kind": "a text"} | delta)
+        _check(f"{field}.effect_rule", rule, {"kind": "a text"} | delta)
         _check(f"{field}.skipped", skipped, dict.fromkeys(skipped, "a text"))
     for number, one in enumerate(report["spread"]):
         for section, row in one["sections"].items():

@@ -124,7 +124,7 @@ def shortfalls(report: Mapping[str, Any]) -> dict[str, list[Shortfall]]:
                 cell = row.cells[position]
                 if cell is None or cell["score"] is None:
                     continue
-                away = distance(row.probe.get("wanted", ""), cell["score"])
+                away = distance(row.probe["expectation"], cell["score"])
                 name = row.probe["name"].partition("@")[0]
                 nearest = furthest[name].distance if name in furthest else 0.0
                 if away is not None and away >= FAR and away > nearest:
@@ -236,7 +236,7 @@ def about_lines(report: Mapping[str, Any]) -> list[str]:
 
 
 def _about(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    deltas = [(f"δ of {one['name']}", threshold(one["reading"])) for one in report["scorers"]]
+    deltas = [(f"δ of {one['name']}", threshold(one["effect_rule"])) for one in report["scorers"]]
     return [*facts_of(report), *deltas]
 
 
@@ -326,14 +326,15 @@ def csv_text(report: Mapping[str, Any]) -> str:
             texts = [legible_line(text) for text in (title, probe["name"], row.data, row.title)]
             words = (probe["lengths"] or dict.fromkeys(lengths)).values()
             lines += [
-                [*texts, probe["symmetric"], probe["wanted"], legible_line(cell["scorer"])]
+                [*texts, probe["symmetric"], probe["expectation"], legible_line(cell["scorer"])]
                 + [cell[column] for column in columns]
                 + list(words)
                 for cell in row.cells
                 if cell is not None
             ]
     return csv_lines(
-        ["section", "probe", "texts", "title", "symmetric", "wanted", "scorer", *columns, *lengths], lines
+        ["section", "probe", "texts", "title", "symmetric", "expectation", "scorer", *columns, *lengths],
+        lines,
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import itertools
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +19,7 @@ _BRACES = {"{{": "{", "}}": "}"}
 
 
 def slots_of(template: str) -> list[str]:
-    """Return the slot names of a template, without duplicates.
-
-    Raises
-    ------
-    ValueError
-        If a brace is unpaired, or does not enclose a slot name.
+    """Return the slot names of a template, without duplicates; `ValueError` if a brace encloses no slot name.
 
     Examples
     --------
@@ -92,15 +85,8 @@ class TemplateCase:
         for values in fillings(self.slots, zipped=zipped):
             query, first, second = (filled(text, values) for text in (self.query, self.first, self.second))
             second_query = None if self.second_query is None else filled(self.second_query, values)
-            content = json.dumps([query, first, second, second_query])
-            sample = Sample(
-                sample_id=hashlib.sha256(content.encode("ascii")).hexdigest()[:16],
-                query=query,
-                first=first,
-                second=second,
-                facts={"slots": values} if values else {},
-                second_query=second_query,
-            )
+            facts = {"slots": values} if values else {}
+            sample = Sample("", query, first, second, facts=facts, second_query=second_query)
             if not sample.identical:
                 yield sample
 
@@ -109,15 +95,8 @@ class TemplateCase:
 class UserProbe(Probe):
     """Probe of a YAML file.
 
-    Attributes
-    ----------
-    name, title, definition, symmetric, expectation
-        See `Probe`.
-    cases : tuple of TemplateCase
-    zipped : bool
-        Whether values at the same position in their lists belong together; otherwise all combinations are made.
-    limit : int or None
-        Upper bound for the samples of each case.
+    If `zipped`, values at the same position in their lists belong together; otherwise all combinations are made. Each
+    case has at most `limit` samples.
     """
 
     name: str

@@ -14,18 +14,7 @@ WRITTEN = "written"
 
 
 class Passage(NamedTuple):
-    """Sentences with the answer to a query.
-
-    Attributes
-    ----------
-    passage_id : str
-        Unique among the passages of a probe.
-    query_id, query : str
-    sentences : tuple of str
-        In text order.
-    answer : int
-        Position of the sentence that answers the query.
-    """
+    """Sentences of a text, and the position of the one that answers the query."""
 
     passage_id: str
     query_id: str
@@ -36,12 +25,7 @@ class Passage(NamedTuple):
 
 @cache
 def written(name: str) -> tuple[dict[str, Any], ...]:
-    """Return the records of a file of written texts.
-
-    Parameters
-    ----------
-    name : str
-        File name without ``.jsonl``.
+    """Return the records of the file ``NAME.jsonl`` of written texts.
 
     Examples
     --------

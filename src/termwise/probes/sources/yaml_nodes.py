@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from termwise.collection.lines import CONVERT, read_bytes
+from termwise.collection.lines import conversion, read_bytes
 from termwise.errors import MalformedRecordError, MissingExtraError, near_names
 
 _STRING, _TRUTH, _WHOLE = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "bool", "int"))
@@ -135,7 +135,7 @@ def read_yaml(path: Path) -> Node:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise MalformedRecordError.at(
-            path, line, expected="UTF-8", seen=f"byte 0x{raw[error.start]:02x}", fixes=[CONVERT]
+            path, line, expected="UTF-8", seen=f"byte 0x{raw[error.start]:02x}", fixes=[conversion(path, raw)]
         ) from error
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -7,7 +7,7 @@ A file has a list of probes. The probe of this example has two cases; the first 
         title: The right day             # for tables; the name by default
         definition: The first is open.   # optional; describes the two texts
         symmetric: false                 # optional; true: only a difference of the scores counts
-        wanted: first                    # optional; preference of a good ranker: first, second or neither
+        expectation: first               # optional; preference of a good ranker: first, second or neither
         combine: all                     # optional; all combinations of slot values, or zip
         limit: 100                       # optional; upper bound for the samples of each case, drawn with the seed
         slots:                           # optional; for all cases of this probe
@@ -89,7 +89,7 @@ def read_probes(path: str | Path) -> list[UserProbe]:
 
 def _probe(node: Node) -> UserProbe:
     given = node.mapping(
-        ["name", "cases"], ["title", "definition", "symmetric", "wanted", "combine", "limit", "slots"]
+        ["name", "cases"], ["title", "definition", "symmetric", "expectation", "combine", "limit", "slots"]
     )
     name = given["name"].text()
     if not _NAME.fullmatch(name):
@@ -105,11 +105,11 @@ def _probe(node: Node) -> UserProbe:
         if not any(slot in case.slots for case in cases):
             raise given["slots"].error("a slot is not used", expected=f"{{{slot}}} in a case", seen=slot)
     symmetric = given["symmetric"].truth() if "symmetric" in given else False
-    expectation = given["wanted"].text() if "wanted" in given else ""
+    expectation = given["expectation"].text() if "expectation" in given else ""
     expectations = SYMMETRIC_EXPECTATIONS if symmetric else EXPECTATIONS
     if expectation not in expectations:
-        raise given["wanted"].error(
-            "an unknown value of wanted", expected=" or ".join(filter(None, expectations))
+        raise given["expectation"].error(
+            "an unknown expectation", expected=" or ".join(filter(None, expectations))
         )
     return UserProbe(
         name,

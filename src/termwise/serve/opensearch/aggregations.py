@@ -50,15 +50,7 @@ class Aggregation:
 
 
 def read_aggregations(value: object, fields: Fields, most: int) -> tuple[Aggregation, ...]:
-    """Read the aggregations of a body, `most` at the most.
-
-    Raises
-    ------
-    UnsupportedError
-        If one is of another kind, or has an unknown key.
-    ServiceError
-        If one is not as expected.
-    """
+    """Read the aggregations of a body, `most` at the most; one that is not as expected is an error."""
     given = record(value, "aggs")
     if len(given) > most:
         raise ServiceError("there are too many aggregations", facts=[("given", len(given)), ("most", most)])
@@ -66,16 +58,15 @@ def read_aggregations(value: object, fields: Fields, most: int) -> tuple[Aggrega
 
 
 def _read(name: str, value: object, fields: Fields) -> Aggregation:
-    kind, body = single(
-        known_keys(value, f"the aggregation {name}", ("terms", "range")), f"aggregation {name}"
-    )
+    where = f"the aggregation {name}"
+    kind, body = single(known_keys(value, where, ("terms", "range")), where)
     if kind == "terms":
-        given = known_keys(body, f"the aggregation {name}", ("field", "size", "order", "min_doc_count"))
-        only_default(given, f"the aggregation {name}", min_doc_count=1)
+        given = known_keys(body, where, ("field", "size", "order", "min_doc_count"))
+        only_default(given, where, min_doc_count=1)
         if given.get("order", {"_count": "desc"}) not in ({"_count": "desc"}, [{"_count": "desc"}]):
             raise UnsupportedError.of("order of an aggregation", given["order"], ['{"_count": "desc"}'])
         return Aggregation(name, _attribute(given, fields), whole(given.get("size", 10), "size", 1))
-    given = known_keys(body, f"the aggregation {name}", ("field", "ranges", "keyed"))
+    given = known_keys(body, where, ("field", "ranges", "keyed"))
     ranges = given.get("ranges")
     if not isinstance(ranges, list) or not ranges:
         raise ServiceError("an aggregation of ranges needs a list of ranges", facts=[("aggregation", name)])
@@ -88,10 +79,7 @@ def _read(name: str, value: object, fields: Fields) -> Aggregation:
 
 
 def _attribute(given: dict[str, Any], fields: Fields) -> str:
-    name = text(given.get("field"), "field of an aggregation")
-    if fields.is_text(name):
-        raise UnsupportedError.of("an aggregation of the text", name, list(fields.schema))
-    return fields.attribute(name)
+    return fields.attribute(text(given.get("field"), "field of an aggregation"), "an aggregation")
 
 
 def _range(value: object) -> Range:
@@ -111,15 +99,9 @@ def _shown(edge: object) -> str:
 def terms_answer(
     aggregation: Aggregation, values: Sequence[FacetValue], others: int | None
 ) -> dict[str, Any]:
-    """Return the answer of an aggregation of values.
+    """Return the answer of an aggregation of values; `others` is the number of documents with further values, if known.
 
-    Parameters
-    ----------
-    aggregation : Aggregation
-    values : sequence of FacetValue
-        Most frequent first; maybe more than its size.
-    others : int or None
-        Number of documents with values that are not among these, if it is known.
+    There may be more values, most frequent first, than its size.
     """
     shown, hidden = values[: aggregation.size], values[aggregation.size :]
     answer: dict[str, Any] = {"doc_count_error_upper_bound": 0}

@@ -17,33 +17,8 @@ _BOUNDS = {"gt": Greater, "gte": GreaterOrEqual, "lt": Less, "lte": LessOrEqual}
 
 
 def condition(kind: str, body: object, fields: Fields) -> Filter:
-    """Return a clause as a filter.
-
-    Parameters
-    ----------
-    kind : str
-        One of `CONDITIONS`.
-    body : object
-        Its value.
-    fields : Fields
-        Of the index.
-
-    Raises
-    ------
-    UnsupportedError
-        If the clause has a key that is not supported.
-    UnknownNameError
-        If there is no such attribute.
-    """
+    """Return a clause of a kind in `CONDITIONS`, with its value `body`, as a filter."""
     return {"term": _term, "terms": _terms, "range": _range, "exists": _exists}[kind](body, fields)
-
-
-def _attribute(name: str, kind: str, fields: Fields) -> str:
-    if fields.is_text(name):
-        raise UnsupportedError.of(
-            f"{kind} on the text", name, fix=f"use match for texts; {kind} is for attributes"
-        )
-    return fields.attribute(name)
 
 
 def _term(body: object, fields: Fields) -> Filter:
@@ -52,7 +27,7 @@ def _term(body: object, fields: Fields) -> Filter:
         given = known_keys(value, "term", ("value", "boost", "case_insensitive"))
         only_default(given, "term", boost=1, case_insensitive=False)
         value = given.get("value")
-    return Equals(_attribute(name, "term", fields), value)
+    return Equals(fields.attribute(name, "term"), value)
 
 
 def _terms(body: object, fields: Fields) -> Filter:
@@ -62,14 +37,14 @@ def _terms(body: object, fields: Fields) -> Filter:
     name, values = single(given, "terms")
     if not isinstance(values, list):
         raise UnsupportedError.of("terms with", type(values).__name__, ["a list of values"])
-    return In(_attribute(name, "terms", fields), tuple(values))
+    return In(fields.attribute(name, "terms"), tuple(values))
 
 
 def _range(body: object, fields: Fields) -> Filter:
     name, value = single(body, "range")
     given = known_keys(value, "range", (*_BOUNDS, "boost"))
     only_default(given, "range", boost=1)
-    attribute = _attribute(name, "range", fields)
+    attribute = fields.attribute(name, "range")
     bounds: dict[str, Any] = {key: each for key, each in given.items() if key in _BOUNDS and each is not None}
     if not bounds:
         raise ServiceError("a range needs a bound", facts=[("bounds", ", ".join(_BOUNDS))])
@@ -79,7 +54,7 @@ def _range(body: object, fields: Fields) -> Filter:
 def _exists(body: object, fields: Fields) -> Filter:
     given = known_keys(body, "exists", ("field", "boost"))
     only_default(given, "exists", boost=1)
-    return Exists(_attribute(text(given.get("field"), "field of exists"), "exists", fields))
+    return Exists(fields.attribute(text(given.get("field"), "field of exists"), "exists"))
 
 
 def joined(filters: list[Filter]) -> Filter:

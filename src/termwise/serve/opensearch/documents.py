@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from termwise.collection.fields import ID_FIELDS
 from termwise.errors import TermwiseError, UnknownIdError
 from termwise.serve.bodies import parsed_json
 from termwise.serve.changes import Change, Delete, Merge, Outcome, Put
@@ -15,7 +14,7 @@ from termwise.serve.documents import read_document, read_merge
 from termwise.serve.errors import ServiceError, TooLargeError, status_of
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.opensearch.errors import ConflictError, UnsupportedError, cause_of
-from termwise.serve.opensearch.parts import flag, known_keys, record, single, text
+from termwise.serve.opensearch.parts import flag, identifier, known_keys, record, single, text
 
 ACTIONS = ("index", "create", "update", "delete")
 
@@ -36,39 +35,16 @@ def new_id() -> str:
 
 
 def put(served: ServedIndex, doc_id: str, source: object, *, only_new: bool = False) -> Put:
-    """Return the change that stores a document.
-
-    Fields with the value null are as if they were absent.
-
-    Raises
-    ------
-    TermwiseError
-        If it is not a document of the index; see `read_document`.
-    """
+    """Return the change that stores a document; see `read_document`. Fields with the value null are absent."""
     given = {name: value for name, value in record(source, "a document").items() if value is not None}
-    for name in ID_FIELDS:
-        if name in given and name not in served.searcher().schema and given.pop(name) != doc_id:
-            raise ServiceError("the identifier in the document is another one", facts=[("field", name)])
     return Put(read_document(served.searcher(), given, doc_id), only_new)
 
 
 def update(served: ServedIndex, doc_id: str, body: object) -> Merge:
-    """Return the change that an update of a document makes.
+    """Return the change that an update of a document makes; see `read_merge`.
 
-    Parameters
-    ----------
-    served : ServedIndex
-    doc_id : str
-    body : object
-        ``doc`` has the new texts and attributes, where null removes one; with ``doc_as_upsert``, and if it has a text,
-        it is the document to add if there is none.
-
-    Raises
-    ------
-    UnsupportedError
-        If the body has another key, such as a script.
-    TermwiseError
-        If ``doc`` is not a part of a document of the index; see `read_merge`.
+    ``doc`` has the new texts and attributes, where null removes one. With ``doc_as_upsert``, and if it has a text, it
+    is the document to add if there is none.
     """
     given = known_keys(body, "an update", ("doc", "doc_as_upsert"))
     doc = record(given.get("doc"), "doc")
@@ -79,15 +55,7 @@ def update(served: ServedIndex, doc_id: str, body: object) -> Merge:
 
 
 def outcome_answer(index: str, change: Change, outcome: Outcome) -> tuple[dict[str, Any], int]:
-    """Return the answer to a change, and its status.
-
-    Raises
-    ------
-    ConflictError
-        If a document that must be new exists.
-    UnknownIdError
-        If a document of which a part is to be changed does not exist.
-    """
+    """Return the answer to a change, and its status; one that could not be made is an error."""
     if outcome == "exists":
         raise ConflictError("the document exists already", facts=[("doc_id", change.doc_id)])
     if outcome == "missing" and isinstance(change, Merge):
@@ -129,26 +97,9 @@ class BulkItem:
 
 
 def read_bulk(body: bytes, indexes: ServedIndexes, index: str | None, most: int) -> list[BulkItem]:
-    """Read the lines of a bulk request.
+    """Read the lines of a bulk request, with at most `most` actions; `index` is that of the address.
 
-    Parameters
-    ----------
-    body : bytes
-    indexes : ServedIndexes
-    index : str or None
-        Index of the address.
-    most : int
-        Largest number of actions.
-
-    Returns
-    -------
-    list of BulkItem
-        In the order of the lines.
-
-    Raises
-    ------
-    ServiceError
-        If a line of an action is not as expected, or there are too many.
+    A line of an action that is not as expected is an error; what is wrong with its document is an item.
     """
     lines = [line for line in body.split(b"\n") if line.strip()]
     items: list[BulkItem] = []
@@ -162,27 +113,25 @@ def read_bulk(body: bytes, indexes: ServedIndexes, index: str | None, most: int)
         meta = record(given, f"the action in line {number}")
         name = text(meta.get("_index", index or ""), "_index")
         is_new = meta.get("_id") is None and action in ("index", "create")
-        doc_id = new_id() if is_new else text(meta.get("_id"), "_id")
+        doc_id = new_id() if is_new else identifier(meta.get("_id"), "_id")
         source = None if action == "delete" else next(remaining, (0, None))[1]
         if action != "delete" and source is None:
             raise ServiceError("the last action lacks its document", facts=[("line", number)])
+        change: Change | TermwiseError
         try:
             retries = ("retry_on_conflict",) if action == "update" else ()
             known_keys(meta, "an action", ("_index", "_id", *retries))
-            change = _change(action, indexes[name], doc_id, source)
-            items.append(BulkItem(action, name, doc_id, change))
+            served = indexes[name]
+            if source is None:
+                change = Delete(doc_id)
+            elif action == "update":
+                change = update(served, doc_id, parsed_json(source))
+            else:
+                change = put(served, doc_id, parsed_json(source), only_new=action == "create")
         except TermwiseError as error:
-            items.append(BulkItem(action, name, doc_id, error))
+            change = error
+        items.append(BulkItem(action, name, doc_id, change))
     return items
-
-
-def _change(action: str, served: ServedIndex, doc_id: str, source: bytes | None) -> Change:
-    if source is None:
-        return Delete(doc_id)
-    given = parsed_json(source)
-    if action == "update":
-        return update(served, doc_id, given)
-    return put(served, doc_id, given, only_new=action == "create")
 
 
 def by_index(items: Sequence[BulkItem]) -> Iterator[tuple[str, list[BulkItem]]]:

@@ -13,7 +13,6 @@ from termwise.serve.errors import (
     ServiceError,
     UnknownIndexError,
     UnknownKeyError,
-    UnreadableIndexError,
     error_record,
     status_of,
 )
@@ -55,7 +54,6 @@ _TYPES: tuple[tuple[type[TermwiseError], str], ...] = (
     (UnknownIndexError, "index_not_found_exception"),
     (UnknownKeyError, "security_exception"),
     (ForbiddenError, "security_exception"),
-    (UnreadableIndexError, "no_shard_available_action_exception"),
     (OverloadError, "rejected_execution_exception"),
     (DeadlineError, "timeout_exception"),
     (ServiceError, "parsing_exception"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from termwise.attributes import Schema
 from termwise.collection.fields import BODY_FIELDS
 from termwise.errors import UnknownNameError
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.documents import field_weights
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.parts import known_keys, texts
@@ -44,7 +44,7 @@ class Fields:
     joined: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, searcher: AnySearcher) -> Fields:
+    def of(cls, searcher: Searcher) -> Fields:
         """Return the fields of an index."""
         weights = field_weights(searcher)
         return cls(searcher.schema, weights, () if weights else searcher.index.manifest.fields)
@@ -65,45 +65,30 @@ class Fields:
         return list(dict.fromkeys(name for names in self._whole for name in names))
 
     def is_text(self, name: str) -> bool:
-        """Whether a field is a text.
-
-        Raises
-        ------
-        UnknownNameError
-            If it is no attribute either.
-        """
-        if name in self._text_names and name not in self.schema:
+        """Whether a field is a text; it can be an attribute too. A field that is neither is an error."""
+        if name in self._text_names:
             return True
         self.attribute(name)
         return False
 
-    def attribute(self, name: str) -> str:
-        """Return the attribute of a name, which may end with ``.keyword``.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such attribute.
-        """
+    def attribute(self, name: str, clause: str = "sort or collapse") -> str:
+        """Return the attribute of a name, which may end with ``.keyword``; `clause` is for errors."""
         if name in self.schema:
             return name
         base = name.removesuffix(".keyword")
         if self.schema.get(base) in ("keyword", "keywords"):
             return base
+        known = self._text_names
+        if name in known:
+            raise UnsupportedError.of(
+                f"{clause} on the text", name, self.schema, f"use match for texts; {clause} is for attributes"
+            )
         raise UnknownNameError.of(
-            "field of the documents of this index", name, [*self._text_names, *self.schema]
+            "field of the documents of this index", name, dict.fromkeys([*known, *self.schema])
         )
 
     def check_whole(self, clause: str, names: Sequence[str]) -> None:
-        """Check that a clause with words is for all the texts of a document, which have one weight for a word.
-
-        Raises
-        ------
-        UnsupportedError
-            If texts are missing among the names, or one is an attribute.
-        UnknownNameError
-            If there is no such field.
-        """
+        """Check that a clause with words is for all the texts of a document, which have one weight for a word."""
         for name in names:
             if name != "*" and not self.is_text(name):
                 raise UnsupportedError.of(
@@ -114,24 +99,19 @@ class Fields:
                 f"{clause} on some of the texts",
                 ", ".join(names),
                 [f"{' and '.join(self.texts)}{' together' if len(self.texts) > 1 else ''}"],
-                "use multi_match without fields; to search some fields alone, serve an index that is built of them: "
-                f"termwise index --fields {','.join(names)}",
+                "use multi_match without fields; to search some fields alone, serve an index of the fields "
+                f"{', '.join(names)}",
             )
 
     def texts_like(self, pattern: str) -> list[str]:
         """Return the texts whose names fit a pattern, in which ``*`` stands for any characters.
 
-        Raises
-        ------
-        UnsupportedError
-            If a name without ``*`` is that of an attribute, or of a field whose text is joined with others.
-        UnknownNameError
-            If there is no such field.
+        A name without ``*`` that is not such a text is an error.
         """
         fitting = [name for name in self.texts if _is_like(name, pattern)]
         if not fitting and "*" not in pattern:
             what = "joined field" if self.is_text(pattern) else "attribute"
-            fix = "to keep texts apart, build the index with weights of fields: termwise index --fields title^3,text"
+            fix = "to keep texts apart, build the index with weights of fields, such as title^3 and text^1"
             raise UnsupportedError.of(f"highlight of the {what}", pattern, self.texts, fix)
         return fitting
 
@@ -139,16 +119,21 @@ class Fields:
         """Return the types of the fields in the form of OpenSearch."""
         properties: dict[str, Any] = {name: {"type": "text"} for name in self.texts}
         for name, kind in self.schema.items():
-            _place(properties, name, _TYPES[kind], inside="properties")
+            if name in self.texts and kind in ("keyword", "keywords"):
+                properties[name] = {**_TYPES[kind], "type": "text"}
+            else:
+                _place(properties, name, _TYPES[kind], inside="properties")
         return {"properties": properties}
 
     def source(
-        self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], *, with_id: bool = True
+        self, doc_id: str, attributes: Mapping[str, Any], texts: Mapping[str, str], source: SourceFilter
     ) -> dict[str, Any]:
-        """Return a document as ``_source``: its identifier, texts, and attributes."""
-        found: dict[str, Any] = {**({"id": doc_id} if with_id else {}), **texts}
+        """Return a document as ``_source``: its identifier unless ``id`` is an attribute, texts, and attributes."""
+        found: dict[str, Any] = {"id": doc_id} if "id" not in self.schema and source.wants("id") else {}
+        found |= {name: text for name, text in texts.items() if source.wants(name)}
         for name, value in attributes.items():
-            _place(found, name, value)
+            if source.wants(name):
+                _place(found, name, value)
         return found
 
 
@@ -219,10 +204,6 @@ class SourceFilter:
         """
         included = not self.includes or any(_fits(each, name) for each in self.includes)
         return self.wanted and included and not any(_fits(each, name) for each in self.excludes)
-
-    def applied(self, names: Iterable[str]) -> list[str]:
-        """Return those of the fields that an answer has."""
-        return [name for name in names if self.wants(name)]
 
 
 SOURCE_PARAMETERS = ("_source", "_source_includes", "_source_excludes")

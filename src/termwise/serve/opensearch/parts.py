@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from termwise.collection import fields
 from termwise.display.safe_text import shown
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -19,13 +20,7 @@ def record(value: object, where: str) -> dict[str, Any]:
 
 
 def known_keys(value: object, where: str, known: Collection[str]) -> dict[str, Any]:
-    """Return an object that has no other keys than these.
-
-    Raises
-    ------
-    UnsupportedError
-        If it has another key.
-    """
+    """Return an object that has no other keys than these."""
     checked = record(value, where)
     for name in checked:
         if name not in known:
@@ -42,13 +37,7 @@ def single(value: object, where: str) -> tuple[str, Any]:
 
 
 def only_default(value: Mapping[str, Any], where: str, **defaults: object) -> None:
-    """Check that some keys are absent, or have the value that changes nothing.
-
-    Raises
-    ------
-    UnsupportedError
-        If one has another value.
-    """
+    """Check that some keys are absent, or have the value that changes nothing."""
     for name, default in defaults.items():
         if value.get(name, default) != default:
             raise UnsupportedError.of(f"{name} of {where}", shown(value[name]), [shown(default)])
@@ -61,6 +50,14 @@ def text(value: object, where: str) -> str:
     if isinstance(value, str) or is_finite_number(value):
         return str(value)
     raise _wrong(where, value, "a string")
+
+
+def identifier(value: object, where: str) -> str:
+    """Return an identifier, which may be a whole number."""
+    found = fields.identifier(value)
+    if found is None:
+        raise _wrong(where, value, "a string that is not empty, or a whole number")
+    return found
 
 
 def texts(value: object, where: str) -> list[str]:

@@ -14,19 +14,11 @@ from typing import Any
 
 from termwise.filters import Equals, Filter, Not, Or, filter_to_json
 from termwise.search import Searcher
-from termwise.search.by_example import AnySearcher
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.parts import (
-    known_keys,
-    number,
-    only_default,
-    several,
-    single,
-    texts,
-)
+from termwise.serve.opensearch.parts import identifier, known_keys, number, only_default, several, single
 from termwise.serve.opensearch.words import MATCHES, WORD_CLAUSES, Words, read_words
 from termwise.serve.settings import ServiceSettings
 
@@ -63,17 +55,8 @@ class TranslatedQuery:
         return self.factor * score + self.constant
 
 
-def translate(query: object, searcher: AnySearcher, settings: ServiceSettings) -> TranslatedQuery:
+def translate(query: object, searcher: Searcher, settings: ServiceSettings) -> TranslatedQuery:
     """Translate the query of a body.
-
-    Parameters
-    ----------
-    query : object
-        JSON value.
-    searcher : Searcher or MixtureSearcher
-        Of the index.
-    settings : ServiceSettings
-        Limits.
 
     Raises
     ------
@@ -105,7 +88,7 @@ class _Reading:
         Whether the analyzer leaves no word of a clause of `strict`, so that no result fulfils it.
     """
 
-    searcher: AnySearcher
+    searcher: Searcher
     most_text: int
     clauses: int = 0
     loose: list[list[Words]] = field(default_factory=list)
@@ -276,7 +259,8 @@ class _Reading:
         return not self.fields.is_text(name)
 
     def identifiers(self, body: object) -> list[str]:
-        return list(dict.fromkeys(texts(known_keys(body, "ids", ("values",)).get("values"), "values of ids")))
+        given = several(known_keys(body, "ids", ("values",)).get("values"))
+        return list(dict.fromkeys(identifier(each, "a value of ids") for each in given))
 
     def words(self, kind: str, body: object) -> Words:
         """Parse a clause that matches words, such as ``match`` or ``multi_match``."""
@@ -348,7 +332,7 @@ class _Reading:
         boosts = {each.boost for each in scored}
         if len(words) == len(scored) and len(boosts) == 1:
             return TranslatedQuery(request, boosts.pop(), self.constant)
-        if not isinstance(self.searcher, Searcher):
+        if self.searcher.backend.scores_are_relative:
             raise UnsupportedError.of(
                 "in a mixture of several models",
                 "different boosts, or query_tokens",

@@ -16,7 +16,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from termwise._version import __version__
-from termwise.display.safe_text import legible
+from termwise.display.safe_text import legible, shown
 from termwise.errors import TermwiseError
 from termwise.serve.access import Access
 from termwise.serve.bodies import JSON, NDJSON, JsonAnswer, body_of, parsed_json
@@ -34,11 +34,12 @@ from termwise.serve.indexes import ServedIndex
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
-from termwise.serve.opensearch.parts import flag, known_keys, record, several, text, texts
+from termwise.serve.opensearch.parts import flag, identifier, known_keys, record, several, text, texts
 from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, Role
 from termwise.serve.service import Service
+from termwise.serve.settings import ServiceSettings
 
 API_VERSION = "2.19.0"
 """Version of OpenSearch whose API the service has a part of."""
@@ -127,10 +128,12 @@ def _endpoint(
 
 
 def _check_parameters(request: Request, *known: str) -> None:
-    """Refuse parameters that are not supported, by name."""
+    """Refuse parameters that are not supported, or given twice, by name."""
     for name in request.query_params:
         if name not in known and name not in COSMETIC:
             raise UnsupportedError.of("the parameter", name, known)
+        if len(request.query_params.getlist(name)) > 1:
+            raise ServiceError("a parameter is given twice", facts=[("parameter", shown(name))])
 
 
 def _served(service: Service, request: Request) -> ServedIndex:
@@ -182,7 +185,9 @@ async def _search(service: Service, request: Request) -> Response:
     _check_parameters(request, *SEARCH_PARAMETERS)
     served, body = _served(service, request), await _body(service, request)
     parameters = dict(request.query_params)
-    return await service.pool.run(lambda: JsonAnswer(search(served, body, parameters, service.settings)))
+    return await service.pool.run(
+        lambda: JsonAnswer(search(served.current(), body, parameters, service.settings))
+    )
 
 
 async def _several_searches(service: Service, request: Request) -> Response:
@@ -201,17 +206,21 @@ async def _several_searches(service: Service, request: Request) -> Response:
             given = known_keys(parsed_json(header), "the header of a search", ("index",))
             names = several(given.get("index", default))
             served = _named(service, None if names == [None] else ",".join(texts(names, "index")))
-            asked = partial(search, served, parsed_json(body), {}, service.settings)
+            asked = partial(_searched, served, parsed_json(body), service.settings)
             answers.append({**await service.pool.run(asked), "status": 200})
         except TermwiseError as error:
             answers.append(opensearch_error(error))
     return JsonAnswer({"took": round(1000 * (time.perf_counter() - begin)), "responses": answers})
 
 
+def _searched(served: ServedIndex, body: object, settings: ServiceSettings) -> dict[str, Any]:
+    return search(served.current(), body, {}, settings)
+
+
 async def _count(service: Service, request: Request) -> Response:
     _check_parameters(request)
     served, body = _served(service, request), await _body(service, request)
-    return await service.pool.run(lambda: JsonAnswer(count(served, body, service.settings)))
+    return await service.pool.run(lambda: JsonAnswer(count(served.current(), body, service.settings)))
 
 
 async def _explain(service: Service, request: Request) -> Response:
@@ -219,7 +228,9 @@ async def _explain(service: Service, request: Request) -> Response:
     served, body = _served(service, request), await _body(service, request)
     source = SourceFilter.of_parameters(request.query_params)
     doc_id = request.path_params["doc_id"]
-    return await service.pool.run(lambda: JsonAnswer(explain(served, doc_id, body, source, service.settings)))
+    return await service.pool.run(
+        lambda: JsonAnswer(explain(served.current(), doc_id, body, source, service.settings))
+    )
 
 
 async def _get(service: Service, request: Request) -> Response:
@@ -239,12 +250,7 @@ def _found(served: ServedIndex, doc_id: str, source: SourceFilter) -> dict[str, 
     known = document_record(searcher, doc_id)
     found["found"] = True
     if source.wanted:
-        found["_source"] = Fields.of(searcher).source(
-            doc_id,
-            {name: known["attributes"][name] for name in source.applied(known["attributes"])},
-            {name: known["texts"][name] for name in source.applied(known["texts"])},
-            with_id=source.wants("id"),
-        )
+        found["_source"] = Fields.of(searcher).source(doc_id, known["attributes"], known["texts"], source)
     return found
 
 
@@ -262,7 +268,7 @@ async def _several_documents(service: Service, request: Request) -> Response:
     def found(each: object) -> dict[str, Any]:
         keys = known_keys(each, "a document", ("_index", "_id"))
         index = text(keys["_index"], "_index") if "_index" in keys else default
-        doc_id = text(keys.get("_id"), "_id")
+        doc_id = identifier(keys.get("_id"), "_id")
         try:
             return _found(_named(service, index), doc_id, source)
         except UnknownIndexError as error:
@@ -271,23 +277,14 @@ async def _several_documents(service: Service, request: Request) -> Response:
     return await service.pool.run(lambda: JsonAnswer({"docs": [found(each) for each in asked]}))
 
 
-async def _put(service: Service, request: Request) -> Response:
-    _check_parameters(request, "refresh", "op_type")
-    kind = request.query_params.get("op_type", "index")
+async def _put(service: Service, request: Request, *, only_new: bool = False) -> Response:
+    _check_parameters(request, "refresh", *([] if only_new else ["op_type"]))
+    kind = request.query_params.get("op_type", "create" if only_new else "index")
     if kind not in ("index", "create"):
         raise UnsupportedError.of("op_type", kind, ["index", "create"])
-    return await _stored(service, request, only_new=kind == "create")
-
-
-async def _create(service: Service, request: Request) -> Response:
-    _check_parameters(request, "refresh")
-    return await _stored(service, request, only_new=True)
-
-
-async def _stored(service: Service, request: Request, *, only_new: bool) -> Response:
     served, source = _served(service, request), parsed_json(await body_of(request, service.settings.max_body))
     doc_id = request.path_params.get("doc_id") or new_id()
-    change = await asyncio.to_thread(put, served, doc_id, source, only_new=only_new)
+    change = await asyncio.to_thread(put, served, doc_id, source, only_new=kind == "create")
     return await _changed(service, request, served, change)
 
 
@@ -349,7 +346,7 @@ async def _delete_by_query(service: Service, request: Request) -> Response:
         raise UnsupportedError.of("wait_for_completion", "false", ["true"])
     begin = time.perf_counter()
     served, body = _served(service, request), await _body(service, request)
-    doc_ids = await service.pool.run(lambda: to_delete(served, body, service.settings))
+    doc_ids = await service.pool.run(lambda: to_delete(served.current(), body, service.settings))
     changes = [Delete(doc_id) for doc_id in doc_ids]
     outcomes = await service.change(served, changes, refresh=_wants_refresh(request)) if changes else []
     deleted = outcomes.count("deleted")
@@ -375,23 +372,13 @@ async def _refresh(service: Service, request: Request) -> Response:
     return JsonAnswer({"_shards": SHARDS})
 
 
-async def _mapping(service: Service, request: Request) -> Response:
-    _check_parameters(request)
-    served = _selected(service, request)
-    return await service.pool.run(
-        lambda: JsonAnswer({each.name: {"mappings": Fields.of(each.searcher()).mapping()} for each in served})
-    )
-
-
-async def _describe(service: Service, request: Request) -> Response:
+async def _mapping(service: Service, request: Request, **others: Any) -> Response:
+    """Answer with the types of the fields of indexes, and with the same `others` for each."""
     _check_parameters(request)
     served = _selected(service, request)
     return await service.pool.run(
         lambda: JsonAnswer(
-            {
-                each.name: {"aliases": {}, "mappings": Fields.of(each.searcher()).mapping(), "settings": {}}
-                for each in served
-            }
+            {each.name: {"mappings": Fields.of(each.searcher()).mapping(), **others} for each in served}
         )
     )
 
@@ -407,7 +394,7 @@ async def _create_index(service: Service, request: Request) -> Response:
     try:
         service.indexes[name]
     except UnknownIndexError:
-        fix = "build it with termwise index, and serve it"
+        fix = "build it first, and serve it"
         raise UnsupportedError.of("the creation of the index", name, fix=fix) from None
     raise IndexExistsError("the index exists already", facts=[("index", name)])
 
@@ -506,12 +493,12 @@ _TABLE: tuple[tuple[str, str, str, Role, Handler], ...] = (
     ("put", "PUT POST", "/{index}/_doc/{doc_id:any}", "write", _put),
     ("delete", "DELETE", "/{index}/_doc/{doc_id:any}", "write", _delete),
     ("add", "POST", "/{index}/_doc", "write", _put),
-    ("create", "PUT POST", "/{index}/_create/{doc_id:any}", "write", _create),
+    ("create", "PUT POST", "/{index}/_create/{doc_id:any}", "write", partial(_put, only_new=True)),
     ("update", "POST", "/{index}/_update/{doc_id:any}", "write", _update),
     ("refresh", "GET POST", "/_refresh /{index}/_refresh", "write", _refresh),
     ("mapping", "GET", "/_mapping /_mappings /{index}/_mapping /{index}/_mappings", "search", _mapping),
     ("cat_indices", "GET", "/_cat/indices /_cat/indices/{index}", "search", _cat_indices),
-    ("describe", "GET", "/{index}", "search", _describe),
+    ("describe", "GET", "/{index}", "search", partial(_mapping, aliases={}, settings={})),
     ("create_index", "PUT", "/{index}", "search", _create_index),
     (
         "unsupported",

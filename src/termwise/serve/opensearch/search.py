@@ -13,10 +13,11 @@ from pydantic import ValidationError
 from termwise.attributes.dates import parse_date
 from termwise.errors import UnknownIdError
 from termwise.explain.explanation_text import NOT_TERMS
-from termwise.search.by_example import AnySearcher
+from termwise.search import Results
 from termwise.serve import search as own
 from termwise.serve.answers import Excerpt, ExplanationAnswer, FacetValue, HitAnswer
 from termwise.serve.errors import TooLargeError, invalid_request
+from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.aggregations import Aggregation, Edge, ranges_answer, terms_answer
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields, SourceFilter
@@ -29,34 +30,14 @@ from termwise.serve.settings import ServiceSettings
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
-class OneGeneration:
-    """An index as one request sees it: all parts of an answer are of one generation, if it needs one searcher."""
-
-    def __init__(self, served: own.Searched) -> None:
-        self._served = served
-        self._opened: dict[tuple[bool, bool], AnySearcher] = {}
-
-    @property
-    def name(self) -> str:
-        """Name of the index."""
-        return self._served.name
-
-    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
-        """Return the searcher that the request began with."""
-        searcher = self._opened.get((fuzzy, prefix))
-        if searcher is None:
-            searcher = self._opened[fuzzy, prefix] = self._served.searcher(fuzzy=fuzzy, prefix=prefix)
-        return searcher
-
-
 def search(
-    served: own.Searched, body: object, parameters: Mapping[str, str], settings: ServiceSettings
+    opened: OpenIndex, body: object, parameters: Mapping[str, str], settings: ServiceSettings
 ) -> dict[str, Any]:
     """Answer a search.
 
     Parameters
     ----------
-    served : Searched
+    opened : OpenIndex
     body : object
         JSON value.
     parameters : mapping of str to str
@@ -70,9 +51,8 @@ def search(
         If a part of the request is not supported, not as expected, or over a limit.
     """
     begin = time.perf_counter()
-    seen = OneGeneration(served)
-    asked = read_search(body, parameters, seen.searcher(), settings)
-    fields = Fields.of(seen.searcher())
+    asked = read_search(body, parameters, opened.searcher, settings)
+    fields = Fields.of(opened.searcher)
     values = [each.field for each in asked.aggregations if not each.ranges]
     request = _request(
         asked.query,
@@ -87,39 +67,39 @@ def search(
         text=any(asked.source.wants(name) for name in fields.texts),
         explain=asked.explain,
     )
-    found = own.search(seen, request, settings)
-    hits = found["hits"][: asked.size]
-    highlighted = _highlighted(seen, request, asked, fields, hits)
+    found = own.find(opened, request, settings)
+    own_answer = found.explained()
+    hits = own_answer["hits"][: asked.size]
+    highlighted = _highlighted(found.results, asked, fields, hits)
     answer: dict[str, Any] = {
         "took": round(1000 * (time.perf_counter() - begin)),
         "timed_out": False,
         "_shards": SHARDS,
         "hits": {
-            **({"total": {"value": found["total"], "relation": "eq"}} if asked.total else {}),
+            **({"total": {"value": own_answer["total"], "relation": "eq"}} if asked.total else {}),
             "max_score": _max_score(asked, hits),
             "hits": [
-                _hit(served.name, asked, fields, hit, excerpts)
+                _hit(opened.name, asked, fields, hit, excerpts)
                 for hit, excerpts in zip(hits, highlighted, strict=True)
             ],
         },
     }
     if asked.aggregations:
-        facets = found["facets"]
+        facets = own_answer["facets"]
         answer["aggregations"] = {
             each.name: _counts(each, facets[each.field], settings) for each in asked.aggregations
         }
     return answer
 
 
-def count(served: own.Searched, body: object, settings: ServiceSettings) -> dict[str, Any]:
+def count(opened: OpenIndex, body: object, settings: ServiceSettings) -> dict[str, Any]:
     """Answer with the number of matches of a query."""
-    seen = OneGeneration(served)
     given = known_keys(body, "a count", ("query",))
-    query = translate(given.get("query", {"match_all": {}}), seen.searcher(), settings)
-    return {"count": own.count(seen, _request(query), settings), "_shards": SHARDS}
+    query = translate(given.get("query", {"match_all": {}}), opened.searcher, settings)
+    return {"count": own.count(opened, _request(query), settings), "_shards": SHARDS}
 
 
-def to_delete(served: own.Searched, body: object, settings: ServiceSettings) -> list[str]:
+def to_delete(opened: OpenIndex, body: object, settings: ServiceSettings) -> list[str]:
     """Return the documents that fulfil the conditions of a query, to be deleted by one request.
 
     Raises
@@ -129,14 +109,14 @@ def to_delete(served: own.Searched, body: object, settings: ServiceSettings) -> 
     TooLargeError
         If there are more documents than the changes of a request.
     """
-    seen, most = OneGeneration(served), settings.max_operations
+    most = settings.max_operations
     given = known_keys(body, "a deletion", ("query",))
-    query = translate(given.get("query"), seen.searcher(), settings)
+    query = translate(given.get("query"), opened.searcher, settings)
     if query.ranks:
         fix = "require words: put match with operator and, or match_phrase, into the filter of a bool"
         raise UnsupportedError.of("in a deletion, a clause that", "ranks by words", ["conditions"], fix)
     request = _request(query, k=most, show=[], total=True)
-    found = own.search(seen, request, replace(settings, max_results=most))
+    found = own.search(opened, request, replace(settings, max_results=most))
     if found["total"] > most:
         raise TooLargeError(
             "more documents fulfil the query than one request changes",
@@ -146,7 +126,7 @@ def to_delete(served: own.Searched, body: object, settings: ServiceSettings) -> 
 
 
 def explain(
-    served: own.Searched, doc_id: str, body: object, source: SourceFilter | None, settings: ServiceSettings
+    opened: OpenIndex, doc_id: str, body: object, source: SourceFilter | None, settings: ServiceSettings
 ) -> dict[str, Any]:
     """Answer with the score of a document as a sum; its value is 0 if the document does not match.
 
@@ -155,8 +135,7 @@ def explain(
     UnknownIdError
         If the index has no such document.
     """
-    seen = OneGeneration(served)
-    searcher = seen.searcher()
+    searcher = opened.searcher
     if searcher.index.find(doc_id) is None:
         raise UnknownIdError("the index has no such document", facts=[("doc_id", doc_id)])
     query = translate(known_keys(body, "an explanation", ("query",)).get("query"), searcher, settings)
@@ -164,10 +143,10 @@ def explain(
     request = _request(
         TranslatedQuery({**query.request, "candidates": alone}), k=1, explain=True, text=source is not None
     )
-    hits = own.search(seen, request, settings)["hits"]
+    hits = own.search(opened, request, settings)["hits"]
     matched = bool(hits) and (not query.ranks or _shares_a_term(hits[0]["explanation"]))
     answer: dict[str, Any] = {
-        "_index": served.name,
+        "_index": opened.name,
         "_id": doc_id,
         "matched": matched,
         "explanation": _explanation(query, hits[0])
@@ -198,15 +177,14 @@ def _max_score(asked: SearchBody, hits: list[HitAnswer]) -> float | None:
 
 
 def _highlighted(
-    seen: OneGeneration, request: SearchRequest, asked: SearchBody, fields: Fields, hits: list[HitAnswer]
+    results: Results, asked: SearchBody, fields: Fields, hits: Sequence[HitAnswer]
 ) -> list[dict[str, list[str]]]:
     """Return the excerpts of each result by field; a field without a word of the query has none."""
-    searcher = seen.searcher(fuzzy=request.fuzzy, prefix=request.prefix)
     doc_ids = [hit["doc_id"] for hit in hits]
     found: list[dict[str, list[str]]] = [{} for _ in hits]
     for each in asked.highlights:
         field = each.field if len(fields.texts) > 1 else None
-        snippets = searcher.snippets(request.query or "", doc_ids, length=each.length, field=field)
+        snippets = results.snippets(doc_ids, length=each.length, field=field)
         for excerpts, snippet in zip(found, snippets, strict=True):
             if snippet.spans:
                 excerpts[each.field] = [_marked(own.excerpt_record(snippet), each)]
@@ -236,13 +214,7 @@ def _hit(
 
 
 def _source(source: SourceFilter, fields: Fields, hit: HitAnswer) -> dict[str, Any]:
-    attributes, texts = hit.get("attributes", {}), hit.get("texts", {})
-    return fields.source(
-        hit["doc_id"],
-        {name: attributes[name] for name in source.applied(attributes)},
-        {name: texts[name] for name in source.applied(texts)},
-        with_id=source.wants("id"),
-    )
+    return fields.source(hit["doc_id"], hit.get("attributes", {}), hit.get("texts", {}), source)
 
 
 def _sort_value(value: Any, kind: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from termwise.explain.snippets import SHORTEST
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.search.snippets import LONGEST
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
 from termwise.serve.opensearch.errors import UnsupportedError
@@ -113,7 +113,7 @@ class SearchBody:
 
 
 def read_search(
-    body: object, parameters: Mapping[str, str], searcher: AnySearcher, settings: ServiceSettings
+    body: object, parameters: Mapping[str, str], searcher: Searcher, settings: ServiceSettings
 ) -> SearchBody:
     """Read a search.
 
@@ -123,7 +123,7 @@ def read_search(
         JSON value.
     parameters : mapping of str to str
         Parameters of the address, which override the body.
-    searcher : Searcher or MixtureSearcher
+    searcher : Searcher
         Of the index.
     settings : ServiceSettings
         Limits.

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.errors import ServiceError
-from termwise.serve.index_facts import model_names
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
 from termwise.serve.opensearch.parts import known_keys, number, only_default, record, several, single, text
@@ -72,29 +71,10 @@ class Words:
         return [self.text[start:end] for start, end in sorted(firsts.values())]
 
 
-def read_words(kind: str, body: object, searcher: AnySearcher, fields: Fields, most: int) -> Words:
-    """Read a clause with words.
+def read_words(kind: str, body: object, searcher: Searcher, fields: Fields, most: int) -> Words:
+    """Read a clause of a kind in `WORD_CLAUSES`, with words of at most `most` characters.
 
-    Parameters
-    ----------
-    kind : str
-        One of `WORD_CLAUSES`.
-    body : object
-        Its value.
-    searcher : Searcher or MixtureSearcher
-    fields : Fields
-        Of the index.
-    most : int
-        Largest number of characters of the words.
-
-    Raises
-    ------
-    UnsupportedError
-        If a key or value is not supported, or the clause is for some of the texts of a document only.
-    UnknownNameError
-        If the index has no such field.
-    ServiceError
-        If the clause is not as expected.
+    A clause for some of the texts of a document only is not supported; see `Fields.check_whole`.
     """
     if kind == "multi_match":
         words = _multi_match(body, fields)
@@ -170,17 +150,20 @@ def _check_fields(names: Any, fields: Fields) -> None:
             "for the fields of this index, the boosts",
             ", ".join(map(str, names)),
             [", ".join(f"{name}^{weight}" for name, weight in weights.items())],
-            "weights of fields are set when the index is built: termwise index --fields title^3,text",
+            "weights of fields, such as title^3 and text^1, are set when the index is built",
         )
 
 
-def _neural_sparse(value: object, searcher: AnySearcher) -> Words:
+def _neural_sparse(value: object, searcher: Searcher) -> Words:
     given = known_keys(
         value, "neural_sparse", ("query_text", "query_tokens", "model_id", "analyzer", "boost")
     )
     if ("query_text" in given) == ("query_tokens" in given):
         raise ServiceError("neural_sparse needs one of query_text and query_tokens")
-    own = {"model_id": model_names(searcher), "analyzer": [searcher.analyzer.spec.name]}
+    own = {
+        "model_id": [part.backend.description for part in searcher.parts],
+        "analyzer": [searcher.analyzer.spec.name],
+    }
     for name, known in own.items():
         if given.get(name) is not None and given[name] not in known:
             raise UnsupportedError.of(name, given[name], known)

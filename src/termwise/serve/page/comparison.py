@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from termwise.errors import TermwiseError
-from termwise.search import MixtureSearcher
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.answers import SearchAnswer
 from termwise.serve.bodies import checked_model
 from termwise.serve.errors import UnknownIndexError
-from termwise.serve.indexes import ServedIndex, ServedIndexes
+from termwise.serve.indexes import OpenIndex, ServedIndex, ServedIndexes
 from termwise.serve.page.address import SearchAddress, address_of
 from termwise.serve.page.errors import refusal
 from termwise.serve.page.titles import titles_of
@@ -46,21 +45,19 @@ class Ranker:
         """Name of the index, and of the part after a slash."""
         return f"{self.served.name}/{self.part}" if self.part else self.served.name
 
-    def searcher(self, *, fuzzy: bool = False, prefix: bool = False) -> AnySearcher:
-        """Return the searcher; parts of mixtures add no similar words."""
-        searcher = self.served.searcher(fuzzy=fuzzy, prefix=prefix)
-        if not self.part or not isinstance(searcher, MixtureSearcher):
-            return searcher
-        return next(part.searcher for part in searcher.parts if part.name == self.part)
+    def current(self) -> OpenIndex:
+        """Return the newest generation of the index or of the part."""
+        opened = self.served.current()
+        parts = [part for part in opened.searcher.parts if part.name == self.part]
+        return OpenIndex(self.name, Searcher(parts[0].backend)) if parts else opened
 
 
 def rankers_of(indexes: ServedIndexes) -> list[Ranker]:
     """Return all rankers of a service, without reading an index."""
     rankers = []
     for served in indexes:
-        searcher = served.opened
-        parts = searcher.parts if isinstance(searcher, MixtureSearcher) else ()
-        rankers += [Ranker(served), *(Ranker(served, part.name) for part in parts)]
+        parts = served.opened.parts
+        rankers += [Ranker(served), *(Ranker(served, part.name) for part in parts if len(parts) > 1)]
     return rankers
 
 
@@ -124,13 +121,15 @@ def _compared(both: Sequence[Ranker], query: str, settings: ServiceSettings) -> 
         "show": [],
     }
     request = checked_model(asked, SearchRequest)
-    answers = [search(ranker, request, settings) for ranker in both]
+    opened = [ranker.current() for ranker in both]
+    answers = [search(each, request, settings) for each in opened]
     ranks = [{hit["doc_id"]: hit["rank"] for hit in answer["hits"]} for answer in answers]
+    of_both = [titles_of(each.searcher, list(found)) for each, found in zip(opened, ranks, strict=True)]
     common = [doc_id for doc_id in ranks[0] if doc_id in ranks[1]]
     return {
         "columns": [
-            _column(ranker, answer, ranks[1 - side], side, query)
-            for side, (ranker, answer) in enumerate(zip(both, answers, strict=True))
+            _column(ranker, answer, titles, ranks[1 - side], side, query)
+            for side, (ranker, answer, titles) in enumerate(zip(both, answers, of_both, strict=True))
         ],
         "height": ROW * max(map(len, ranks)),
         "lines": [_line(ranks[0][doc_id], ranks[1][doc_id]) for doc_id in common],
@@ -147,11 +146,15 @@ def _named(rankers: list[Ranker], name: str) -> Ranker:
 
 
 def _column(
-    ranker: Ranker, answer: SearchAnswer, others: dict[str, int], side: int, query: str
+    ranker: Ranker,
+    answer: SearchAnswer,
+    titles: Sequence[str],
+    others: dict[str, int],
+    side: int,
+    query: str,
 ) -> dict[str, Any]:
     """Return the results of a ranker; those of the second one, with the change of their rank."""
     hits = answer["hits"]
-    titles = titles_of(ranker.served.searcher(), [hit["doc_id"] for hit in hits])
     return {
         "name": ranker.name,
         "total": answer["total"],

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from termwise.errors import TermwiseError, UnknownNameError
+from termwise.fixes import Fix
 from termwise.serve.errors import error_record, status_of
 
 AS_WORDS = "to search for the words themselves, write a space after the colon"
 
-FIXES = {
-    "build the index with --attributes all": AS_WORDS,
-    "build the index with --store-text": "leave out the quotes and the signs + and −",
-    'omit "fuzzy"': "switch off similar spelling",
-}
-"""Fixes for a person at the page, by those for a program."""
-
-FOR_PROGRAMS = re.compile(r'--\w|"\w+":|^omit "|\{')
-"""Options and fields of requests in a fix."""
+FIXES = (
+    (Fix.build(attributes="all"), AS_WORDS),
+    (Fix.build(store_text=True), "leave out the quotes and the signs + and −"),
+    (Fix.omit("fuzzy"), "switch off similar spelling"),
+)
+"""Fixes with words for a person at the page."""
 
 LEFT_OUT = frozenset({"index", "seconds", "analyzer", "filter", "query", "type"})
 """Facts that the page leaves out."""
+
+
+def at_the_page(fix: Fix) -> str | None:
+    """Return a fix for a person at the page; None for one that only a program can follow."""
+    return next((words for each, words in FIXES if each == fix), None)
 
 
 def refusal(error: TermwiseError) -> dict[str, Any]:
@@ -33,16 +34,16 @@ def refusal(error: TermwiseError) -> dict[str, Any]:
     Examples
     --------
     >>> from termwise.errors import ParameterError
-    >>> refusal(ParameterError("the query is too long", facts=[("most", 9)], fixes=["set `max_query=20`"]))
+    >>> refusal(ParameterError("the query is too long", facts=[("most", 9)], fixes=[Fix.use(max_query=20)]))
     {'status': 400, 'message': 'the query is too long', 'facts': {'most': '9'}, 'fixes': [], 'again': False}
     """
     status = status_of(error)
     if status not in (400, 404, 503):
         raise error
-    record = error_record(error)
+    record = error_record(error, at_the_page)
     facts = record.get("facts", {})
     again = status == 503
-    fixes = [] if again else fixes_at_the_page(record)
+    fixes = [] if again else record.get("fixes", [])
     if isinstance(error, UnknownNameError) or "field" in facts:
         fixes.append(AS_WORDS)
     return {
@@ -56,9 +57,3 @@ def refusal(error: TermwiseError) -> dict[str, Any]:
         "fixes": fixes,
         "again": again,
     }
-
-
-def fixes_at_the_page(record: Mapping[str, Any]) -> list[str]:
-    """Return the fixes of an error for a person at the page; those for programs are left out."""
-    fixes = (FIXES.get(fix, fix) for fix in record.get("fixes", ()))
-    return [fix for fix in fixes if not FOR_PROGRAMS.search(fix)]

@@ -10,18 +10,18 @@ from typing import Any
 from termwise.attributes import Schema
 from termwise.errors import TermwiseError
 from termwise.explain import Explanation
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.serve.answers import Excerpt, FacetValue, SearchAnswer
 from termwise.serve.bodies import checked_model
 from termwise.serve.errors import ServiceError
-from termwise.serve.indexes import ServedIndex, ServedIndexes
+from termwise.serve.indexes import OpenIndex, ServedIndex, ServedIndexes
 from termwise.serve.page.address import CHOSEN, HIGHEST, LOWEST, SearchAddress
 from termwise.serve.page.errors import refusal
 from termwise.serve.page.titles import is_title, titles_of
 from termwise.serve.page.values import attribute_rows, value_text
 from termwise.serve.page.why import why_of
 from termwise.serve.requests import SearchRequest
-from termwise.serve.search import search, search_and_explain
+from termwise.serve.search import find, search
 from termwise.serve.settings import ServiceSettings
 
 RESULTS = 10
@@ -96,15 +96,15 @@ def results_view(
     TermwiseError
         If an index cannot be read, or the service cannot answer in time.
     """
-    searcher = served.searcher()
-    values = _asked(searcher, address, choices)
+    opened = served.current()
+    values = _asked(opened.searcher, address, choices)
     address = values["address"]
     if not address.query and not address.like and not address.lists:
         return values
     if address.like:
-        values["like_title"] = titles_of(searcher, [address.like])[0]
+        values["like_title"] = titles_of(opened.searcher, [address.like])[0]
     try:
-        return values | _found(served, searcher, address, settings)
+        return values | _found(opened, address, settings)
     except TermwiseError as error:
         return values | {"refused": refusal(error)}
 
@@ -126,7 +126,7 @@ def unanswered_view(indexes: ServedIndexes, address: SearchAddress, error: Termw
     return values | {"index": address.index, "refused": refusal(error)}
 
 
-def _asked(searcher: AnySearcher, address: SearchAddress, choices: Sequence[str]) -> dict[str, Any]:
+def _asked(searcher: Searcher, address: SearchAddress, choices: Sequence[str]) -> dict[str, Any]:
     """Return the values of the template for a search without its results."""
     schema = searcher.schema
     address, left_out = address.for_schema(schema)
@@ -153,12 +153,11 @@ def _asked(searcher: AnySearcher, address: SearchAddress, choices: Sequence[str]
     }
 
 
-def _found(
-    served: ServedIndex, searcher: AnySearcher, address: SearchAddress, settings: ServiceSettings
-) -> dict[str, Any]:
+def _found(opened: OpenIndex, address: SearchAddress, settings: ServiceSettings) -> dict[str, Any]:
     """Return the values of the template for a search that is not refused."""
+    searcher = opened.searcher
     request = _request(address, searcher, settings)
-    answer, explanations = search_and_explain(served, request, settings)
+    answer, _, explanations = find(opened, request, settings)
     reached = min(answer["total"], settings.max_results)
     doc_ids = [hit["doc_id"] for hit in answer["hits"]]
     titles = titles_of(searcher, doc_ids)
@@ -174,11 +173,11 @@ def _found(
                 "pieces": marked_title(title, hit.get("excerpt")),
                 "attributes": attribute_rows(hit.get("attributes", {})),
                 "why": why_of(explanation) if explanation and explanation.contributions else None,
-                "similar": SearchAddress(index=served.name, like=hit["doc_id"]).url(),
+                "similar": SearchAddress(index=opened.name, like=hit["doc_id"]).url(),
             }
             for hit, title, explanation in zip(answer["hits"], titles, explained, strict=True)
         ],
-        "facets": _facets(served, address, searcher.schema, request, answer, settings),
+        "facets": _facets(opened, address, request, answer, settings),
         "corrected": _corrected(address, answer),
         "pages": _pages(address, reached),
         "neighbours": _neighbours(address, reached),
@@ -218,7 +217,7 @@ def pieces_of(text: str, marks: Sequence[Sequence[int]]) -> list[Piece]:
     return [piece for piece in [*pieces, (text[place:], False)] if piece[0]]
 
 
-def _request(address: SearchAddress, searcher: AnySearcher, settings: ServiceSettings) -> SearchRequest:
+def _request(address: SearchAddress, searcher: Searcher, settings: ServiceSettings) -> SearchRequest:
     """Return the request for a page of results.
 
     Raises
@@ -246,7 +245,7 @@ def _request(address: SearchAddress, searcher: AnySearcher, settings: ServiceSet
         "offset": offset,
         "filter": address.filter(schema),
         "sort": address.sort or None,
-        "fuzzy": address.fuzzy,
+        "fuzzy": address.fuzzy and not address.like,
         "facets": counted[: settings.max_facets],
         "facet_values": min(VALUES, settings.max_results),
         "total": True,
@@ -257,9 +256,8 @@ def _request(address: SearchAddress, searcher: AnySearcher, settings: ServiceSet
 
 
 def _facets(
-    served: ServedIndex,
+    opened: OpenIndex,
     address: SearchAddress,
-    schema: Schema,
     request: SearchRequest,
     answer: SearchAnswer,
     settings: ServiceSettings,
@@ -267,9 +265,10 @@ def _facets(
     """Return the facets that help to choose; one with a chosen value counts the matches without this choice."""
     counts: dict[str, list[FacetValue]] = dict(answer.get("facets", {}))
     for name in list(address.chosen)[:COUNTED_ALONE]:
-        changes = {"filter": address.filter(schema, without=name), "facets": [name], "k": 1, "offset": 0}
+        filter = address.filter(opened.searcher.schema, without=name)
+        changes = {"filter": filter, "facets": [name], "k": 1, "offset": 0}
         changes |= dict.fromkeys(("total", "highlight", "explain"), False)
-        counts[name] = search(served, request.model_copy(update=changes), settings)["facets"][name]
+        counts[name] = search(opened, request.model_copy(update=changes), settings)["facets"][name]
     facets = []
     for name in dict.fromkeys([*counts, *address.chosen]):
         found = counts.get(name, [])

@@ -20,7 +20,6 @@ from termwise.serve.errors import ServiceError, headers_of
 from termwise.serve.page.address import SearchAddress
 from termwise.serve.page.api_description import described
 from termwise.serve.page.comparison import comparison_view, uncompared_view
-from termwise.serve.page.errors import fixes_at_the_page
 from termwise.serve.page.results import results_view, unanswered_view
 from termwise.serve.page.static_files import StaticFile, static_files
 from termwise.serve.page.views import document_view, index_view
@@ -141,7 +140,7 @@ def error_page(
     service: Service, record: Mapping[str, Any], status: int, headers: Mapping[str, str]
 ) -> Response:
     """Return an error, as `termwise.serve.errors.error_record` describes it, as a page."""
-    error = {"facts": {}, **record, "fixes": fixes_at_the_page(record)}
+    error = {"facts": {}, "fixes": [], **record}
     return html_page(service, "error", status=status, headers=headers, error=error)
 
 

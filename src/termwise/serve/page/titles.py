@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from termwise.search.by_example import AnySearcher
+from termwise.records import join_fields
+from termwise.search import Searcher
 from termwise.serve.documents import texts_by_field
 
 LONGEST = 90
@@ -20,13 +21,13 @@ def is_title(name: str) -> bool:
     return name.casefold() == "title"
 
 
-def titles_of(searcher: AnySearcher, doc_ids: Sequence[str]) -> list[str]:
+def titles_of(searcher: Searcher, doc_ids: Sequence[str]) -> list[str]:
     """Return the titles of documents; the identifier for documents that the index lacks or that have no text."""
     known = [doc_id for doc_id in doc_ids if searcher.index.find(doc_id) is not None]
     attributes = searcher.attributes(known) if any(map(is_title, searcher.schema)) else [{} for _ in known]
     titles = {}
     for doc_id, values, texts in zip(known, attributes, texts_by_field(searcher, known), strict=True):
-        titles[doc_id] = _named(values) or _named(texts) or first_words(" ".join(texts.values())) or doc_id
+        titles[doc_id] = _named(values) or _named(texts) or first_words(join_fields(texts.values())) or doc_id
     return [titles.get(doc_id, doc_id) for doc_id in doc_ids]
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from termwise.display.html import css_number
 from termwise.display.safe_text import human_bytes
-from termwise.search import MixtureSearcher, Searcher
-from termwise.search.by_example import AnySearcher
+from termwise.search import Searcher
 from termwise.search.query_syntax import parse_query
+from termwise.search.single_index import SingleIndex
 from termwise.serve.bodies import checked_model
 from termwise.serve.documents import document_record
 from termwise.serve.index_facts import index_facts
@@ -63,10 +63,12 @@ def document_view(
     TermwiseError
         If the query is over a limit, or cannot be parsed.
     """
-    searcher = served.searcher()
+    opened = served.current()
+    searcher = opened.searcher
     address, _ = address.for_schema(searcher.schema)
     record = document_record(searcher, doc_id)
-    text, shown = record["text"], lines_of(record["texts"].values())[:LONGEST_TEXT]
+    text = record["text"]
+    shown = (text or "")[:LONGEST_TEXT]
     values: dict[str, Any] = {
         "index": served.name,
         "doc_id": doc_id,
@@ -90,52 +92,42 @@ def document_view(
             "filter": address.filter(searcher.schema),
             "doc_id": doc_id,
             "competitors": 0,
-            "fuzzy": address.fuzzy,
+            "fuzzy": address.fuzzy and not address.like,
         }
-        explanation, _ = explanation_of(served, checked_model(asked, ExplainRequest), settings)
+        explanation = explanation_of(opened, checked_model(asked, ExplainRequest), settings)
         values["why"], values["rank"] = why_of(explanation), explanation.rank
         if text is not None:
             values["text"] = marked_text(explanation, shown)
     return values
 
 
-def lines_of(texts: Iterable[str]) -> str:
-    r"""Return the texts of the fields of a document on lines of their own, of the length of the text that joins them.
-
-    Examples
-    --------
-    >>> lines_of(["A title", "", "and a text."])
-    'A title\nand a text.'
-    """
-    return "\n".join(text for text in texts if text and not text.isspace())
-
-
-def _heaviest_of_parts(searcher: AnySearcher, doc_id: str, text: str) -> list[tuple[str, list[Term]]]:
+def _heaviest_of_parts(searcher: Searcher, doc_id: str, text: str) -> list[tuple[str, list[Term]]]:
     """Return the heaviest terms of a document, in each part of a mixture."""
-    if not isinstance(searcher, MixtureSearcher):
-        return [("", heaviest_terms(searcher, doc_id, text))]
-    return [(part.name, heaviest_terms(part.searcher, doc_id, text)) for part in searcher.parts]
+    parts = searcher.parts
+    return [
+        (part.name if len(parts) > 1 else "", heaviest_terms(part.backend, doc_id, text)) for part in parts
+    ]
 
 
-def heaviest_terms(searcher: Searcher, doc_id: str, text: str, most: int = HEAVIEST) -> list[Term]:
+def heaviest_terms(backend: SingleIndex, doc_id: str, text: str, most: int = HEAVIEST) -> list[Term]:
     """Return the terms with the largest weights in a document, with the largest weight in any of its chunks.
 
     Empty for a document that the index lacks, and in an index of vectors.
 
     Parameters
     ----------
-    searcher : Searcher
+    backend : SingleIndex
     doc_id : str
     text : str
         Text of the document with the words that the terms stand for; can be empty.
     most : int, optional
         Number of terms.
     """
-    index = searcher.index
+    index = backend.index
     document = index.find(doc_id)
     if document is None:
         return []
-    weights = index.weights(np.array(index.chunks(document), dtype=np.int64))
+    weights = index.weights(np.array(index.chunks.of(document), dtype=np.int64))
     largest: dict[int, float] = {}
     for terms, row in weights:
         for term, weight in zip(terms.tolist(), row.tolist(), strict=True):
@@ -143,8 +135,8 @@ def heaviest_terms(searcher: Searcher, doc_id: str, text: str, most: int = HEAVI
                 largest[term] = max(weight, largest.get(term, 0.0))
     chosen = sorted(largest, key=lambda term: (-largest[term], term))[:most]
     numbers = np.array(chosen, dtype=np.int32)
-    frequencies = index.frequencies_of(numbers).tolist()
-    written = written_terms(searcher.analyzer, text) if chosen else {}
+    frequencies = index.segments.frequencies_of(numbers).tolist()
+    written = written_terms(backend.encoder.analyzer, text) if chosen else {}
     names = [written.get(name, name) for name in index.vocabulary.tokens(numbers.astype(np.int64))]
     heaviest = max((largest[term] for term in chosen), default=1.0) or 1.0
     return [
@@ -173,10 +165,8 @@ def written_terms(analyzer: Analyzer, text: str) -> dict[str, str]:
 
 def index_view(served: ServedIndex, choices: Sequence[str]) -> dict[str, Any]:
     """Return the values of the template for an index; `choices` are the names of all indexes."""
-    searcher = served.searcher()
-    parts = searcher.parts if isinstance(searcher, MixtureSearcher) else ()
-    indexes = [part.searcher.index for part in parts] or [searcher.index]
-    size = sum(file.length for index in indexes for file in index.manifest.files())
+    manifests = [part.index.manifest for part in served.searcher().parts]
+    size = sum(file.length for manifest in manifests for file in manifest.files())
     return {
         "index": served.name,
         "facts": index_facts(served),

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.index.document_order import document_order
 from termwise.text import make_analyzer
 
@@ -123,18 +124,18 @@ def pairs_of_an_epoch(
     unit = batch if mixing == "by-source" else block
     if largest < unit:
         by_source = mixing == "by-source"
-        fixes = ["`mixing='together'`"] if by_source and total >= batch else []
+        fixes = [Fix.use(mixing="together")] if by_source and total >= batch else []
         whole = largest // block * block
         raise ParameterError(
             f"all sources have fewer training pairs than a {'batch' if by_source else 'block'} holds",
             facts=[("largest source", largest), ("batch", batch), ("block", block), ("sources", len(sizes))],
-            fixes=[f"`batch={whole}`", *fixes] if by_source and whole else ["`block=1`", *fixes],
+            fixes=[Fix.use(batch=whole), *fixes] if by_source and whole else [Fix.use(block=1), *fixes],
         )
     if total < batch:
         raise ParameterError(
             "there are fewer training pairs than one batch holds",
             facts=[("pairs", total), ("batch", batch), ("sources", len(sizes))],
-            fixes=[f"`batch={max(block, total // 4 // block * block)}`"],
+            fixes=[Fix.use(batch=max(block, total // 4 // block * block))],
         )
     large_enough = np.array([size >= unit for size in sizes])
     shares = np.array(sizes, dtype=np.float64)[large_enough] ** (1 - flattening)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import CorruptModelError
+from termwise.fixes import Fix
 from termwise.storage.safe_read import path_exists
 from termwise.train.messages import Say, first_line
 
@@ -86,5 +87,5 @@ def corrupt_cache(file: Path, reason: str) -> CorruptModelError:
     return CorruptModelError(
         "a cache file of the training run is damaged or belongs to another run",
         facts=[("file", file), ("reason", reason)],
-        fixes=["remove it; `resume=True` computes it again"],
+        fixes=[Fix.use("remove it; {} computes it again", resume=True)],
     )

@@ -68,7 +68,7 @@ def mine_negatives(
         for start in range(0, len(judged), _QUERIES):
             part = judged[start : start + _QUERIES]
             queries = [Query(str(number), source.queries[number]) for number in part]
-            for ranking in searcher.rank_many(queries, k=depth + 1, threads=threads).run:
+            for ranking in searcher.rank_many(queries, k=depth + 1, threads=threads):
                 number = int(ranking.query_id)
                 passages = [int(doc_id) for doc_id in ranking.doc_ids]
                 top = [passage for passage in passages if passage not in relevant[number]][:depth]

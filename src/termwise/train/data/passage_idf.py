@@ -21,6 +21,7 @@ import numpy.typing as npt
 from termwise.collection.training_pairs import PairSource
 from termwise.encode.encoder_folder import QUERY_WEIGHTS, VECTORS, is_valid_vector
 from termwise.errors import ModelFormatError
+from termwise.fixes import Fix
 from termwise.models.idf_power import idf_factors
 from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import read_input
@@ -177,7 +178,7 @@ def read_query_weights(file: str | Path, *, terms: int) -> npt.NDArray[np.float3
         Path(file),
         _MOST_BYTES,
         "the query weights cannot be read",
-        fixes=[f"`query_weights='{IDF}'`", "name a file of numpy with one number for each term"],
+        fixes=[Fix.use(query_weights=IDF), "name a file of numpy with one number for each term"],
     )
     try:
         weights = np.load(BytesIO(data), allow_pickle=False)
@@ -193,7 +194,7 @@ def read_query_weights(file: str | Path, *, terms: int) -> npt.NDArray[np.float3
         raise ModelFormatError(
             f"the query weights are not {VECTORS[QUERY_WEIGHTS]}",
             facts=[("file", file), ("expected", f"float32 of shape ({terms},), at least 0"), ("seen", seen)],
-            fixes=[f"`query_weights='{IDF}'`"],
+            fixes=[Fix.use(query_weights=IDF)],
         )
     return np.asarray(weights, dtype=np.float32)
 

@@ -38,6 +38,7 @@ from termwise.errors import (
     UnknownNameError,
     VocabularyMismatchError,
 )
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import is_file, is_folder
 from termwise.text import WordPieceAnalyzer
@@ -171,7 +172,7 @@ def convert_checkpoint(
             raise ParameterError(
                 "only encoders of kind tilde have floors",
                 facts=[("checkpoint", folder), ("kind", network.kind)],
-                fixes=["omit `floors_from`"],
+                fixes=[Fix.omit("floors_from")],
             )
         floors = tilde_floors(
             network,
@@ -241,7 +242,7 @@ def load_checkpoint(folder: str | Path, *, kind: str | None = None) -> Checkpoin
             raise ModelFormatError(
                 f"a SparseEncoder is of kind {SpladeDocNetwork.kind}",
                 facts=[("folder", folder), ("kind", kind)],
-                fixes=[f"`kind='{SpladeDocNetwork.kind}'`", "omit `kind`"],
+                fixes=[Fix.use(kind=SpladeDocNetwork.kind), Fix.omit("kind")],
             )
         folder, kind = sparse.documents, SpladeDocNetwork.kind
     tensors, other_tensors = read_tensors(folder)
@@ -416,9 +417,11 @@ def _check_head(folder: Path, network: TermNetwork, weights: Mapping[str, Any]) 
                 ("has a head for", ", ".join(others) or "none: it is a bare encoder"),
             ],
             fixes=[
-                f"`kind='{others[0]}'`"
+                Fix.use(kind=others[0])
                 if others
-                else f"train a {network.kind} encoder from it: `train_encoder(base={folder})`"
+                else Fix.sentence(
+                    "train a {} encoder from it: {}", network.kind, Fix.call("train_encoder", base=folder)
+                )
             ],
         )
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.errors import ModelFormatError, VocabularyMismatchError
+from termwise.fixes import Fix
 from termwise.storage.safe_read import is_file
 from termwise.text import WordPieceAnalyzer
 from termwise.train.base_encoder import base_analyzer, tokenize_alike
@@ -170,7 +171,7 @@ def _transformer(modules: list[Module]) -> Path:
         raise ModelFormatError(
             "this is a dense encoder, not a SparseEncoder",
             facts=[("folder", folder), ("modules", listed(modules))],
-            fixes=[f"fit a query table to it: `train_lookup(teacher={folder})`"],
+            fixes=[Fix.sentence("fit a query table to it: {}", Fix.call("train_lookup", teacher=folder))],
         )
     if kinds[1:] != ["SpladePooling"] or task != "fill-mask":
         raise _unsupported(
@@ -211,5 +212,5 @@ def _unsupported(what: str, expected: str, seen: str) -> ModelFormatError:
     return ModelFormatError(
         "termwise does not support this SparseEncoder as a splade-doc network",
         facts=[("part", what), ("expected", expected), ("seen", seen)],
-        fixes=["write its weights as JSON vectors and index them with `model='vectors'`"],
+        fixes=[Fix.build("write its weights as JSON vectors and index them with {}", model="vectors")],
     )

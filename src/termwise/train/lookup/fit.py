@@ -14,6 +14,7 @@ from termwise._version import __version__
 from termwise.encode.document_tokenizer import DocumentTokenizer
 from termwise.encode.network_inputs import prompt_pieces
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import written_whole
 from termwise.storage.file_record import folder_fingerprint
@@ -214,7 +215,7 @@ def _check_length(encoder: DenseEncoder, settings: LookupSettings) -> None:
         raise ParameterError(
             "the texts are longer than the input of the encoder",
             facts=[("length", settings.length), ("encoder", f"{most:,} positions")],
-            fixes=[f"`length={most}`"],
+            fixes=[Fix.use(length=most)],
         )
     for kind, prompt, length in (
         ("query", encoder.query_prompt, settings.length),
@@ -227,7 +228,7 @@ def _check_length(encoder: DenseEncoder, settings: LookupSettings) -> None:
                 f"the {kind} prompt of the encoder leaves no room for a text",
                 facts=[("prompt", f"{pieces} pieces"), ("length", f"{length}, 2 special pieces included")],
                 fixes=[
-                    *([f"`length={longer}`"] if kind == "query" and pieces < longer - 2 else []),
+                    *([Fix.use(length=longer)] if kind == "query" and pieces < longer - 2 else []),
                     "use an encoder with a shorter prompt",
                 ],
             )

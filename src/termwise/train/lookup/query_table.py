@@ -29,6 +29,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from termwise.errors import EmptyCollectionError, ParameterError
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.train.lookup.settings import LookupSettings
 
@@ -136,7 +137,7 @@ def refuse_few_texts(texts: int, settings: LookupSettings) -> None:
         raise ParameterError(
             "there are too few different texts",
             facts=[("texts", texts), ("expected", "at least 2 besides those held out")],
-            fixes=["give more texts", *(["`held_out=0`"] if texts > 1 else [])],
+            fixes=["give more texts", *([Fix.use(held_out=0)] if texts > 1 else [])],
         )
 
 

@@ -31,6 +31,7 @@ import torch
 
 from termwise.encode.network_inputs import framed, padded
 from termwise.errors import CorruptModelError, ForeignFolderError, ModelFormatError
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.storage.atomic_file import write_bytes_whole
 from termwise.storage.safe_read import is_folder, path_exists
@@ -178,7 +179,7 @@ def teacher_vectors(
                     "the encoder gives a vector without a direction",
                     facts=[("encoder", encoder.folder), ("text", start + wrong[0] + 1), ("seen", wrong[1])],
                     fixes=[
-                        *(["`settings.precision='float32'`"] if bfloat16 else []),
+                        *([Fix.settings(precision="float32")] if bfloat16 else []),
                         "download the encoder again",
                     ],
                 )

@@ -18,6 +18,7 @@ from transformers import TrainerState
 from transformers.trainer_pt_utils import safe_globals
 
 from termwise.errors import CorruptModelError
+from termwise.fixes import Code, Fix
 from termwise.storage.safe_read import folder_entries, is_file, is_folder, path_exists
 from termwise.train.loop.run_log import TIME, read_seconds
 from termwise.train.messages import Say, errors_as, first_line, silent
@@ -79,7 +80,10 @@ def last_checkpoint(folder: Path, *, say: Say = silent) -> Path | None:
     raise CorruptModelError(
         "all checkpoints of the run are damaged",
         facts=[("folder", folder), *damaged],
-        fixes=[f"start again: remove {folder}, then `resume=True`", "start in another folder: `out=DIR`"],
+        fixes=[
+            Fix.sentence("start again: remove {}, then {}", folder, Fix.use(resume=True)),
+            Fix.use("start in another folder: {}", out=Code("DIR")),
+        ],
     )
 
 
@@ -119,7 +123,7 @@ def has_weights(checkpoint: Path) -> bool:
     return True
 
 
-def loading(file: Path, fix: str) -> AbstractContextManager[None]:
+def loading(file: Path, fix: str | Fix) -> AbstractContextManager[None]:
     """Convert exceptions while loading a file of a run into `CorruptModelError` with the file and a fix."""
     return errors_as(
         CorruptModelError, "a file of the training run is damaged", facts=[("file", file)], fixes=[fix]

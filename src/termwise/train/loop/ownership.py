@@ -10,6 +10,7 @@ from typing import Any
 
 from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import ForeignFolderError, MalformedRecordError, TermwiseError
+from termwise.fixes import Fix
 from termwise.storage.atomic_file import remove
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.ownership import claim as claim_folder
@@ -73,7 +74,7 @@ def refuse_taken(folder: Path) -> None:
         raise ForeignFolderError(
             "the folder already holds a training run",
             facts=[("folder", folder)],
-            fixes=["continue it: `resume=True`", "choose another folder"],
+            fixes=[Fix.use("continue it: {}", resume=True), "choose another folder"],
         )
 
 

@@ -18,6 +18,7 @@ from transformers import set_seed
 from termwise.collection.training_pairs import PairSource
 from termwise.encode.tildev2 import Expander
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.progress import Progress
 from termwise.train.data.batches import BatchPlan, neighbour_order, pairs_of_an_epoch, plan_batches
 from termwise.train.data.expansions import load_or_make_expansions
@@ -178,7 +179,7 @@ def _set_activation(network: SpladeDocNetwork, run: TrainingRun) -> None:
         raise ParameterError(
             "the base has another activation",
             facts=[("base", run.base), ("its activation", network.activation), ("activation", activation)],
-            fixes=[f"`activation='{network.activation}'`"],
+            fixes=[Fix.use(activation=network.activation)],
         )
     network.activation = activation
 
@@ -231,8 +232,8 @@ def number_of_batches(run: TrainingRun) -> int:
             "the run has too many batches to list the passages that are read before training",
             facts=[("batches", count), ("most", MOST_LISTED)],
             fixes=[
-                f"`max_steps={MOST_LISTED // run.batches_per_step}`",
-                "omit the teacher" if run.expander is None else "`expansion=None`",
+                Fix.use(max_steps=MOST_LISTED // run.batches_per_step),
+                "omit the teacher" if run.expander is None else Fix.use(expansion=None),
             ],
         )
     return count

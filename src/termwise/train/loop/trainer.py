@@ -19,6 +19,7 @@ from transformers.trainer_callback import TrainerState
 from transformers.trainer_utils import TrainOutput
 
 from termwise.errors import DivergedError, ParameterError
+from termwise.fixes import Code, Fix
 from termwise.progress import Progress, no_progress
 from termwise.train.loop.callbacks import EVAL, EverySteps, LogWriter, ProgressLines
 from termwise.train.loop.checkpoints import (
@@ -235,13 +236,14 @@ class TermTrainer(Trainer):
     def _diverged(self, message: str, label: str, seen: object, step: int) -> DivergedError:
         settings = self._settings
         checkpoint = newest_complete(Path(str(self.args.output_dir)))
-        slower = f"learning_rate={settings.learning_rate / 2:g}"
-        fixes = [f"continue with `resume=True, {slower}`"] if checkpoint else []
-        fixes.append(f"start again in another folder with `{slower}`")
+        slower = Code(f"{settings.learning_rate / 2:g}")
+        resume = Fix.use(resume=True, learning_rate=slower)
+        fixes = [Fix.sentence("continue with {}", resume)] if checkpoint else []
+        fixes.append(Fix.use("start again in another folder with {}", learning_rate=slower))
         if not settings.clip:
-            fixes.append("limit the gradients with `clip=1`")
+            fixes.append(Fix.use("limit the gradients with {}", clip=1))
         if settings.precision != "float32":
-            fixes.append("compute in float32 with `settings.precision='float32'`")
+            fixes.append(Fix.settings("compute in float32 with {}", precision="float32"))
         return DivergedError(
             message,
             facts=[
@@ -308,7 +310,12 @@ class TermTrainer(Trainer):
 
 def _loading(file: Path) -> AbstractContextManager[None]:
     return loading(
-        file, f"remove {file.parent}, then continue from the checkpoint before it with `resume=True`"
+        file,
+        Fix.sentence(
+            "remove {}, then continue from the checkpoint before it with {}",
+            file.parent,
+            Fix.use(resume=True),
+        ),
     )
 
 
@@ -337,7 +344,7 @@ def training_arguments(
         raise ParameterError(
             "worker processes need fork, which this system does not have",
             facts=[("workers", settings.workers)],
-            fixes=["`workers=0`"],
+            fixes=[Fix.use(workers=0)],
         )
     every = settings.validate_every if validation else settings.save_every
     rising = settings.schedule == "constant" and settings.warm_up > 0
@@ -382,5 +389,5 @@ def check_precision(precision: TrainingPrecision) -> None:
         raise ParameterError(
             "float16 needs a GPU",
             facts=[("precision", precision), ("device", "cpu")],
-            fixes=["`settings.precision='bfloat16'`", "`settings.precision='float32'`"],
+            fixes=[Fix.settings(precision="bfloat16"), Fix.settings(precision="float32")],
         )

@@ -14,6 +14,7 @@ from torch import nn
 
 from termwise._version import __version__
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer, Vocabulary, make_analyzer
 from termwise.train.base_encoder import base_analyzer, base_name
@@ -205,7 +206,7 @@ def _initial_network(settings: NeuralModel1Settings) -> tuple[Analyzer, Translat
         raise ParameterError(
             "neural Model 1 needs an analyzer with a fixed vocabulary",
             facts=[("analyzer", settings.analyzer)],
-            fixes=["`settings.analyzer='wordpiece'`", "`settings.analyzer='wordpiece:PATH/vocab.txt'`"],
+            fixes=[Fix.settings(analyzer="wordpiece"), Fix.settings(analyzer="wordpiece:PATH/vocab.txt")],
         )
     network = make_network(
         len(analyzer.vocabulary),

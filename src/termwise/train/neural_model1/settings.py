@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from termwise.errors import ParameterError
+from termwise.fixes import Fix
 from termwise.settings import MOST_EPOCHS, TypedSettings
 from termwise.translation.table_manifest import TablePrecision
 
@@ -178,6 +179,6 @@ def layer_widths(hidden: str) -> tuple[int, ...]:
                 ("given", repr(hidden[:80])),
                 ("expected", f"1 to {DEEPEST} whole numbers from 1 to {WIDEST:,}, such as 128,64"),
             ],
-            fixes=["`hidden='128,64'`"],
+            fixes=[Fix.use(hidden="128,64")],
         )
     return widths

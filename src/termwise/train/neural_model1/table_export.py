@@ -24,6 +24,7 @@ import numpy.typing as npt
 import torch
 
 from termwise.errors import StorageError
+from termwise.fixes import Fix
 from termwise.progress import Progress, no_progress
 from termwise.text import Analyzer
 from termwise.train.neural_model1.network import TranslationNetwork
@@ -115,7 +116,11 @@ def export_table(
             facts=[("folder", folder or tempfile.gettempdir()), ("reason", error.strerror)],
             fixes=[
                 "free disk space: 8 bytes for each translation",
-                "store fewer with `resume=True, least=1e-3`, or `resume=True, keep=1000`",
+                Fix.sentence(
+                    "store fewer with {}, or {}",
+                    Fix.use(resume=True, least=0.001),
+                    Fix.use(resume=True, keep=1000),
+                ),
             ],
         ) from error
 

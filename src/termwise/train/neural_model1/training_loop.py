@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from termwise.errors import DivergedError
+from termwise.fixes import Code, Fix
 from termwise.progress import Progress, no_progress
 from termwise.storage.safe_read import path_exists
 from termwise.train.data.sampling import EpochSample
@@ -231,5 +232,9 @@ def _diverged(step: int, loss: float, settings: NeuralModel1Settings) -> Diverge
     return DivergedError(
         "the loss is not a finite number",
         facts=[("step", step + 1), ("loss", loss), ("learning rate", f"{settings.learning_rate:g}")],
-        fixes=[f"start again in another folder with `learning_rate={settings.learning_rate / 2:g}`"],
+        fixes=[
+            Fix.use(
+                "start again in another folder with {}", learning_rate=Code(f"{settings.learning_rate / 2:g}")
+            )
+        ],
     )

@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from termwise.errors import ModelFormatError, UsageError
+from termwise.fixes import Fix
 from termwise.storage.atomic_folder import AtomicFolder
 from termwise.storage.file_record import FileRecord
 from termwise.storage.manifest_json import (
@@ -204,7 +205,7 @@ def read_scorer_folder(
     check_path("the scorer", folder)
     folder = Path(folder)
     torch_place = torch_device(device)
-    fixes = ["`train_bert_model1()`", "name the folder of a trained scorer"]
+    fixes: list[str | Fix] = [Fix.call("train_bert_model1"), "name the folder of a trained scorer"]
     data = FOLDERS.manifest_bytes(folder / NAME, fixes=fixes)
     manifest = FOLDERS.parsed(data, folder / NAME, ScorerManifest.parse)
     if manifest.kind != KIND:

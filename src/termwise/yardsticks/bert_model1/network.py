@@ -35,6 +35,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from termwise.errors import ParameterError
+from termwise.fixes import Code, Fix
 from termwise.settings import TypedSettings
 from termwise.text import WordPieceAnalyzer
 from termwise.train.loop.initial_weights import initial_network
@@ -208,6 +209,10 @@ def check_windows(network: BertModel1, analyzer: WordPieceAnalyzer) -> None:
                 ("with three special tokens", config.longest),
                 ("encoder", f"{limit:,} positions"),
             ],
-            fixes=[f"`chunk_length={room}`" if room > 0 else "`query_length=N, chunk_length=N`"],
+            fixes=[
+                Fix.use(chunk_length=room)
+                if room > 0
+                else Fix.use(query_length=Code("N"), chunk_length=Code("N"))
+            ],
         )
     check_network(network, terms=len(analyzer.vocabulary), length=config.longest)

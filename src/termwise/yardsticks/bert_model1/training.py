@@ -17,6 +17,7 @@ from transformers import set_seed
 from termwise._version import __version__
 from termwise.collection.training_pairs import PairSource
 from termwise.errors import ParameterError
+from termwise.fixes import Code, Fix
 from termwise.progress import Progress, no_progress
 from termwise.search.candidates import rank_candidates
 from termwise.text import WordPieceAnalyzer
@@ -198,7 +199,10 @@ def _process() -> PartialState:
         raise ParameterError(
             "BERT-Model1 is trained in one process",
             facts=[("processes", process.num_processes)],
-            fixes=["start it without torchrun", "`accumulate=N`, for steps of more queries"],
+            fixes=[
+                "start it without torchrun",
+                Fix.use("{}, for steps of more queries", accumulate=Code("N")),
+            ],
         )
     return process
 

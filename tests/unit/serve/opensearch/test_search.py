@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
+from termwise.attributes import Schema
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +262,7 @@ def test_several_searches_have_an_answer_each(client: TestClient) -> None:
         ({"query": {"match": {"colour": "red"}}}, "colour"),
         ({"query": {"match": {"title": "tea"}}}, "match on some of the texts [title]"),
         ({"query": {"match_phrase": {"content": "green tea"}}}, "multi_match without fields"),
-        ({"query": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "--fields title"),
+        ({"query": {"multi_match": {"query": "tea", "fields": ["title"]}}}, "an index of the fields title"),
         ({"query": {"multi_match": {"query": "tea", "type": ["phrase"]}}}, "type of multi_match"),
         ({"query": {"neural_sparse": {"kind": {"query_text": "tea"}}}}, "attribute [kind]"),
         ({"query": {"match": {"text": "tea"}}, "highlight": {"fields": {"title": {}}}}, "joined field [title]"),
@@ -369,13 +370,41 @@ def test_each_field_has_its_own_highlights(books: TestClient, fields: object, hi
     assert {hit["_id"]: hit.get("highlight", {}) for hit in hits} == highlights
 
 
+def test_a_text_that_is_also_an_attribute_is_matched_as_a_text(tmp_path: Path) -> None:
+    lines = '{"_id": "a", "title": "Green tea", "text": "leaves"}\n{"_id": "b", "title": "Pot", "text": "of clay"}\n'
+    (tmp_path / "shop.jsonl").write_text(lines)
+    for fields in (None, {"title": 3, "text": 1}, ("title",)):
+        folder = tmp_path / "shop.tw"
+        schema = Schema({"title": "keyword"})
+        termwise.build_index(
+            tmp_path / "shop.jsonl", folder, fields=fields, attributes=schema, store_text=True, overwrite=True
+        )
+        with served([str(folder)]) as client:
+            match = {"match": {"title": "tea"}}
+            if fields == ("title",):
+                assert ids(search(client, match)) == ["a"]
+            else:
+                refused(client, {"query": match}, "match on some of the texts [title]")
+                both = {"multi_match": {"query": "tea", "fields": ["title", "text"]}}
+                assert ids(search(client, both)) == ["a"]
+            for name in ("title", "title.keyword"):
+                assert ids(search(client, {"term": {name: "Green tea"}})) == ["a"]
+            assert ids(search(client, {"match": {"title.keyword": "Green tea"}})) == ["a"]
+            answer = client.post("/shop/_search", json={"query": {"match": {"titel": "tea"}}})
+            reason = answer.json()["error"]["reason"]
+            assert reason.split("known: ")[1].split(")")[0].split(", ").count("title") == 1
+            described = client.get("/shop/_mapping").json()["shop"]["mappings"]["properties"]["title"]
+            assert described["fields"] == {"keyword": {"type": "keyword"}}
+            assert described["type"] == ("text" if fields else "keyword")
+
+
 @pytest.mark.parametrize("field", ["title", "content"])
 def test_a_match_on_one_of_several_fields_is_refused(books: TestClient, field: str) -> None:
     for clause in ("match", "match_phrase", "match_bool_prefix"):
         for query in ({clause: {field: "tea"}}, {"bool": {"must_not": {clause: {field: "tea"}}}}):
             refused(books, {"query": query}, f"{clause} on some of the texts [{field}]", "/books/_search")
     one = {"multi_match": {"query": "tea", "fields": [f"{field}^3"]}}
-    refused(books, {"query": one}, f"termwise index --fields {field}", "/books/_search")
+    refused(books, {"query": one}, f"an index of the fields {field}", "/books/_search")
 
 
 @pytest.mark.parametrize(

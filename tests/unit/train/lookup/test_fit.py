@@ -202,7 +202,7 @@ def test_a_prompt_that_fills_the_input_is_refused(teacher, texts, tmp_path, prom
     (prompted / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
     with pytest.raises(ParameterError, match=said) as raised:
         train_lookup([texts], tmp_path / "out", teacher=prompted, settings=SETTINGS)
-    assert fix in raised.value.fixes[0]
+    assert fix in raised.value.fixes_worded()[0]
     assert not (tmp_path / "out").exists()
 
 
@@ -218,7 +218,7 @@ def test_texts_that_do_not_differ_are_refused(teacher, tmp_path):
             train_lookup(
                 [file], tmp_path / said, teacher=teacher, settings=LookupSettings(length=20, held_out=0.5)
             )
-        assert any(fix in one for one in raised.value.fixes)
+        assert any(fix in one for one in raised.value.fixes_worded())
 
 
 @pytest.mark.parametrize(

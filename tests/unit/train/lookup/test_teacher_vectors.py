@@ -162,7 +162,7 @@ def test_a_damaged_manifest_is_refused(compute, tmp_path):
         (tmp_path / "vectors" / "vectors.json").write_text(content)
         with pytest.raises(CorruptModelError, match="a cache file of the training run is damaged") as raised:
             compute()
-        assert "resume=True" in raised.value.fixes[0]
+        assert "resume=True" in raised.value.fixes_worded()[0]
 
 
 def test_a_file_in_place_of_the_folder_is_refused(compute, tmp_path):

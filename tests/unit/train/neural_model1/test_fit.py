@@ -162,7 +162,7 @@ def test_an_empty_export_can_be_repeated(pairs, tmp_path, settings):
     few = dataclasses.replace(settings, epochs=1)
     with pytest.raises(ParameterError, match="the table is empty") as caught:
         train_neural_model1([pairs], tmp_path / "table", settings=dataclasses.replace(few, least=1.0))
-    assert "`resume=True, least=NUMBER`" in caught.value.fixes[0]
+    assert "`resume=True, least=NUMBER`" in caught.value.fixes_worded()[0]
     assert train_neural_model1([pairs], tmp_path / "table", settings=few, resume=True)["entries"] > 0
 
 

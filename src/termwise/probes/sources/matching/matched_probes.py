@@ -20,9 +20,9 @@ from termwise.probes.sources.matching.measurements import (
     CountedQuery,
     CountedTexts,
     Measurement,
+    PublishedTerms,
     Values,
 )
-from termwise.probes.sources.matching.terms import PublishedTerms
 
 Places = npt.NDArray[np.int64]
 
@@ -66,13 +66,6 @@ def matched_pairs(variable: Values, control: Values) -> tuple[Places, Places]:
 
 class MatchedProbe(Probe):
     """Judged texts of a query that agree in the control; the first has the larger value of the variable.
-
-    Parameters
-    ----------
-    variable, control : Measurement
-        Two different measurements.
-    counted : CountedTexts
-        Shared by the probes of a collection.
 
     Examples
     --------

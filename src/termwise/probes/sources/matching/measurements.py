@@ -9,20 +9,62 @@ Overlap    that sum divided by the length; 0 for a text without terms
 =========  ===========================================================================================================
 
 All except SumTF are from MacAvaney et al. (TACL 2022), section 2.2.1; SumTF is only in their code.
+
+Terms are those of Terrier's English indexing as the paper uses it. Words are runs of ASCII letters and digits. Words
+are left out if they are longer than 20 characters, have more than 4 digits or more than 3 identical characters in a
+row, or are stop words. The other words are lower-cased and stemmed by Porter's program.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from termwise.probes.core.judged_texts import JudgedText, JudgedTexts
-from termwise.probes.sources.matching.terms import PublishedTerms
+from termwise.text import Porter
+
+_WORD = re.compile("[A-Za-z0-9]+")
+_DIGIT = re.compile("[0-9]")
+_FOUR_ALIKE = re.compile(r"(.)\1{3}")
+_MAX_LENGTH, _MAX_DIGITS = 20, 4
+
+
+@dataclass(frozen=True)
+class PublishedTerms:
+    """Published pipeline, see the module. The published stop words are Terrier's 733, which do not ship.
+
+    Examples
+    --------
+    >>> terms = PublishedTerms(frozenset({"the", "of"}))
+    >>> terms.tokens("The U.S. analogies of the 1990s: 12345 zzzz")
+    ['u', 's', 'analog', '1990']
+    """
+
+    stop_words: frozenset[str]
+    _cache: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the terms of a text, in order."""
+        stems = (self._stem(word.lower()) for word in _WORD.findall(text))
+        return [stem for stem in stems if stem is not None]
+
+    def _stem(self, word: str) -> str | None:
+        if word not in self._cache:
+            is_dropped = (
+                len(word) > _MAX_LENGTH
+                or len(_DIGIT.findall(word)) > _MAX_DIGITS
+                or _FOUR_ALIKE.search(word) is not None
+                or word in self.stop_words
+            )
+            self._cache[word] = None if is_dropped else Porter()(word)
+        return self._cache[word]
+
 
 Values = npt.NDArray[Any]
 Counts = npt.NDArray[np.int64]
@@ -30,32 +72,18 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class CountedQuery:
-    """Counts for the n judged texts of a query with t distinct terms.
-
-    Attributes
-    ----------
-    texts : tuple of JudgedText of length n
-        Ordered by document.
-    grades : ndarray of shape (n,), int64
-    lengths : ndarray of shape (n,), int64
-        Number of terms of each text.
-    counts : ndarray of shape (n, t), int64
-        Count of each query term in each text; terms are in alphabetical order.
-    """
+    """Grades, lengths and counts for the n judged texts of a query with t distinct terms."""
 
     texts: tuple[JudgedText, ...]
+    """Ordered by document."""
     grades: Counts
     lengths: Counts
     counts: Counts
+    """Shape (n, t): count of each query term, in alphabetical order."""
 
 
 class CountedTexts:
     """Judged texts of a collection, counted on first use.
-
-    Parameters
-    ----------
-    judged : JudgedTexts
-    terms : PublishedTerms
 
     Examples
     --------
@@ -101,18 +129,9 @@ class CountedTexts:
 class Measurement:
     """Measurement of texts for a query.
 
-    Attributes
-    ----------
-    name : str
-        Lower case with hyphens; part of names of probes.
-    title : str
-        For tables.
-    more, alike : str
-        Description of a text with a larger value, and of texts with equal values, in definitions of probes.
-    values : callable
-        Returns an array of shape (n, k), a row per text; k = 1 unless the measurement is a vector.
-    above_zero : bool
-        Whether texts with the value 0 are left out.
+    `more` and `alike` describe a text with a larger value, and texts with equal values. `values` returns an array of
+    shape (n, k), a row per text; k = 1 unless the measurement is a vector. With `above_zero`, texts with the value 0
+    are left out.
     """
 
     name: str

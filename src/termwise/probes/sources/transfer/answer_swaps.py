@@ -23,7 +23,7 @@ from termwise.errors import DataError
 from termwise.probes.core.probe import Probe, Strategy, define_pair
 from termwise.probes.core.sample import Sample, random_for
 from termwise.probes.language.base import Language
-from termwise.probes.sources.matching.terms import PublishedTerms
+from termwise.probes.sources.matching.measurements import PublishedTerms
 
 NAME_TYPES = {
     "PERSON": ("person", "PER"),

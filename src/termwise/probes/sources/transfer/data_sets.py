@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -45,14 +46,9 @@ def data_set_probes(data_sets: DataSets, inputs: ProbeInputs) -> list[Probe]:
     ]
 
 
-def transfer_probes(inputs: ProbeInputs) -> list[Probe]:
-    """Make the probes of `DATA_SETS`."""
-    return data_set_probes(DATA_SETS, inputs)
-
-
 FAMILY = Family(
     "transfer",
     "preference for the more fluent, simple, true, … of two texts with the same content",
-    transfer_probes,
+    partial(data_set_probes, DATA_SETS),
     tuple(DATA_SETS),
 )

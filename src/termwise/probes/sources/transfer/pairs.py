@@ -18,17 +18,8 @@ LONGER_THAN = 5
 class TextPair:
     """Two texts with the same or nearly the same content; the first has the quality that the probe names.
 
-    Attributes
-    ----------
-    pair_id : str
-        Unique in its data set.
-    first, second : str
-    query : str, optional
-        None if the data set has no queries.
-    group : str
-        Pairs of a group share a text and are not independent; empty if pairs are grouped by query.
-    facts : mapping
-        Origin of the pair, JSON-like.
+    The identifier is unique in the data set. The query is None if the data set has none. Pairs of a group share a text
+    and are not independent; the group is empty if pairs are grouped by query. The facts are JSON-like.
     """
 
     pair_id: str

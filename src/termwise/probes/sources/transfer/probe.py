@@ -20,16 +20,8 @@ from termwise.probes.sources.transfer.pairs import QueryRule, TextPair
 class PairProbe:
     """Description of one probe of a data set.
 
-    Attributes
-    ----------
-    name, title, definition : str
-        See `Probe`.
-    variant : str
-        Name of the pairs of this probe for the reader of the data set; empty for all pairs.
-    symmetric : bool
-        See `Probe`.
-    keep_identical : bool
-        Whether pairs of identical texts make samples.
+    `variant` names the pairs of this probe for the reader of the data set, and is empty for all pairs. With
+    `keep_identical`, pairs of identical texts make samples.
     """
 
     name: str
@@ -43,15 +35,7 @@ class PairProbe:
 class TransferProbe(SourcedProbe[TextPair]):
     """Probe of text pairs; a positive effect means that the text with the named quality is preferred.
 
-    Pairs with an empty text and pairs without a query make no sample.
-
-    Parameters
-    ----------
-    description : PairProbe
-    pairs : callable
-        Returns all pairs; called each time they are needed.
-    query_rule : callable
-        Finds the query of a pair.
+    Pairs with an empty text and pairs without a query make no sample. `pairs` is called each time they are needed.
 
     Examples
     --------
@@ -98,14 +82,8 @@ Reader = Callable[[str], Iterable[TextPair]]
 class PairDataSet:
     """Data set of text pairs. Calling it with a folder makes its probes.
 
-    Attributes
-    ----------
-    open : callable
-        Finds the files in a folder, and returns the reader of their pairs. Raises `MissingFileError` if the folder
-        lacks files. See `by_layout` and `by_pattern`.
-    query : callable
-        Makes the rule that finds queries: `given_queries`, `common_chunk` or `shared_lemma`.
-    probes : tuple of PairProbe
+    `open`, made by `by_layout` or `by_pattern`, finds the files in a folder and returns the reader of their pairs.
+    `query` makes the rule that finds queries: `given_queries`, `common_chunk` or `shared_lemma`.
     """
 
     open: Callable[[Path], Reader]
@@ -120,16 +98,10 @@ class PairDataSet:
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrangement of the files of a data set.
+    """Arrangement of the files of a data set: the file names of each part, such as a split.
 
-    Attributes
-    ----------
-    name : str
-        Name in the error for missing files.
-    parts : mapping of str to sequence of str
-        File names of each part, such as a split; a folder may have some of the parts only.
-    read : callable
-        Yields the pairs of a part: called with its name, its files and a variant.
+    A folder may have some of the parts only. `read` yields the pairs of a part, given its name, its files and a
+    variant.
     """
 
     name: str

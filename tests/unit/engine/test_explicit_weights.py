@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 import termwise
-from termwise.engine.given_weights import GivenWeights
 from termwise.errors import ParameterError
-from termwise.search import Searcher
+from termwise.search import Search
 
 DOCUMENTS = [termwise.Document("a", "green tea"), termwise.Document("b", "tea tea pot")]
 
@@ -15,13 +14,11 @@ DOCUMENTS = [termwise.Document("a", "green tea"), termwise.Document("b", "tea te
 @pytest.mark.parametrize("model", ["bm25", "jm", "dirichlet"])
 def test_the_counts_of_a_text_give_its_ranking(tmp_path, model):
     searcher = termwise.build_index(DOCUMENTS, tmp_path / "x.tw", model=model, analyzer="standard")
-    weights = GivenWeights.of(
-        searcher.index, {"green": 1, "tea": 2, "unknown": 5, "[background]": 9, "pot": 0}
-    )
-    given = Searcher(searcher.index, weights)
-    assert given.rank("whatever") == searcher.rank("green tea tea")
-    assert given.count("whatever") == searcher.count("green tea")
-    (explanation,) = given.explain_many("tea", ["a"])
+    weights = {"green": 1, "tea": 2, "unknown": 5, "[background]": 9, "pot": 0}
+    given = searcher.search(Search("whatever", weights=weights))
+    assert given.ranking == searcher.rank("green tea tea")
+    assert given.count() == searcher.search(Search("green tea")).count()
+    (explanation,) = searcher.search(Search("tea", weights=weights)).explain(["a"])
     assert explanation.score == searcher.explain("green tea tea", "a").score
 
 
@@ -29,4 +26,4 @@ def test_weights_are_numbers_of_0_or_more(tmp_path):
     searcher = termwise.build_index(DOCUMENTS, tmp_path / "x.tw")
     for weight in (-1, float("nan"), "1", True):
         with pytest.raises(ParameterError, match="0 or more"):
-            GivenWeights.of(searcher.index, {"tea": weight})
+            searcher.search(Search(weights={"tea": weight}))

@@ -10,6 +10,7 @@ from pathlib import Path
 from termwise.collection import read_run
 from termwise.display.safe_text import shown
 from termwise.errors import DataError, MissingFileError, ParameterError, UnknownNameError, UsageError
+from termwise.fixes import Fix
 from termwise.probes.core.judged_texts import JudgedTexts
 from termwise.probes.core.reference_rankings import ReferenceRankings
 from termwise.probes.core.sample import ScorePairs
@@ -24,15 +25,7 @@ from termwise.storage.safe_read import path_exists
 
 @dataclass(frozen=True)
 class MixtureSpecification:
-    """Mixture of rankers, before mean and deviation of the scores of each part are known.
-
-    Attributes
-    ----------
-    name : str
-    parts : tuple of TextScorer or MixtureSpecification
-    weights : tuple of float
-        Weight of each part.
-    """
+    """Mixture of rankers, before mean and deviation of the scores of each part are known."""
 
     name: str
     parts: tuple[Ranker, ...]
@@ -54,7 +47,10 @@ class MixtureSpecification:
                 raise UsageError(
                     "a run cannot be mixed: it has scores only for the texts that it ranks",
                     facts=[("given", specification.text), ("run", name)],
-                    fixes=["name the ranker that made the run", "fuse the runs with `fuse()`"],
+                    fixes=[
+                        "name the ranker that made the run",
+                        Fix.sentence("fuse the runs with {}", Fix.call("fuse")),
+                    ],
                 )
         try:
             alpha = float(specification.settings.get("alpha", "0.5"))
@@ -82,8 +78,8 @@ def open_rankers(
                 "a ranker is an object with a name and a method score",
                 facts=[("given", shown(scorer))],
                 fixes=[
-                    "wrap a function, `termwise.scorers.FunctionScorer(function, name=...)`",
-                    "name the folder of an index, or call `termwise.scorers.index_scorer`",
+                    Fix.python("termwise.scorers.FunctionScorer(function, name=...)", "wrap a function, {}"),
+                    Fix.python("termwise.scorers.index_scorer", "name the folder of an index, or call {}"),
                 ],
             )
         if not isinstance(scorer.name, str) or not scorer.name:
@@ -183,7 +179,7 @@ def run_scorer(specification: ScorerSpecification, judged: Sequence[JudgedTexts]
                 ("queries of the run", _count_with_example(run.rankings)),
                 ("documents of the run", _count_with_example(doc_ids)),
             ],
-            fixes=["name the collection of the run, `judged='COLLECTION'`"],
+            fixes=[Fix.use("name the collection of the run, {}", judged="COLLECTION")],
         )
     return RunScorer(run, queries, texts)
 

@@ -1,11 +1,10 @@
-"""Query encoder of a client that weighs the terms of its query itself."""
+"""Query encoder that returns weights given by the caller of a search."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.text import Analyzer
@@ -14,7 +13,7 @@ from termwise.weights import TermWeights
 
 
 @dataclass(frozen=True, eq=False)
-class GivenWeights:
+class ExplicitWeights:
     """Encodes every text as the same row.
 
     Attributes
@@ -28,12 +27,14 @@ class GivenWeights:
     row: TermWeights
 
     @classmethod
-    def of(cls, index: Index, weights: Mapping[str, float]) -> GivenWeights:
+    def of(cls, index: Index, analyzer: Analyzer, weights: Mapping[str, float]) -> ExplicitWeights:
         """Return the encoder for weights of terms.
 
         Parameters
         ----------
         index : Index
+        analyzer : Analyzer
+            Of its queries.
         weights : mapping of str to float
             Weights of 0 or more. Terms that the index lacks are ignored, as unknown words of a query are. A reserved
             background term gets the sum of the others, as in `CountQueryEncoder`.
@@ -56,7 +57,7 @@ class GivenWeights:
                 row[number] = float(weight)
         if row and vocabulary.background is not None:
             row[vocabulary.background] = sum(row.values())
-        return cls(analyzer_of(index), TermWeights.from_rows([row], vocabulary.id))
+        return cls(analyzer, TermWeights.from_rows([row], vocabulary.id))
 
     def encode_query(self, query: str) -> TermWeights:
         """Return the row."""

@@ -1,0 +1,73 @@
+"""Opening, and verification, of the folder of an index or of a mixture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from termwise.errors import IndexFormatError, MissingFileError
+from termwise.index import Damage, Index
+from termwise.index import verify as verify_index
+from termwise.index.reader import ATTEMPTS
+from termwise.index.verification import damages_of
+from termwise.progress import Progress, no_progress
+from termwise.search.backend import Backend
+from termwise.search.mixture import Mixture
+from termwise.search.mixture_folder import MixtureManifest, is_mixture, part_manifest
+from termwise.search.searcher import Searcher
+from termwise.search.single_index import SingleIndex
+from termwise.validation import check_path
+
+
+def open_searcher(path: str | Path) -> Searcher:
+    """Open the folder of an index or of a mixture for searching; see `termwise.open`."""
+    check_path("the index", path)
+    backend: Backend = Mixture.open(Path(path)) if is_mixture(path) else SingleIndex(Index.open(path))
+    return Searcher(backend)
+
+
+def verify(path: str | Path, *, progress: Progress = no_progress) -> list[Damage]:
+    """Check every file of an index, or of the indexes of a mixture.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the index or mixture.
+    progress : callable, optional
+        See `termwise.index.verify`.
+
+    Returns
+    -------
+    list of Damage
+        Empty if all is intact. In a mixture, the files of a damage begin with the folder of the part.
+
+    Raises
+    ------
+    DataError
+        If ``mixture.json`` or the manifest of an index is missing, foreign or damaged, a part has changed since the
+        mixture was built, or the parts hold different documents.
+    """
+    check_path("the index", path)
+    if not is_mixture(path):
+        return verify_index(path, progress=progress)
+    folder = Path(path)
+    before: MixtureManifest | None = None
+    for _ in range(ATTEMPTS):
+        mixture = MixtureManifest.read(folder)
+        damages: list[Damage] = []
+        failure: MissingFileError | IndexFormatError | None = None
+        try:
+            for part in mixture.parts:
+                found = damages_of(folder / part.folder, part_manifest(folder, part), progress)
+                damages += [replace(damage, file=f"{part.folder}/{damage.file}") for damage in found]
+            if not damages:
+                Mixture.open(folder)
+                return []
+        except (MissingFileError, IndexFormatError) as error:
+            failure = error
+        if mixture == before:
+            break
+        before = mixture  # a change may have published the next generation meanwhile
+    if failure is not None:
+        raise failure
+    return damages

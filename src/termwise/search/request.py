@@ -1,0 +1,241 @@
+"""Request of a search: the query, conditions on results, and their order. It is checked once, when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import final
+
+from termwise.engine.allowed_documents import FilterLike
+from termwise.engine.graph_retrieval import MOST_WINDOWS
+from termwise.engine.query_settings import DEFAULT, QuerySettings
+from termwise.engine.text_conditions import Words
+from termwise.errors import ParameterError
+from termwise.filters import Range
+from termwise.fixes import Code, Fix
+from termwise.records import ExcludedDocuments, Query
+from termwise.validation import check, check_count, check_names, is_integer
+from termwise.weights import TermWeights
+
+MOST_RESULTS = 1 << 40
+"""Largest number of results that is passed on; more than any index has."""
+
+TermWeightsLike = TermWeights | Mapping[str, float]
+"""Weights of the terms of a query: one row over the vocabulary of an index, or weights by term."""
+
+
+@final
+@dataclass(frozen=True)
+class Search:
+    """Request of a search, the same for an index and for a mixture of indexes.
+
+    Parameters
+    ----------
+    query : str or Query, optional
+        Words to search for. Without `query`, `like`, `like_text` and `weights`, all documents are results, each with
+        the score 0, in the order of the index.
+    like : str, optional
+        Identifier of a document whose text is the query: query by example. The document is no result.
+    like_text : str, optional
+        A whole document as the query. Documents with the same text, apart from white space, are no results if the index
+        stores texts.
+    weights : TermWeights or mapping of str to float, optional
+        Query weights of terms of the index, instead of those of `query`: one row over its vocabulary, or weights by
+        term. For an index with one model.
+    k : int, optional
+        Number of results, 1 or more.
+    offset : int, optional
+        Number of results to skip before these.
+    candidates : sequence of str, optional
+        Score and order only these documents. All of them are ranked, including those that share no term with the
+        query, and ties keep the given order. In an index with vectors, documents without a vector are last, with the
+        smallest score of the others.
+    exclude : str or collection of str, optional
+        Documents to leave out of the results; lower ones move up. Unknown identifiers are ignored.
+    filter : str, mapping or Filter, optional
+        Condition on the attributes of results, such as ``'lang = "de" and price < 20'``; see `termwise.filters`.
+        Scores in an index are those that the documents have without a filter. In a mixture, scores of parts are
+        normalised over the documents that it allows.
+    must, must_not : str or sequence of str, optional
+        Words and phrases that the texts of results contain, or do not contain. The analyzer of the index (in a mixture,
+        of the first part whose terms are the words of the texts) splits each string into tokens; a text contains it if
+        it has these tokens in sequence, see `termwise.engine.text_conditions`. They limit the results as a filter does,
+        and are no part of the query.
+    syntax : bool, optional
+        Read operators in the query, see `termwise.search.query_syntax`.
+    sort : str, optional
+        Attribute to sort by, such as ``price``, or ``-price`` for the largest values first. The results are the first
+        `k` of all documents that match the query, not of the best ones. Documents with equal values are in the order of
+        their scores, and those without a value are last. By default, the order is that of the scores.
+    collapse : str, optional
+        Attribute of which each value has at most `collapse_size` results: the first ones in the order of the results.
+        There are `k` results if so many documents remain. Documents without a value are all results.
+    collapse_size : int, optional
+        Number of results of each value of `collapse`, 1 or more.
+    facets : sequence of str, optional
+        Attributes of type keyword, keywords, boolean or integer whose values are counted over all matches.
+    ranges : mapping of str to mapping of str to (low, high), optional
+        Ranges to count by their names, for each of some attributes of type integer, float or date. A document counts
+        for a range if ``low <= value < high``, as in a filter. None stands for no limit. Ranges may overlap.
+    facet_values : int, optional
+        Number of values of each facet, the most frequent ones.
+    fuzzy, prefix : bool, optional
+        Add terms of similar spelling for words that the index lacks, and terms that begin with the last word; see
+        `termwise.engine.query_settings`.
+    weighting : QuerySettings, optional
+        Weighting of query terms, for queries that are whole documents.
+    approximate : int, optional
+        Search vectors approximately: a graph (`termwise.indexing.build_graph`) proposes this many windows, and only
+        their documents are scored, exactly. Some of the best documents can be missing. By default all vectors are read.
+
+    Raises
+    ------
+    ParameterError
+        If a value is out of its range, or two do not go together.
+
+    Examples
+    --------
+    >>> Search("green tea", must="sencha").must
+    ('sencha',)
+    >>> Search("tea", like="a")
+    Traceback (most recent call last):
+        ...
+    termwise.errors.ParameterError: a search is for one of query, like and like_text  [parameter]
+      given  query, like
+    """
+
+    query: str | Query | None = None
+    _: KW_ONLY
+    like: str | None = None
+    like_text: str | None = None
+    weights: TermWeightsLike | None = None
+    k: int = 10
+    offset: int = 0
+    candidates: Sequence[str] | None = None
+    exclude: str | Collection[str] = ()
+    filter: FilterLike | None = None
+    must: Words = ()
+    must_not: Words = ()
+    syntax: bool = False
+    sort: str | None = None
+    collapse: str | None = None
+    collapse_size: int = 1
+    facets: Sequence[str] = ()
+    ranges: Mapping[str, Mapping[str, Range]] = field(default_factory=dict)
+    facet_values: int = 10
+    fuzzy: bool = False
+    prefix: bool = False
+    weighting: QuerySettings = DEFAULT
+    approximate: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("query", "like", "like_text") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ParameterError(
+                "a search is for one of query, like and like_text", facts=[("given", ", ".join(given))]
+            )
+        if self.query is not None:
+            query_text(self.query)
+        for name in ("like", "like_text"):
+            text = getattr(self, name)
+            check(name, text, text is None or isinstance(text, str), "a string")
+        self._set(k=checked_k(self.k))
+        if self.offset:
+            check_count("offset", self.offset, least=0)
+        if self.candidates is not None:
+            check_names("candidates", self.candidates)
+        if self.exclude != ():
+            self._set(exclude=ExcludedDocuments.of({"": self.exclude}).for_query(""))
+        for name in ("must", "must_not"):
+            words = getattr(self, name)
+            if words:
+                words = (words,) if isinstance(words, str) else words
+                check_names(name, words)
+                self._set(**{name: tuple(words)})
+        check_count("collapse_size", self.collapse_size)
+        if self.collapse is None and self.collapse_size != 1:
+            raise ParameterError(
+                "the number of results of each value needs an attribute",
+                facts=[("collapse_size", self.collapse_size)],
+                fixes=[Fix.use("name the attribute: {}", collapse=Code("NAME"))],
+            )
+        if self.facets or self.ranges:
+            self._check_facets()
+        if not isinstance(self.weighting, QuerySettings):
+            raise ParameterError(
+                "the weighting of query terms is a QuerySettings",
+                facts=[("given", type(self.weighting).__name__)],
+                fixes=[Fix.python("QuerySettings(max_terms=30)", "pass {}")],
+            )
+        windows = self.approximate
+        if windows is not None and not (is_integer(windows) and 1 <= windows <= MOST_WINDOWS):
+            raise ParameterError(
+                "approximate is the number of windows from the graph for each query",
+                facts=[("approximate", windows), ("expected", f"a whole number from 1 to {MOST_WINDOWS:,}")],
+            )
+        self._check_combination(given)
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _check_facets(self) -> None:
+        check_names("facets", self.facets)
+        holds = isinstance(self.ranges, Mapping) and all(
+            isinstance(name, str) and isinstance(each, Mapping) for name, each in self.ranges.items()
+        )
+        check(
+            "ranges", self.ranges, holds, "named ranges of fields, such as {'price': {'cheap': (None, 10)}}"
+        )
+        check("ranges", self.ranges, self.ranges.keys().isdisjoint(self.facets), "other fields than `facets`")
+        check_count("facet_values", self.facet_values)
+
+    def _check_combination(self, given: Sequence[str]) -> None:
+        """Check that the options go with the query."""
+        by_example = bool(given) and given != ["query"]
+        for_queries = [name for name in ("exclude", "syntax", "fuzzy", "prefix") if getattr(self, name)]
+        for_queries += ["candidates"] if self.candidates is not None else []
+        if by_example and for_queries:
+            raise _not_together(for_queries, given)
+        if self.candidates is not None and (self.facets or self.ranges):
+            raise _not_together(["candidates"], ["facets" if self.facets else "ranges"])
+        if self.weights is not None:
+            others = [name for name in ("syntax", "fuzzy", "prefix") if getattr(self, name)]
+            others += given if by_example else []
+            others += ["weighting"] if self.weighting != DEFAULT else []
+            if others:
+                raise _not_together(["weights"], others)
+
+    @property
+    def text(self) -> str:
+        """Text of the query; empty without one."""
+        return "" if self.query is None else query_text(self.query)
+
+    @property
+    def query_id(self) -> str:
+        """Identifier of the query; empty without one."""
+        return self.query.query_id if isinstance(self.query, Query) else ""
+
+
+def _not_together(names: Sequence[str], others: Sequence[str]) -> ParameterError:
+    return ParameterError(
+        f"{' and '.join(names)} cannot be combined with {' and '.join(others)}",
+        fixes=[Fix.omit(name) for name in names],
+    )
+
+
+def query_text(query: str | Query) -> str:
+    """Return the text of a query; refuse anything that is neither a string nor a `Query`."""
+    text = query.text if isinstance(query, Query) else query
+    if not isinstance(text, str):
+        raise ParameterError(
+            "a query is a string, a Query, or a row of TermWeights", facts=[("given", type(text).__name__)]
+        )
+    return text
+
+
+def checked_k(k: int) -> int:
+    """Return the number of results; refuse anything but a whole number of 1 or more."""
+    if not is_integer(k) or k < 1:
+        raise ParameterError("k is the number of results, 1 or more", facts=[("k", k)])
+    return min(int(k), MOST_RESULTS)

@@ -1,0 +1,398 @@
+"""Results of a search: ranking, counts, excerpts and explanations, all of one generation of an index or mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import compress
+from typing import final
+
+import numpy as np
+
+from termwise.engine.allowed_documents import allowed_for, facets_at
+from termwise.engine.result_order import ResultOrder
+from termwise.engine.retrieval import candidate_ordinals, documents_in_order, keep_candidates
+from termwise.engine.text_conditions import TextConditions
+from termwise.errors import ParameterError
+from termwise.explain.explainer import with_conditions
+from termwise.explain.explanation import Explanation
+from termwise.filters import ValueCount, as_filter
+from termwise.fixes import Code, Fix
+from termwise.records import ExcludedDocuments, Ranking
+from termwise.search.backend import Backend, EncodedQuery, Matches, Ordinals, PartEncoding
+from termwise.search.candidates import rank_candidates
+from termwise.search.hits import Hit, hits_of
+from termwise.search.query_syntax import parse_query
+from termwise.search.request import Search
+from termwise.search.single_index import SingleIndex
+from termwise.search.snippets import Snippet, snippets_of
+from termwise.search.suggestions import Suggestion, suggestions
+from termwise.validation import is_integer
+
+MOST_COMPARED = 1000
+"""Number of the best matches of a text among which documents with the same text are looked for, before matches are
+counted."""
+
+NOTHING: frozenset[str] = frozenset()
+
+
+@final
+class Results:
+    """Results of one search; `Searcher.search` makes them. What is not asked for is not computed.
+
+    Attributes
+    ----------
+    search : Search
+        The request.
+    text : str
+        The words of the query without operators, or the text of the example; empty if documents are listed.
+    filter : str, mapping, Filter or None
+        Condition on attributes, also from operators in the query.
+    must, must_not : tuple of str
+        Required and excluded words and phrases, also from operators in the query.
+    """
+
+    def __init__(self, backend: Backend, search: Search) -> None:
+        self.search = search
+        self._backend = backend
+        schema = backend.attribute_index.schema
+        self.text = search.text
+        self._exclude = frozenset(search.exclude)
+        self.filter, self.must, self.must_not = search.filter, tuple(search.must), tuple(search.must_not)
+        example = None
+        if search.syntax and search.query is not None:
+            parsed = parse_query(self.text, schema)
+            self.text = parsed.query
+            self.must, self.must_not = self.must + parsed.must, self.must_not + parsed.must_not
+            if parsed.filter is not None:
+                given = self.filter
+                self.filter = parsed.filter if given is None else as_filter(given, schema) & parsed.filter
+        elif search.like is not None:
+            example = int(backend.find([search.like])[0])
+            self.text = _stored_text(backend, search.like, example)
+            self._exclude = frozenset((search.like,))
+        elif search.like_text is not None:
+            self.text = search.like_text
+        without_query = search.query is None and search.like is None and search.like_text is None
+        self._lists = search.weights is None and (without_query or (search.syntax and not self.text))
+        self.conditions = TextConditions.of(backend.text_reader, self.must, self.must_not)
+        self._allowed_documents = allowed_for(backend.attribute_index, self.filter, self.conditions)
+        self._allowed = backend.allowed(self._allowed_documents)
+        self._order = ResultOrder.parse(search.sort, search.collapse, search.collapse_size, schema)
+        for name in (*search.facets, *search.ranges):
+            schema.check_name(name)
+        self._encodings = backend.encodings(search, example)
+        self._matched: tuple[frozenset[str], Matches] | None = None
+
+    def without_conditions(self) -> Search:
+        """Return the search for the same words or example without conditions."""
+        changes: dict[str, object] = {"filter": None, "must": (), "must_not": (), "syntax": False}
+        if self.search.query is not None:
+            changes["query"] = self.text or None
+        return replace(self.search, **changes)  # type: ignore[arg-type]
+
+    def encode(self, text: str) -> EncodedQuery:
+        """Return a text as a query, encoded for each part."""
+        return EncodedQuery.of(text, self._encodings)
+
+    @cached_property
+    def _query(self) -> EncodedQuery:
+        return self.encode(self.text)
+
+    def _matches(self, exclude: frozenset[str]) -> Matches:
+        if self._matched is None or self._matched[0] != exclude:
+            self._matched = exclude, self._backend.match(self._query, exclude, self._allowed)
+        return self._matched[1]
+
+    @cached_property
+    def _ranked(self) -> tuple[Ranking, tuple[str, ...]]:
+        search = self.search
+        k, exclude, same = search.k + search.offset, self._exclude, tuple[str, ...]()
+        while True:
+            ranking = self._rank(exclude, k)
+            found = () if search.like_text is None else self._with_same_text(ranking.doc_ids)
+            if not found:
+                break
+            k, same = 2 * k, same + found
+            exclude = frozenset(same)
+        ranking = ranking.top(search.k + search.offset)
+        return ranking.after(search.offset) if search.offset else ranking, same
+
+    def _rank(self, exclude: frozenset[str], k: int) -> Ranking:
+        if self._lists:
+            listed = keep_candidates(self._listed(exclude), self._backend.index, self.search.candidates)
+            return self._order.listing(self._backend.attribute_index, listed, k)
+        return self.rank(
+            lambda: self._matches(exclude),
+            k=k,
+            query_id=self.search.query_id or self.search.like or "",
+            candidates=self.search.candidates,
+            exclude=exclude,
+        )
+
+    def rank(
+        self,
+        matches: Callable[[], Matches],
+        *,
+        k: int,
+        query_id: str,
+        candidates: Sequence[str] | None,
+        exclude: frozenset[str],
+    ) -> Ranking:
+        """Rank matches, or given candidates, under the conditions and in the order of the search."""
+        backend, order = self._backend, self._order
+        if candidates is None:
+            return order.ranking(backend.attribute_index, matches().best, k, query_id)
+        ordinals = candidate_ordinals(backend.index, candidates, query_id, path=backend.path)
+        if self._allowed_documents is not None:
+            kept = self._allowed_documents.allow(ordinals)
+            candidates, ordinals = list(compress(candidates, kept)), ordinals[kept]
+        scores, scored = matches().scores(ordinals)
+        depth = k + len(exclude) if order.by_score else None
+        ranking = rank_candidates(candidates, scores, query_id, depth, scored=scored)
+        ranking = ExcludedDocuments.of({query_id: exclude}).remove_from(ranking)
+        return order.of_ranking(backend.attribute_index, ranking, k)
+
+    def rank_query(
+        self,
+        query: EncodedQuery,
+        k: int,
+        query_id: str,
+        candidates: Sequence[str] | None,
+        exclude: frozenset[str],
+    ) -> Ranking:
+        """Rank the documents for another query, under the conditions and in the order of the search."""
+        return self.rank(
+            lambda: self._backend.match(query, exclude, self._allowed),
+            k=k,
+            query_id=query_id,
+            candidates=candidates,
+            exclude=exclude,
+        )
+
+    @property
+    def ranking(self) -> Ranking:
+        """The documents with their scores: at most `Search.k`, in the order of their scores, or of `Search.sort`."""
+        return self._ranked[0]
+
+    @property
+    def same_text(self) -> tuple[str, ...]:
+        """Documents that are no results, because their text is that of `Search.like_text`."""
+        return self._ranked[1]
+
+    @property
+    def windows(self) -> int | None:
+        """Least number of windows that a graph proposes for an approximate search; None if the search is exact."""
+        search = self.search
+        k = search.k + search.offset if search.sort is None else max(1, len(self._backend.index))
+        return self._backend.windows_for(self._encodings, k)
+
+    def count(self) -> int:
+        """Return the number of matches, or of candidates that fulfil the conditions.
+
+        In an index, the documents that share a term with the query match it, and with vectors all documents with a
+        vector. In a mixture, its candidates do. Without a query, all documents that fulfil the conditions match.
+        """
+        if self.search.candidates is not None:
+            return len(self._rank(self._exclude, max(1, len(self.search.candidates))))
+        return len(self._all_matches())
+
+    def facets(self) -> dict[str, list[ValueCount]]:
+        """Count the values of `Search.facets` and the ranges of `Search.ranges` over all matches.
+
+        Returns
+        -------
+        dict of str to list of ValueCount
+            For each of the facets, the most frequent values, those of equal frequency in ascending order; for each of
+            the ranges, the number of documents in each range, with its name as value, in the order of the names.
+
+        Raises
+        ------
+        ParameterError
+            If an attribute has another type.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> tea = [
+        ...     termwise.Document("a", "green tea", {"kind": "tea", "price": 4}),
+        ...     termwise.Document("b", "pot", {"kind": "pot", "price": 20}),
+        ... ]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(tea, folder)
+        ...     searcher.search(Search(facets=["kind"])).facets()
+        ...     searcher.search(Search("green", facets=["kind"])).facets()
+        ...     searcher.search(Search(ranges={"price": {"to 10": (None, 10), "from 10": (10, None)}})).facets()
+        {'kind': [ValueCount(value='pot', documents=1), ValueCount(value='tea', documents=1)]}
+        {'kind': [ValueCount(value='tea', documents=1)]}
+        {'price': [ValueCount(value='to 10', documents=1), ValueCount(value='from 10', documents=1)]}
+        """
+        search, index = self.search, self._backend.attribute_index
+        return facets_at(index, self._all_matches(), search.facets, search.ranges, search.facet_values)
+
+    def _all_matches(self) -> Ordinals:
+        if self._lists:
+            return self._listed(self._exclude)
+        exclude = self._exclude if self.search.like_text is None else self._with_same_text_of_all
+        return self._matches(exclude).ordinals()
+
+    def _listed(self, exclude: frozenset[str]) -> Ordinals:
+        return documents_in_order(self._backend.index, exclude=exclude, allowed=self._allowed_documents)
+
+    def explain(
+        self,
+        doc_ids: Sequence[str] | None = None,
+        *,
+        competitors: int | None = None,
+        centred: bool = False,
+    ) -> list[Explanation]:
+        """Explain the scores of documents as sums over terms; see `Searcher.explain`.
+
+        Parameters
+        ----------
+        doc_ids : sequence of str, optional
+            Documents of the index; by default those of the ranking.
+        competitors : int, optional
+            Number of documents above and below each to name, together with its rank. Requires a full ranking.
+        centred : bool, optional
+            In a mixture, subtract from each contribution its mean over the candidates.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index holds no such document.
+        """
+        if competitors is not None and (not is_integer(competitors) or competitors < 0):
+            raise ParameterError(
+                "competitors is the number of documents to name, 0 or more",
+                facts=[("competitors", competitors)],
+            )
+        doc_ids = self.ranking.doc_ids if doc_ids is None else doc_ids
+        ordinals = self._backend.find(doc_ids)
+        exclude = self._exclude
+        # Excluded documents do not change the scores of an index, but the scale of the parts of a mixture.
+        if self.search.like_text is not None and (
+            competitors is not None or self._backend.scores_are_relative
+        ):
+            exclude = self._with_same_text_of_all - set(doc_ids)
+        explanations = self._matches(exclude).explain(doc_ids, ordinals, competitors, centred)
+        if self.search.like is not None or self.search.like_text is not None:
+            name = self.search.like or "text"
+            explanations = [replace(explanation, example=name) for explanation in explanations]
+        return with_conditions(explanations, self.conditions, self._backend.index)
+
+    def hits(self, *, show: Sequence[str] | None = None, texts: bool = True) -> list[Hit]:
+        """Return the results with attributes and texts; see `Searcher.hits`."""
+        backend = self._backend
+        return hits_of(
+            self.ranking, show, attributes=backend.attribute_index, texts=backend.index if texts else None
+        )
+
+    def snippets(
+        self, doc_ids: Sequence[str] | None = None, *, length: int = 200, field: str | None = None
+    ) -> list[Snippet]:
+        """Return an excerpt of each document with the words of the query, without explaining scores.
+
+        An excerpt has the largest sum of the weights of different words of the query, where rare words weigh more. The
+        beginning of the text is preferred if it has four fifths of this sum; it is the excerpt of a text without these
+        words. Words that are added for mistyped or unfinished words count as well.
+
+        Parameters
+        ----------
+        doc_ids : sequence of str, optional
+            Documents of the index; by default those of the ranking.
+        length : int, optional
+            Largest number of characters of an excerpt, 20 or more. Excerpts begin and end between words if possible.
+        field : str, optional
+            Field of which excerpts are taken, in an index with weights of fields; by default, the texts of all fields,
+            joined.
+
+        Returns
+        -------
+        list of Snippet
+            In the order of `doc_ids`. Words are looked for in the first 100,000 characters of a text.
+
+        Raises
+        ------
+        ParameterError
+            If the index keeps no texts, or not those of the fields, or an argument is out of range.
+        UnknownNameError
+            If the index has no such field.
+        UnknownIdError
+            If the index holds no such document.
+
+        Examples
+        --------
+        >>> import tempfile, termwise
+        >>> from termwise.search import Search
+        >>> documents = [termwise.Document("a", "A heap is a tree. To merge two sorted lists takes one pass.")]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     searcher = termwise.build_index(documents, folder, store_text=True)
+        ...     (found,) = searcher.search(Search("sorting lists")).snippets(length=30)
+        >>> found.text, [found.text[start:end] for start, end in found.spans], found.before
+        ('sorted lists takes one pass.', ['sorted', 'lists'], 31)
+        """
+        doc_ids = self.ranking.doc_ids if doc_ids is None else doc_ids
+        part = self._encoding_of(self._backend.words)
+        return snippets_of(
+            self.text,
+            doc_ids,
+            self._backend.find(doc_ids),
+            part.encoder,
+            index=part.index,
+            texts=self._backend.index,
+            length=length,
+            field=field,
+        )
+
+    def did_you_mean(self) -> list[Suggestion]:
+        """Return the words of the query that no document has, with the nearest ones; see `Searcher.did_you_mean`."""
+        backend = self._backend.suggesting
+        if backend.similar_terms is None or self.search.like is not None or self.search.like_text is not None:
+            return []
+        return suggestions(backend.similar_terms, self._encoding_of(backend).encoder, self.text)
+
+    def _encoding_of(self, backend: SingleIndex) -> PartEncoding:
+        return next(part for part in self._encodings if part.index is backend.index)
+
+    @cached_property
+    def _with_same_text_of_all(self) -> frozenset[str]:
+        """Documents with the text of the example, looked for among the best matches.
+
+        They have nearly the best scores, so that the texts of the others need not be read.
+        """
+        by_score = Results(
+            self._backend,
+            replace(self.search, k=MOST_COMPARED, offset=0, sort=None, collapse=None, collapse_size=1),
+        )
+        same = NOTHING
+        while found := by_score._with_same_text(by_score._rank(same, MOST_COMPARED).doc_ids):
+            same |= frozenset(found)
+        return same
+
+    def _with_same_text(self, doc_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the documents with the same words in the same order."""
+        words, index = self.text.split(), self._backend.index
+        texts = index.document_texts(index.find_many(doc_ids))
+        return tuple(
+            doc_id
+            for doc_id, text in zip(doc_ids, texts, strict=True)
+            if text is not None and text.split() == words
+        )
+
+
+def _stored_text(backend: Backend, doc_id: str, ordinal: int) -> str:
+    """Return the text of a document that is the query."""
+    (text,) = backend.index.document_texts(np.array([ordinal], dtype=np.int64))
+    if text is None:
+        raise ParameterError(
+            "the index keeps no texts, which query by example needs",
+            facts=[("doc_id", doc_id), ("index", backend.index.path)],
+            fixes=[
+                Fix.build(store_text=True),
+                Fix.use("pass the text itself: {}", like_text=Code("TEXT")),
+            ],
+        )
+    return text
