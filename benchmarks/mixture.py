@@ -34,7 +34,7 @@ import dense_scan  # noqa: E402  sets the number of threads before numpy is impo
 import numpy as np  # noqa: E402
 from timing import each, held, say, timed  # noqa: E402
 
-from termwise import Document, Searcher, build_index  # noqa: E402
+from termwise import BuildOptions, Document, Searcher, build_index  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage  # noqa: E402
 from termwise.fusion import mix_indexes  # noqa: E402
@@ -73,7 +73,7 @@ def built(folder: Path, documents: int, seed: int) -> Searcher:
             model="bm25",
             analyzer="whitespace",
             overwrite=True,
-            reorder=False,
+            options=BuildOptions(reorder=False),
         )
         write_vectors(random, parts[1], documents)
         mix_indexes(parts, [0.3, 0.7], folder, names=["bm25", "lookup"])

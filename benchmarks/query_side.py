@@ -71,7 +71,7 @@ from termwise.engine.query_vector import query_vector  # noqa: E402
 from termwise.engine.retrieval import first_stage, score_documents  # noqa: E402
 from termwise.index import Index, IndexWriter  # noqa: E402
 from termwise.index.encoder_description import encoder_description  # noqa: E402
-from termwise.indexing import build_index  # noqa: E402
+from termwise.indexing import BuildOptions, build_index  # noqa: E402
 from termwise.models import NetworkModel, make_model  # noqa: E402
 from termwise.search import Searcher  # noqa: E402
 from termwise.text import Analyzer  # noqa: E402
@@ -472,7 +472,13 @@ def shipped(kind: str, work: Path) -> Searcher:
         raise SystemExit(f"the package has no weights of {kind}; name an index: --index {kind}=FOLDER")
     documents = list(open_collection(DATA).documents())
     encoder = open_shipped_encoder(model, [document.text for document in documents], rows)
-    return build_index(documents, work / f"{kind}-shipped", model=model, encoder=encoder, overwrite=True)
+    return build_index(
+        documents,
+        work / f"{kind}-shipped",
+        model=model,
+        overwrite=True,
+        options=BuildOptions(encoder=encoder),
+    )
 
 
 def grown(rows: Sequence[Row], documents: int, random: np.random.Generator) -> Iterator[Row]:

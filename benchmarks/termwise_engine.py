@@ -103,7 +103,9 @@ class TermwiseBM25(Peer):
     def build(self, data: Any, workdir: Path) -> None:
         """Analyse and index texts."""
         documents = [Document(str(number), text) for number, text in enumerate(data)]
-        termwise.build_index(documents, workdir / "text", overwrite=True, threads=self._threads)
+        termwise.build_index(
+            documents, workdir / "text", overwrite=True, options=termwise.BuildOptions(threads=self._threads)
+        )
 
     def open(self, workdir: Path) -> None:
         """Open the index."""

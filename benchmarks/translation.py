@@ -79,8 +79,8 @@ from translation_peers import (  # noqa: E402
     Task,
 )
 
-import termwise
-from termwise import build_index  # noqa: E402
+import termwise  # noqa: E402
+from termwise import BuildOptions, build_index  # noqa: E402
 from termwise.collection import open_collection  # noqa: E402
 from termwise.collection.training_pairs import PairSource, read_sources  # noqa: E402
 from termwise.engine.query_vector import query_vector  # noqa: E402
@@ -334,9 +334,7 @@ class Prepared:
                 table=str(trained), self_translation=SELF_TRANSLATION, lambda_=LAMBDA, keep=keep, **FORM
             )
 
-        plain = made(
-            passages, folder / "ml", model=make_model("ml", {}), analyzer=analyzer, quantiser="float32"
-        )
+        plain = made(passages, folder / "ml", model=make_model("ml", {}), analyzer=analyzer, exact=True)
         searchers = {
             "BM25": made(passages, folder / "bm25"),
             ALL: made(passages, folder / "all", model=compiled(0)),
@@ -396,14 +394,15 @@ def seconds_of(path: Path) -> Path:
     return path.with_suffix(".seconds")
 
 
-def made(passages: Sequence[str], path: Path, **settings: Any) -> Searcher:
+def made(passages: Sequence[str], path: Path, *, exact: bool = False, **settings: Any) -> Searcher:
     """Build or open an index of the passages."""
     seconds = seconds_of(path)
     if not seconds.exists():
         say(f"indexing {len(passages):,} passages: {path.name}")
         documents = [Document(str(number), text) for number, text in enumerate(passages)]
         begin = time.perf_counter()
-        build_index(documents, path, overwrite=True, threads=2, **settings)
+        options = BuildOptions(threads=2, quantiser="float32" if exact else None)
+        build_index(documents, path, overwrite=True, **settings, options=options)
         seconds.write_text(f"{time.perf_counter() - begin}\n")
     return termwise.open(path)
 

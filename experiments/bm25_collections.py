@@ -36,7 +36,7 @@ import numpy as np
 import record
 import Stemmer
 
-from termwise import Document, Qrel, Query, Ranking, Run, Searcher, build_index
+from termwise import BuildOptions, Document, Qrel, Query, Ranking, Run, Searcher, build_index
 from termwise.collection import open_collection, read_qrels, read_queries, read_seeds
 from termwise.errors import CheckFailedError
 from termwise.evaluate import Evaluation, compare, evaluate, holm
@@ -208,8 +208,7 @@ def rank(
             documents,
             Path(folder) / "index",
             analyzer=None if tokens is None else "whitespace",
-            quantiser=quantiser,
-            threads=2,
+            options=BuildOptions(quantiser=quantiser, threads=2),
         )
         return searcher.rank_many(queries, k=K, threads=2, name=name)
 

@@ -22,7 +22,7 @@ from typing import Any
 import record
 from judged_collection import Judged, documents_folder
 
-from termwise import build_index, open_collection
+from termwise import BuildOptions, build_index, open_collection
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
@@ -46,9 +46,14 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
     models: dict[str, Any] = {}
     for model in plan["models"]:
         runs, chunks = [], {}
-        for variant, options in variants.items():
+        for variant, chosen in variants.items():
             searcher = build_index(
-                documents, index, model=model, threads=arguments.threads, overwrite=True, **options
+                documents,
+                index,
+                model=model,
+                overwrite=True,
+                **chosen,
+                options=BuildOptions(threads=arguments.threads),
             )
             run = searcher.rank_many(judged.queries, k=plan["depth"], threads=arguments.threads, name=variant)
             runs.append(run)

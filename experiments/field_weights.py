@@ -21,7 +21,7 @@ from typing import Any
 import record
 from judged_collection import Judged, documents_folder
 
-from termwise import build_index
+from termwise import BuildOptions, build_index
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
@@ -40,7 +40,12 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
         for weight in plan["weights"]:
             fields = {"title": weight, "text": 1}
             searcher = build_index(
-                source, index, model=model, fields=fields, threads=arguments.threads, overwrite=True
+                source,
+                index,
+                model=model,
+                fields=fields,
+                overwrite=True,
+                options=BuildOptions(threads=arguments.threads),
             )
             run = judged.without_seeds(searcher.rank_many(judged.queries, k=k), plan["depth"])
             values[weight] = judged.evaluate(run, [measure]).values[measure]

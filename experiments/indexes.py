@@ -20,7 +20,7 @@ from termwise.encode.document_encoder import Advance, EncodedRows, network_recor
 from termwise.errors import ParameterError
 from termwise.index import Index
 from termwise.index.encoder_description import encoder_description
-from termwise.indexing import build_index
+from termwise.indexing import BuildOptions, build_index, chosen_model
 from termwise.kernels.pooling import keep_largest
 from termwise.models import CountModel, NetworkModel, Tilde, make_model
 from termwise.records import Document
@@ -153,13 +153,10 @@ def index_counts(
     searcher = existing or build_index(
         documents,
         folder,
-        model=model,
-        settings=settings,
+        model=chosen_model(model, settings),
         analyzer=analyzer,
-        quantiser=quantiser,
-        threads=threads,
         overwrite=True,
-        progress=progress_lines(folder.name),
+        options=BuildOptions(quantiser=quantiser, threads=threads, progress=progress_lines(folder.name)),
     )
     return Built(searcher, view_bytes(searcher.index))
 
@@ -200,12 +197,14 @@ def index_encoded(
         documents,
         folder,
         model=model,
-        encoder=encoder,
-        encoding=kept,
-        quantiser=quantiser,
-        threads=threads,
         overwrite=True,
-        progress=progress_lines(folder.name),
+        options=BuildOptions(
+            encoder=encoder,
+            encoding=kept,
+            quantiser=quantiser,
+            threads=threads,
+            progress=progress_lines(folder.name),
+        ),
     )
     return Built(searcher, view_bytes(searcher.index), encoder.effort, network_record(encoder))
 

@@ -44,7 +44,7 @@ sys.path.append(str(record.ROOT / "benchmarks"))
 
 from anserini import JAR, SOURCE, fetch_jar, java_classes, open_reader, query_builder, run_java
 
-from termwise import Document, Qrel, Query, Ranking, Run, build_index
+from termwise import BuildOptions, Document, Qrel, Query, Ranking, Run, build_index
 from termwise.collection import open_collection, read_qrels, read_queries, read_run
 from termwise.errors import CheckFailedError, MissingFileError
 from termwise.evaluate import compare, evaluate
@@ -233,7 +233,7 @@ def rank(data: Input, lengths: Lengths, quantiser: Quantiser, folder: Path) -> R
         folder / name.replace(", ", "-"),
         model=BM25(k1=K1, b=B, lengths=lengths),
         analyzer="whitespace",
-        quantiser=quantiser,
+        options=BuildOptions(quantiser=quantiser),
     )
     return searcher.rank_many(data.queries, k=len(data.documents), threads=2, name=name)
 

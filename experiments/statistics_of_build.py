@@ -25,7 +25,7 @@ import record
 from judged_collection import Judged, documents_folder
 
 import termwise
-from termwise import build_index, open_writer
+from termwise import BuildOptions, build_index, open_writer
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("termwise", "numpy", "numba", "ir-measures")
@@ -61,7 +61,11 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
     for model in plan["models"]:
         new = values(
             build_index(
-                judged.documents, work / "new", model=model, threads=arguments.threads, overwrite=True
+                judged.documents,
+                work / "new",
+                model=model,
+                overwrite=True,
+                options=BuildOptions(threads=arguments.threads),
             )
         )
         rows = []

@@ -38,7 +38,7 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
 import termwise
-from termwise import Query, build_index
+from termwise import BuildOptions, Query, build_index
 from termwise.engine.query_encoder import QueryEncoder
 from termwise.engine.query_settings import WeightedQueryEncoder
 from termwise.engine.similar_terms import MOST_TERMS, AddedTerm
@@ -228,12 +228,15 @@ def measured(plan: Mapping[str, Any], name: str, arguments: argparse.Namespace) 
         source,
         work / "best",
         model="best",
-        threads=arguments.threads,
         overwrite=True,
-        encoding=work / "lookup.blocks",
+        options=BuildOptions(threads=arguments.threads, encoding=work / "lookup.blocks"),
     )
     words = build_index(
-        source, work / "words", analyzer="standard", threads=arguments.threads, overwrite=True
+        source,
+        work / "words",
+        analyzer="standard",
+        overwrite=True,
+        options=BuildOptions(threads=arguments.threads),
     )
     return {
         "data": judged.data,

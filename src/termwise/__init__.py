@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from termwise.collection import open_collection, read_qrels, read_queries, read_run, write_run
     from termwise.errors import TermwiseError
     from termwise.explain import Explanation
-    from termwise.indexing import build_index, open_writer
+    from termwise.indexing import BuildOptions, build_index, open_writer
     from termwise.records import Document, Qrel, Query, Ranking, Run
     from termwise.search import Results, Search, Searcher
 
 _MODULES = {
+    "BuildOptions": "indexing",
     "Document": "records",
     "Explanation": "explain",
     "Qrel": "records",
@@ -80,6 +81,7 @@ _PACKAGES = (
 """Public sub-packages and modules, loaded when they are first used."""
 
 __all__ = [
+    "BuildOptions",
     "Document",
     "Explanation",
     "Qrel",

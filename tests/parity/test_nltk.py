@@ -11,6 +11,8 @@ from termwise.translation import Model1Settings, estimate, make_bitext
 
 translate = pytest.importorskip("nltk.translate")
 
+WHOLE = Model1Settings(ratio=0.0, longest_ratio=1e9, symmetrise=False)
+
 HOUSES = [
     ("das haus", "the house"),
     ("das buch", "the book"),

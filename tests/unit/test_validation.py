@@ -142,9 +142,7 @@ def test_a_path_or_a_timed_run_is_not_a_run(tmp_path: Path) -> None:
             write_run(value, tmp_path / "x.trec")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"overwrite": "false"}, {"store_text": 1}, {"reorder": None}, {"quantiser": ""}]
-)
+@pytest.mark.parametrize("wrong", [{"overwrite": "false"}, {"store_text": 1}])
 def test_flags_are_true_or_false(tmp_path: Path, wrong: dict[str, Any]) -> None:
     index = tmp_path / "index"
     searcher = termwise.build_index([Document("a", "b")], index)
@@ -152,10 +150,18 @@ def test_flags_are_true_or_false(tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError) as caught:
         termwise.build_index([Document("c", "d")], index, **{"overwrite": True, **wrong})
     assert next(iter(wrong)) in caught.value.message
-    if "quantiser" not in wrong:
-        with pytest.raises(ParameterError):
-            IndexWriter(index, **{"overwrite": True, **wrong})
+    with pytest.raises(ParameterError):
+        IndexWriter(index, **{"overwrite": True, **wrong})
     with pytest.raises(ParameterError, match="overwrite"):
         mix_indexes([index, index], [0.5, 0.5], tmp_path / "m", overwrite="no")  # type: ignore[arg-type]
     assert sorted(index.iterdir()) == before
     assert searcher.rank("b").doc_ids == ("a",)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"reorder": None}, {"quantiser": ""}, {"threads": 0}, {"memory": "2GB"}, {"encoding": 1}],
+)
+def test_options_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        termwise.BuildOptions(**wrong)

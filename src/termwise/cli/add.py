@@ -5,7 +5,12 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from termwise.cli.index_notes import collection_with_header_note, note_ignored_attributes, once_free
+from termwise.cli.index_notes import (
+    collection_with_header_note,
+    note_ignored_attributes,
+    note_merge_error,
+    once_free,
+)
 from termwise.cli.options import (
     Fields,
     IndexFolder,
@@ -91,6 +96,7 @@ def command(
         added = writer.add(documents.documents())
         generation = writer.commit().generation
         index = writer.index
+    note_merge_error(writer)
     seconds = time.perf_counter() - begin
     if added == Added(0, 0, 0):
         note_line(f"{collection}: no documents")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from termwise.cli.index_notes import once_free
+from termwise.cli.index_notes import note_merge_error, once_free
 from termwise.cli.options import IndexFolder, JsonFlag, argument, option
 from termwise.cli.terminal import counted_documents, document_count, listed, note_line, print_json, print_text
 from termwise.errors import UsageError
@@ -37,6 +37,7 @@ def command(
         deleted = writer.delete(doc_ids) if doc_ids else writer.delete(filter=condition)
         generation = writer.commit().generation
         index = writer.index
+    note_merge_error(writer)
     if as_json:
         print_json(
             {

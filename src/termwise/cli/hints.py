@@ -83,6 +83,8 @@ def spell(fix: Fix, known: Collection[str] | None = None) -> str | None:
     ('use --set precision=float32', 'use --expand-with none', 'omit --floors-from')
     >>> spell(Fix.call("build_index", model="tilde", side="query"))
     'termwise index COLLECTION --out DIR --model tilde --set side=query'
+    >>> spell(Fix.call("build_index", model="ml", options=Call.of("BuildOptions", quantiser="float32")))
+    'termwise index COLLECTION --out DIR --model ml --float'
     >>> spell(Fix.call("mix_indexes", ["one.tw", "other.tw"], weights=[0.3, 0.7]))
     'termwise fuse-indexes one.tw other.tw --weights 0.3,0.7 --normalise z --out DIR'
     >>> print(spell(Fix.call("build_graph", "my index")), spell(Fix.use(port=8001), known={"--out"}))
@@ -134,6 +136,9 @@ def _command(call: Call) -> str:
 def _options(arguments: Arguments, known: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the option of each argument with its value: ``("--out", "--out DIR")``."""
     for name, value in arguments.values:
+        if isinstance(value, Call) and value.function == "BuildOptions":
+            yield from _options(value.arguments, known)
+            continue
         option = None if arguments.of == "settings" else _OPTIONS.get(name)
         if name in _SETTINGS_TOO and known is not None and option not in known:
             option = None

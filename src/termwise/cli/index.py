@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -133,7 +134,7 @@ def command(
 
     For approximate search of the vectors of lookup or best beyond a million documents: termwise build-graph docs.tw
     """
-    from termwise.indexing import build_index, chosen_model, default_encoding
+    from termwise.indexing import BuildOptions, build_index, chosen_model, default_encoding
     from termwise.indexing.mixture_writer import part_folder
     from termwise.indexing.recipes import BEST, RECIPES
     from termwise.models import Model1, NetworkModel, VectorModel
@@ -148,14 +149,17 @@ def command(
         "attributes": kept,
         "chunk": chunk,
         "store_text": store_text,
-        "reorder": reorder,
         "overwrite": overwrite,
-        "threads": threads or available_processors(),
-        "memory": memory_size(memory),
-        "encoding": encoding,
-        "precision": numbers,
-        "providers": providers,
     }
+    options = BuildOptions(
+        threads=threads or available_processors(),
+        memory=memory_size(memory),
+        quantiser="float32" if float_weights else None,
+        reorder=reorder,
+        encoding=encoding,
+        precision=numbers,
+        providers=providers,
+    )
     begin = working_seconds()
     if model == BEST:
         fixed = {"--set": settings, "--settings": tuned, "--analyzer": analyzer, "--float": float_weights}
@@ -176,7 +180,9 @@ def command(
         documents = collection_with_header_note(collection, names, kept)
         note_ignored_vectors(collection)
         with resumable_work(work), progress_bar() as progress:
-            mixture = build_index(documents, out, model="best", **shared, progress=progress)
+            mixture = build_index(
+                documents, out, model="best", **shared, options=replace(options, progress=progress)
+            )
         report_mixture(out, mixture, working_seconds() - begin, as_json)
         return
     chosen = chosen_model(model, given)
@@ -202,9 +208,8 @@ def command(
             out,
             model=chosen,
             analyzer=analyzer,
-            quantiser="float32" if float_weights else None,
             **shared,
-            progress=progress,
+            options=replace(options, progress=progress),
         )
     seconds = working_seconds() - begin
     report_index(out, searcher.index, seconds, as_json)

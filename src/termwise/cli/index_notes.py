@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from termwise.collection.fields import FieldChoice
     from termwise.collection.file_collections import Header
     from termwise.index import Index
+    from termwise.indexing import LiveWriter
     from termwise.models import NetworkModel
     from termwise.search import Searcher
 
@@ -101,7 +102,8 @@ def report_mixture(out: Path, mixture: Searcher, seconds: float, as_json: bool) 
         print_json({"mixture": str(out), **counts, "parts": parts, "seconds": round(seconds, 3)})
         return
     print_text(
-        f"{out}: {counted_documents(mixture.index)}, {mixture.backend.description}, {human_bytes(sum(sizes))}, {seconds:.1f} s"
+        f"{out}: {counted_documents(mixture.index)}, {mixture.backend.description}, "
+        f"{human_bytes(sum(sizes))}, {seconds:.1f} s"
     )
     note(f'next: termwise search {quote(str(out))} "your question" --explain')
 
@@ -197,6 +199,12 @@ def note_text_fields(fields: FieldChoice, attributes: object) -> None:
             f"--attributes all leaves out the fields of the text: {', '.join(fields)}; "
             f"to filter by one of them, name all attributes to keep: --attributes NAME,NAME"
         )
+
+
+def note_merge_error(writer: LiveWriter) -> None:
+    """Report on stderr that the segments of an index could not be merged after a change."""
+    if writer.merge_error is not None:
+        note_line(f"the change is made, but its segments are not merged: {writer.merge_error}")
 
 
 def note_finished_blocks(

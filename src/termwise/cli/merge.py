@@ -72,7 +72,7 @@ def command(
             open_part = partial(open_index, in_mixture=True)
             with once_free(lambda wait: MixtureUpdater(folder, open_part, wait=wait)) as mixture:
                 mixture.merge()
-            index = mixture.parts[0].index
+            index = mixture.index
         else:
             with once_free(lambda wait: open_index(folder, wait=wait)) as updater:
                 updater.merge()

@@ -100,7 +100,7 @@ def command(
 
 def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Searcher:
     """Index documents with a model of term counts."""
-    from termwise.indexing import build_index
+    from termwise.indexing import BuildOptions, build_index
 
     with progress_bar() as progress:
         return build_index(
@@ -109,15 +109,13 @@ def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Sea
             model=name,
             store_text=True,
             overwrite=True,
-            threads=available_processors(),
-            progress=progress,
+            options=BuildOptions(threads=available_processors(), progress=progress),
         )
 
 
 def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
     """Index documents with shipped weights or vectors."""
-    from termwise.encode.shipped_rows import open_shipped_encoder
-    from termwise.indexing import build_index
+    from termwise.indexing import BuildOptions, build_index
     from termwise.models import make_model
 
     model: NetworkModel = make_model(WEIGHTS.get(name, name), {})  # type: ignore[assignment]
@@ -127,11 +125,13 @@ def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], fo
             documents,
             folder,
             model=name if name in WEIGHTS else model,
-            encoder=open_shipped_encoder(model, texts, rows, threads=available_processors()),
             store_text=True,
             overwrite=True,
-            threads=available_processors(),
-            progress=progress,
+            options=BuildOptions(
+                threads=available_processors(),
+                encoder=open_shipped_encoder(model, texts, rows, threads=available_processors()),
+                progress=progress,
+            ),
         )
 
 

@@ -19,6 +19,7 @@ from termwise.errors import ParameterError, VocabularyMismatchError, WeightError
 from termwise.index.attribute_spill import AttributeSpill
 from termwise.index.container import ContainerWriter, IndexFile, storage_errors
 from termwise.index.document_vectors import VectorSpill
+from termwise.index.folder import FolderWriter
 from termwise.index.identifiers import Identifiers
 from termwise.index.manifest_records import BLOCK_BITS, MAX_DOCUMENTS, MAX_POSTINGS, SegmentRecord
 from termwise.index.quantiser import Quantiser, WeightRange
@@ -28,12 +29,21 @@ from termwise.index.string_table import SECTIONS, write_strings
 from termwise.index.texts import TextSpill
 from termwise.progress import Progress
 from termwise.records import NO_ATTRIBUTES, AttributeValue
+from termwise.validation import check
 from termwise.vectors import DocumentVectors
 from termwise.weights import TermWeights
 
 
-class DocumentWriter(ABC):
-    """Base class of the writers of documents: of a new index, and of changes to an index."""
+class DocumentWriter(FolderWriter, ABC):
+    """Base class of the writers of documents: of a new index, and of changes to an index.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of temporary files, inside `path`.
+    """
+
+    folder: Path
 
     def add(self, doc_ids: Sequence[str], rows: TermWeights, texts: Sequence[str] | None = None) -> None:
         """Add documents and their rows; see `add_documents` and `add_weights`."""
@@ -44,18 +54,54 @@ class DocumentWriter(ABC):
         self.add_documents(doc_ids, texts)
         self.add_weights(rows)
 
-    @abstractmethod
     def add_documents(
         self,
         doc_ids: Sequence[str],
         texts: Sequence[str] | None = None,
         attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
     ) -> None:
-        """Add documents: identifiers, texts if the index stores them, and attributes."""
+        """Add documents: identifiers, texts if the index stores them, and attributes.
+
+        Raises
+        ------
+        DuplicateIdError
+            If an identifier occurs twice; the facts name both positions. None of these documents is added.
+        ParameterError
+            If an identifier is not a string, or texts are missing.
+        DataError, MalformedRecordError
+            If an attribute has not the type of its field.
+        """
+        self._check_open()
+        self._spill_for(doc_ids).add_documents(doc_ids, texts, attributes)
+
+    def add_weights(self, rows: TermWeights) -> None:
+        """Add the rows of the next documents. Weights of exactly 0 are dropped and counted.
+
+        Raises
+        ------
+        VocabularyMismatchError
+            If the rows have another vocabulary than earlier ones, or than the index.
+        WeightError
+            If a weight is negative; the facts name the document and the term.
+        """
+        self._check_open()
+        self._spill_for(()).add_weights(rows)
+
+    def add_vectors(self, vectors: DocumentVectors) -> None:
+        """Add the vectors of the next documents.
+
+        Raises
+        ------
+        WeightError
+            If the index has no vectors, or the vectors have no dimensions, or another number of them than earlier ones.
+        """
+        self._check_open()
+        check("vectors", vectors, isinstance(vectors, DocumentVectors), "DocumentVectors")
+        self._spill_for(()).add_vectors(vectors)
 
     @abstractmethod
-    def add_weights(self, rows: TermWeights) -> None:
-        """Add the rows of the next documents."""
+    def _spill_for(self, doc_ids: Sequence[str]) -> DocumentSpill:
+        """Return the spill that takes documents with these identifiers, and the rows of earlier ones."""
 
 
 class DocumentSpill:
@@ -133,8 +179,8 @@ class DocumentSpill:
 
     @property
     def schema(self) -> Schema:
-        """Types of the attributes, empty without any."""
-        return Schema() if self._attributes is None else self._attributes.schema
+        """Types of the attributes: the given ones, or those of the documents; empty without any."""
+        return (self._schema or Schema()) if self._attributes is None else self._attributes.schema
 
     def add_weights(self, rows: TermWeights) -> None:
         """Append rows; see `IndexWriter.add_weights`."""

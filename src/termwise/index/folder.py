@@ -8,14 +8,23 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-from termwise.errors import ForeignFolderError, IndexExistsError, IndexLockedError, StorageError
+from termwise.errors import (
+    ForeignFolderError,
+    IndexExistsError,
+    IndexLockedError,
+    ParameterError,
+    StorageError,
+)
 from termwise.fixes import Fix
 from termwise.index.container import storage_errors
 from termwise.index.manifest import BUILD, FILE, FORMAT, MAX_MANIFEST, NAME, NEW, Manifest
 from termwise.storage.atomic_file import is_open_file, remove, sync_folder, write_synced
+from termwise.storage.folder_path import FolderPath
 from termwise.storage.manifest_json import Misfit
 from termwise.storage.model_folder import MIXTURE, kind_of
 from termwise.storage.ownership import check_names, missing_folders, remove_empty
@@ -25,6 +34,38 @@ LOCK = ".lock"
 
 LOCK_PAUSE = 0.005
 """Seconds between two attempts to get the lock."""
+
+
+class FolderWriter:
+    """Base class of the writers of a folder; a context manager that closes the writer."""
+
+    _folder: FolderPath
+    _resources: ExitStack
+    _closed = False
+
+    @property
+    def path(self) -> Path:
+        """Folder of the index or mixture; see `Index.path`."""
+        return self._folder.current
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files and the lock; what is not committed is lost."""
+        self._closed = True
+        self._resources.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ParameterError(
+                "this writer is closed", facts=[("index", self.path)], fixes=["open another writer"]
+            )
 
 
 def claim(path: Path, *, overwrite: bool) -> list[Path]:

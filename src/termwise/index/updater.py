@@ -11,11 +11,11 @@ order: it decides between equal scores.
 from __future__ import annotations
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from termwise.index.container import Container, ContainerWriter, IndexFile
 from termwise.index.deletions import write_deletions
 from termwise.index.document_spill import DocumentSpill, DocumentWriter, final_name
 from termwise.index.folder import (
+    FolderWriter,
     is_current,
     make_build_folder,
     publish_files,
@@ -73,9 +74,85 @@ BATCH = 4096
 """Documents that a merge reads at a time."""
 
 
+class Updater(FolderWriter, ABC):
+    """Base class of the writers of changes: to an index, and to all parts of a mixture.
+
+    Attributes
+    ----------
+    merge_error : Exception or None
+        Error of the merges after the last `commit`. Its changes are published, and the next commit merges again.
+    """
+
+    merge_error: Exception | None = None
+
+    @property
+    @abstractmethod
+    def index(self) -> Index:
+        """The last published generation; for a mixture, that of its first part."""
+
+    @abstractmethod
+    def delete(self, doc_ids: Iterable[str]) -> int:
+        """Delete documents; return how many there were. Unknown identifiers are ignored."""
+
+    @abstractmethod
+    def write(self) -> None:
+        """Write the documents that were added to segments, which are not published yet."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Forget the changes since the last commit."""
+
+    def commit(self, *, merge: bool = True) -> Manifest:
+        """Publish the changes in one atomic step that survives a crash; return the new manifest.
+
+        Afterwards small neighbouring segments are merged, and segments of which most documents are deleted are
+        rewritten, which is published by another step. If that fails, the changes are published all the same, and
+        `merge_error` has the error. Without changes, nothing else is written.
+
+        Parameters
+        ----------
+        merge : bool, optional
+            Whether to merge; without it, the next commit merges.
+
+        Raises
+        ------
+        WeightError
+            If a document has no row, or a weight is too large for the scale of the index.
+        StorageError
+            If the folder cannot be written. The index is unchanged then.
+        """
+        self._publish_changes()
+        if merge:
+            self.merge_error = None
+            try:
+                self._merge_segments(everything=False)
+            except Exception as error:
+                self.merge_error = error
+                self.discard()
+        return self.index.manifest
+
+    def merge(self) -> Manifest:
+        """Publish the changes, and merge all segments into as few as the format permits; return the new manifest.
+
+        Deleted documents are removed. For the errors, see `commit`; if the merge fails, the changes are published.
+        """
+        self._publish_changes()
+        self._merge_segments(everything=True)
+        self.merge_error = None
+        return self.index.manifest
+
+    @abstractmethod
+    def _publish_changes(self) -> None:
+        """Write and publish the changes, if there are any."""
+
+    @abstractmethod
+    def _merge_segments(self, *, everything: bool) -> None:
+        """Merge segments, all of them or those that `commit` merges, and publish each step."""
+
+
 @dataclass
-class _Part:
-    """A segment of the next generation.
+class PendingSegment:
+    """A segment of the next generation, with the marks of its deleted documents.
 
     Attributes
     ----------
@@ -94,7 +171,7 @@ class _Part:
     changed: bool = False
 
 
-class IndexUpdater(DocumentWriter):
+class IndexUpdater(DocumentWriter, Updater):
     """Changes an index: adds, replaces and deletes documents.
 
     Documents and rows are added as with `IndexWriter`. A document with the identifier of an earlier one replaces it,
@@ -103,16 +180,14 @@ class IndexUpdater(DocumentWriter):
 
     Parameters
     ----------
-    path : str or Path
-        Folder of the index.
+    index : str, Path or Index
+        Folder of the index, or the open index.
     memory : int
         Working memory in bytes for sorting postings.
     threads : int
         Threads to use; the files do not depend on it.
     progress : callable
         Called with stage, done, total.
-    opened : Index, optional
-        The index, if it was opened before.
     idf : IdfRecord, optional
         Inverse document frequency in the stored weights, which searches adapt to the current documents from the first
         commit on.
@@ -123,8 +198,6 @@ class IndexUpdater(DocumentWriter):
 
     Attributes
     ----------
-    index : Index
-        The last published generation.
     folder : Path
         Folder of temporary files, inside `path`.
     terms : int
@@ -164,32 +237,30 @@ class IndexUpdater(DocumentWriter):
 
     def __init__(
         self,
-        path: str | Path,
+        index: str | Path | Index,
         *,
         memory: int = DEFAULT_MEMORY,
         threads: int = 1,
         progress: Progress = no_progress,
-        opened: Index | None = None,
         idf: IdfRecord | None = None,
         in_mixture: bool = False,
         wait: float = 0.0,
     ) -> None:
         check_threads(threads)
         check_memory(memory)
+        # Before the lock, so that a folder that is no index does not get a lock file.
+        opened = index if isinstance(index, Index) else Index.open(index)
         self._idf = idf
-        self._folder = FolderPath.of(path)
+        self._folder = FolderPath.of(opened.path)
         self._memory = memory
         self._threads = threads
         self._progress = progress
-        self._closed = False
-        # Before the lock, so that a folder that is no index does not get a lock file.
-        index = Index.open(path) if opened is None else opened
         if not in_mixture:
             refuse_part_of_mixture(self.path)
         with ExitStack() as resources:
             resources.enter_context(writer_lock(self.path, wait=wait))
-            self.index = index.newest()
-            if self.index.manifest.encoder != index.manifest.encoder:
+            self._index = opened.newest()
+            if self.index.manifest.encoder != opened.manifest.encoder:
                 raise IndexLockedError(
                     "the index was replaced while this writer waited",
                     facts=[("index", self.path)],
@@ -197,30 +268,17 @@ class IndexUpdater(DocumentWriter):
                 )
             self.folder = make_build_folder(self.path)
             resources.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            resources.callback(self._drop_spill)
             self._resources = resources.pop_all()
         self._spill: DocumentSpill | None = None
         self._added_terms: tuple[AddedTerms, ...] = ()
         self._staged: tuple[Manifest, list[Path]] | None = None
-        self._begin(self.index)
-
-    def __enter__(self) -> IndexUpdater:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove temporary files and the lock; changes that are not committed are lost."""
-        self._closed = True
-        self._drop_spill()
-        self._resources.close()
+        self._begin()
 
     @property
-    def path(self) -> Path:
-        """Folder of the index; see `Index.path`."""
-        return self._folder.current
+    def index(self) -> Index:
+        """The last published generation."""
+        return self._index
 
     @property
     def documents(self) -> int:
@@ -246,32 +304,21 @@ class IndexUpdater(DocumentWriter):
         """Add documents: identifiers, texts if the index stores them, and attributes.
 
         Documents that were added before need their rows first. Earlier documents with these identifiers are replaced.
-        Of the attributes, those of the schema of the index are kept; an index without a schema gets one.
-
-        Raises
-        ------
-        DuplicateIdError
-            If an identifier occurs twice among `doc_ids`. None of these documents is added.
-        ParameterError
-            If an identifier is not a string, or texts are missing.
+        Of the attributes, those of the schema of the index are kept; an index without a schema gets one. For the
+        errors, see `DocumentWriter.add_documents`.
         """
-        self._check_open()
+        super().add_documents(doc_ids, texts, attributes)
+        self._pending.update(doc_ids)
+
+    def _spill_for(self, doc_ids: Sequence[str]) -> DocumentSpill:
         if not self._pending.isdisjoint(doc_ids):
             self._write_pending()  # so that the earlier documents can be marked as deleted
         if self._spill is None:
             self._spill = self._new_spill()
-        self._spill.add_documents(doc_ids, texts, attributes)
-        self._pending.update(doc_ids)
+        return self._spill
 
     def add_weights(self, rows: TermWeights) -> None:
-        """Add the rows of the next documents; see `IndexWriter.add_weights`.
-
-        Raises
-        ------
-        VocabularyMismatchError
-            If the rows have another vocabulary than the index.
-        """
-        self._check_open()
+        """Add the rows of the next documents; see `DocumentWriter.add_weights` for the errors."""
         if rows.vocabulary != self.vocabulary:
             raise VocabularyMismatchError(
                 "rows and index have different vocabularies",
@@ -280,18 +327,10 @@ class IndexUpdater(DocumentWriter):
                     ("rows", short_digest(rows.vocabulary)),
                 ],
             )
-        if self._spill is not None:
-            self._spill.add_weights(rows)
+        super().add_weights(rows)
 
     def add_vectors(self, vectors: DocumentVectors) -> None:
-        """Add the vectors of the next documents.
-
-        Raises
-        ------
-        WeightError
-            If the index has no vectors, or vectors of another number of dimensions.
-        """
-        self._check_open()
+        """Add the vectors of the next documents; see `DocumentWriter.add_vectors` for the errors."""
         record = self.index.manifest.vectors
         if record is None or record.dimensions != vectors.dimensions:
             raise WeightError(
@@ -301,8 +340,7 @@ class IndexUpdater(DocumentWriter):
                     ("given", f"{vectors.dimensions} dimensions"),
                 ],
             )
-        if self._spill is not None:
-            self._spill.add_vectors(vectors)
+        super().add_vectors(vectors)
 
     def add_terms(self, tokens: Sequence[str], floors: npt.NDArray[np.float64] | None = None) -> None:
         """Add terms to the vocabulary; the first one has the number `terms`.
@@ -352,7 +390,8 @@ class IndexUpdater(DocumentWriter):
         """Forget the changes since the last commit."""
         if not self._closed:
             self._drop_spill()
-            self._begin(self.index)
+            self._remove_segments()
+            self._begin()
 
     def write(self) -> None:
         """Write the documents that were added to segments, which are not published yet."""
@@ -366,39 +405,13 @@ class IndexUpdater(DocumentWriter):
             return self.index
         return Index(self.path, self._next_manifest(), unpublished=self.folder, earlier=self.index)
 
-    def commit(self, *, merge: bool = True) -> Manifest:
-        """Publish the changes in one atomic step that survives a crash; return the new manifest.
-
-        Afterwards small neighbouring segments are merged, and segments of which most documents are deleted are
-        rewritten, which is published by another step. Without changes, nothing else is written.
-
-        Parameters
-        ----------
-        merge : bool, optional
-            Whether to merge; without it, the next commit merges.
-
-        Raises
-        ------
-        WeightError
-            If a document has no row, or a weight is too large for the scale of the index.
-        StorageError
-            If the folder cannot be written. The index is unchanged then.
-        """
-        self._publish_changes()
-        for _ in self.merges(everything=False) if merge else ():
-            self._publish()
-        return self.index.manifest
-
-    def merge(self) -> Manifest:
-        """Commit, and merge all segments into as few as the format permits; deleted documents are removed."""
-        self._publish_changes()
-        for _ in self.merges(everything=True):
-            self._publish()
-        return self.index.manifest
-
     def _publish_changes(self) -> None:
         self.write()
         if self.changed:
+            self._publish()
+
+    def _merge_segments(self, *, everything: bool) -> None:
+        for _ in self.merges(everything=everything):
             self._publish()
 
     def merges(self, *, everything: bool) -> Iterator[None]:
@@ -445,22 +458,16 @@ class IndexUpdater(DocumentWriter):
         finally:
             self._restart(manifest)
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ParameterError(
-                "this writer is closed", facts=[("index", self.path)], fixes=["open another writer"]
-            )
-
-    def _begin(self, index: Index) -> None:
-        """Start from a published generation."""
-        self.index = index
+    def _begin(self) -> None:
+        """Start from the published generation."""
+        index = self._index
         self.terms = index.manifest.terms
         self.vocabulary = index.manifest.vocabulary
         self._added_terms = index.manifest.added_terms
         self._schema = dict(index.manifest.schema)
         self._quantiser = index.manifest.quantiser
         self._parts = [
-            _Part(
+            PendingSegment(
                 record,
                 index.store.identifiers[number],
                 np.zeros(record.documents, dtype=np.bool_) if live is None else live.deleted.copy(),
@@ -563,11 +570,11 @@ class IndexUpdater(DocumentWriter):
             fixes=["build the index again with these documents"],
         )
 
-    def _opened(self, record: SegmentRecord) -> _Part:
+    def _opened(self, record: SegmentRecord) -> PendingSegment:
         """Return a segment that is in the folder of this change."""
         container = self._container(record.ids, "ids")
         table = StringTable(container, "ids", record.documents)
-        return _Part(record, table, np.zeros(record.documents, dtype=np.bool_))
+        return PendingSegment(record, table, np.zeros(record.documents, dtype=np.bool_))
 
     def _container(self, file: IndexFile, kind: str) -> Container:
         """Open a file of this change, or of the published generation."""
@@ -606,18 +613,22 @@ class IndexUpdater(DocumentWriter):
 
     def _restart(self, manifest: Manifest) -> None:
         """Start from a published generation. If it cannot be opened, the writer is closed."""
-        with suppress(OSError):
-            for file in self.folder.iterdir():
-                remove(file)
+        self._remove_segments()
         try:
             if manifest != self.index.manifest:
-                self.index = Index(self.path, manifest, earlier=self.index)
+                self._index = Index(self.path, manifest, earlier=self.index)
         except BaseException:
             self.close()
             raise
-        self._begin(self.index)
+        self._begin()
 
-    def _marked(self, part: _Part) -> SegmentRecord:
+    def _remove_segments(self) -> None:
+        """Remove the files of segments that are not published."""
+        with suppress(OSError):
+            for file in self.folder.iterdir():
+                remove(file)
+
+    def _marked(self, part: PendingSegment) -> SegmentRecord:
         """Return the record of a segment with the marks of its deleted documents."""
         if not part.changed:
             return part.record

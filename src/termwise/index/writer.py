@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -27,14 +26,12 @@ from termwise.index.manifest_records import QuantiserRecord, VectorsRecord
 from termwise.index.quantiser import Quantiser
 from termwise.index.string_table import SECTIONS, write_strings
 from termwise.progress import Progress, no_progress
-from termwise.records import AttributeValue
 from termwise.storage.atomic_file import write_synced
 from termwise.storage.folder_path import FolderPath
 from termwise.storage.ownership import remove_empty
 from termwise.text.vocabulary import Vocabulary
 from termwise.validation import check, check_flag, check_memory, check_threads
-from termwise.vectors import LEVELS, DocumentVectors, TermVectors
-from termwise.weights import TermWeights
+from termwise.vectors import LEVELS, TermVectors
 
 DEFAULT_MEMORY = 2 << 30
 """Default working memory in bytes."""
@@ -124,7 +121,6 @@ class IndexWriter(DocumentWriter):
         self._threads = threads
         self._progress = progress
         self._published = False
-        self._closed = False
         self._created: list[Path] = []
         with ExitStack() as resources:
             resources.callback(self._remove_created)
@@ -138,66 +134,13 @@ class IndexWriter(DocumentWriter):
             )
             self._resources = resources.pop_all()
 
-    def __enter__(self) -> IndexWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def path(self) -> Path:
-        """Folder of the index; see `Index.path`."""
-        return self._folder.current
-
     @property
     def documents(self) -> int:
         """Number of documents added so far."""
         return len(self._spill)
 
-    def add_documents(
-        self,
-        doc_ids: Sequence[str],
-        texts: Sequence[str] | None = None,
-        attributes: Sequence[Mapping[str, AttributeValue]] | None = None,
-    ) -> None:
-        """Append documents: identifiers, texts if the index stores them, and attributes.
-
-        Raises
-        ------
-        DuplicateIdError
-            If an identifier occurs twice; the facts name both positions. None of these documents is added.
-        DataError, MalformedRecordError
-            If an attribute has not the type of its field.
-        """
-        self._check_open()
-        self._spill.add_documents(doc_ids, texts, attributes)
-
-    def add_weights(self, rows: TermWeights) -> None:
-        """Append the rows of the next documents. Weights of exactly 0 are dropped and counted.
-
-        Raises
-        ------
-        VocabularyMismatchError
-            If the rows have another vocabulary than earlier ones.
-        WeightError
-            If a weight is negative; the facts name the document and the term.
-        """
-        self._check_open()
-        self._spill.add_weights(rows)
-
-    def add_vectors(self, vectors: DocumentVectors) -> None:
-        """Append the vectors of the next documents.
-
-        Raises
-        ------
-        WeightError
-            If the vectors have no dimensions, or another number of them than earlier ones.
-        """
-        self._check_open()
-        check("vectors", vectors, isinstance(vectors, DocumentVectors), "DocumentVectors")
-        self._spill.add_vectors(vectors)
+    def _spill_for(self, doc_ids: Sequence[str]) -> DocumentSpill:
+        return self._spill
 
     def commit(
         self,
@@ -301,17 +244,6 @@ class IndexWriter(DocumentWriter):
         self._publish(manifest)
         return manifest
 
-    def close(self) -> None:
-        """Remove temporary files and the lock, and without `commit` also the folders that were created."""
-        self._closed = True
-        self._resources.close()
-
-    def _check_open(self) -> None:
-        if self._published or self._closed:
-            raise ParameterError(
-                "this writer is closed", facts=[("index", self.path)], fixes=["create another IndexWriter"]
-            )
-
     def _remove_created(self) -> None:
         if not self._published:
             remove_empty(self._created)
@@ -392,7 +324,7 @@ class IndexWriter(DocumentWriter):
         try:
             publish_files(self.path, self.folder, manifest, created=self._created)
         finally:
-            self._published = is_current(self.path, manifest)
+            self._published = self._closed = is_current(self.path, manifest)
 
 
 def _per_term(

@@ -7,7 +7,10 @@
 `count_rows`            rows computed from term counts
 `network_rows`          rows computed by a network
 `lookup_rows`           term weights compiled from vectors
+`options`               `BuildOptions`: threads, memory, progress, quantiser, network
 `live_writer`           `open_writer`: add, replace and delete documents, and merge segments
+`added_rows`            choice of the row source for documents that are added
+`published_documents`   documents of an index as they were given
 `mixture_updater`       changes of all parts of a mixture in one atomic step
 `built_statistics`      statistics of the build, for documents that are added later
 `renewal`               `renew_index`: weigh all documents again, with the current statistics
@@ -23,11 +26,13 @@ from termwise.indexing.collection_encoding import EncodedShare, encode_collectio
 from termwise.indexing.graph import build_graph
 from termwise.indexing.live_writer import Added, LiveWriter, open_writer
 from termwise.indexing.model_choice import chosen_model
+from termwise.indexing.options import BuildOptions
 from termwise.indexing.renewal import renew_index
 from termwise.indexing.work_folder import default_encoding
 
 __all__ = [
     "Added",
+    "BuildOptions",
     "EncodedShare",
     "LiveWriter",
     "build_graph",

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from termwise.attributes import Schema
 from termwise.collection import Collection
+from termwise.collection.record_files import RecordFile
 from termwise.encode import DocumentEncoder
-from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import ParameterError, VocabularyMismatchError
 from termwise.fixes import Fix
 from termwise.index import IndexWriter
-from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.chunks import cut
 from termwise.indexing.context import (
     BuildContext,
-    check_arguments,
+    check_source,
     collection_named,
     open_documents,
     refuse_arguments,
@@ -28,6 +28,7 @@ from termwise.indexing.field_weights import refuse_weights_for_network
 from termwise.indexing.mixture import Source, build_mixture
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
 from termwise.indexing.network_rows import build_network
+from termwise.indexing.options import DEFAULT_OPTIONS, BuildOptions
 from termwise.indexing.recipes import RECIPES, RecipePart
 from termwise.indexing.vector_rows import build_vectors, open_vectors
 from termwise.indexing.work_folder import check_apart, check_outside_indexes, work_folder
@@ -51,22 +52,13 @@ def build_index(
     path: str | Path,
     *,
     model: str | Path | Model = "bm25",
-    settings: Mapping[str, str] | None = None,
     analyzer: str | Analyzer | None = None,
     fields: tuple[str, ...] | Mapping[str, int] | None = None,
     attributes: Literal["all"] | Sequence[str] | Schema | None = None,
     chunk: int | None = None,
     store_text: bool = False,
-    quantiser: Literal["uint8", "float32"] | None = None,
-    reorder: bool = True,
     overwrite: bool = False,
-    threads: int = 1,
-    memory: int = DEFAULT_MEMORY,
-    encoder: DocumentEncoder | None = None,
-    encoding: str | Path | None = None,
-    precision: NetworkPrecision | None = None,
-    providers: Sequence[str] | None = None,
-    progress: Progress = no_progress,
+    options: BuildOptions = DEFAULT_OPTIONS,
 ) -> Searcher:
     """Index a collection and open the index for searching.
 
@@ -78,10 +70,9 @@ def build_index(
     path : str or Path
         Folder of the index.
     model : str, Path or Model, optional
-        A model, the name of one (`model_names`), or the folder of an encoder (a trained network) or of a translation
-        table. ``"best"`` builds the recommended mixture: the indexes of several models side by side in one folder.
-    settings : mapping of str to str, optional
-        Parameters of a model given by name or folder, as strings.
+        A model with its parameters, such as ``BM25(k1=1.2)``, the name of a model (`model_names`), or the folder of an
+        encoder (a trained network) or of a translation table. ``"best"`` builds the recommended mixture: the indexes of
+        several models side by side in one folder.
     analyzer : str or Analyzer, optional
         Analyzer of documents and queries; by default ``english``, or ``whitespace`` for the model ``vectors``. Models
         with a network have their own. A translation table works only with the analyzer of its training.
@@ -100,25 +91,10 @@ def build_index(
         the fields have weights, the last field is cut, and the others, such as a title, are part of each chunk.
     store_text : bool, optional
         Keep the texts, for highlights in explanations.
-    quantiser : {"uint8", "float32"}, optional
-        See `IndexWriter`. By default ``uint8``; for the exact form of TILDE ``float32``, the only one that preserves
-        its order.
-    reorder, overwrite, memory, threads, progress
-        See `IndexWriter`. With more than one thread, the same number of processes analyses a large collection; a script
-        then needs ``if __name__ == "__main__":``.
-    encoder : DocumentEncoder, optional
-        Runs the network of the model; by default opened from the model. An encoder that was made from a folder must
-        be the one that the model names, with the same settings.
-    encoding : str or Path, optional
-        Folder for finished blocks of encoded documents, from which an interrupted build resumes. It is kept, so that
-        later builds encode only new texts, and must lie outside of any index. By default it is the path of the index
-        with ``.encoding`` appended, and is removed once the index is published. With a translation table, a given
-        folder keeps the term counts of documents, for builds with other settings or with another table of the same
-        analyzer.
-    precision : {"float32", "int8"}, optional
-        Precision of the network; see `termwise.encode.onnx_session.choose_precision`.
-    providers : sequence of str, optional
-        Execution providers of onnxruntime in order of preference, such as ``cuda``.
+    overwrite : bool, optional
+        Replace an existing index.
+    options : BuildOptions, optional
+        Threads, memory, progress, quantiser, and how a network is run.
 
     Returns
     -------
@@ -141,27 +117,24 @@ def build_index(
     ('a', 'b')
     """
     check_path("path", path)
-    check_arguments(
-        collection=collection, settings=settings, fields=fields, threads=threads, progress=progress
-    )
+    check_source(collection, fields)
     check(
         "analyzer",
         analyzer,
         isinstance(analyzer, str | Analyzer | None),
         "the name of an analyzer, or one made with termwise.text.make_analyzer",
     )
-    for name, flag in {"store_text": store_text, "reorder": reorder, "overwrite": overwrite}.items():
-        check_flag(name, flag)
+    check("options", options, isinstance(options, BuildOptions), "BuildOptions")
+    check_flag("store_text", store_text)
+    check_flag("overwrite", overwrite)
     if chunk is not None:
         check_count("chunk", chunk)
-    check("quantiser", quantiser, quantiser in (None, "uint8", "float32"), "'uint8' or 'float32'")
-    if encoding is not None:
-        check_path("encoding", encoding)
-        check_apart(Path(path), Path(encoding))
-        check_outside_indexes(Path(encoding))
+    if options.encoding is not None:
+        check_apart(Path(path), Path(options.encoding))
+        check_outside_indexes(Path(options.encoding))
     recipe = RECIPES.get(model) if isinstance(model, str) else None
     if recipe is not None:
-        given = {"settings": settings or None, "analyzer": analyzer, "quantiser": quantiser}
+        given = {"analyzer": analyzer, "quantiser": options.quantiser}
         if refused := [name for name, value in given.items() if value is not None]:
             raise ParameterError(
                 "the parts of a mixture have fixed settings",
@@ -171,6 +144,8 @@ def build_index(
                     Fix.sentence("build the indexes one by one, and mix them: {}", Fix.call("mix_indexes")),
                 ],
             )
+
+        of_counts = replace(options, encoder=None, encoding=None, precision=None, providers=None)
 
         def build_part(
             part: RecipePart, source: Source, folder: Path, first: bool, progress: Progress
@@ -188,15 +163,8 @@ def build_index(
                 attributes=attributes if first else Schema(),
                 chunk=chunk,
                 store_text=store_text and first,
-                reorder=reorder,
                 overwrite=True,
-                threads=threads,
-                memory=memory,
-                encoder=encoder if network else None,
-                encoding=encoding if network else None,
-                precision=precision if network else None,
-                providers=providers if network else None,
-                progress=progress,
+                options=replace(options if network else of_counts, progress=progress),
             )
 
         return build_mixture(
@@ -205,37 +173,39 @@ def build_index(
             Path(path),
             fields=fields,
             overwrite=overwrite,
-            progress=progress,
+            progress=options.progress,
             build_part=build_part,
         )
-    chosen = chosen_model(model, settings or {})
+    chosen = chosen_model(model)
     field_weights = fields if isinstance(fields, Mapping) else None
 
     def documents(*, count: bool = False) -> tuple[Iterator[Document], int | None]:
         opened, length = open_documents(collection, fields, attributes, count=count)
         return (opened, length) if chunk is None else (cut(opened, chunk, field_weights), None)
 
+    schema: object = attributes
+    if schema is None and isinstance(collection, RecordFile):
+        schema = collection.attributes
     add_rows: Callable[[BuildContext], object]
+    quantiser = options.quantiser
     if isinstance(chosen, NetworkModel):
         refuse_arguments("a network has its own analyzer", chosen, {"analyzer": analyzer})
         refuse_weights_for_network(fields, chosen)
-        if encoder is not None:
-            check_same_encoder(chosen, encoder)
-        quantiser = _network_quantiser(chosen, quantiser, encoder)
+        if options.encoder is not None:
+            check_same_encoder(chosen, options.encoder)
+        quantiser = _network_quantiser(chosen, quantiser, options.encoder)
         add_rows = partial(
             build_network,
-            documents=documents(count=progress is not no_progress),
+            documents=documents(count=options.progress is not no_progress),
             model=chosen,
             field_weights=None if chunk is None else field_weights,
-            open_encoder=partial(
-                opened_encoder, chosen, encoder, threads=threads, precision=precision, providers=providers
-            ),
-            work=work_folder(path, encoding),
+            open_encoder=partial(opened_encoder, chosen, options),
+            work=work_folder(path, options.encoding),
         )
     else:
-        arguments: dict[str, object] = {"encoder": encoder, "precision": precision, "providers": providers}
+        arguments = options.of_network()
         if not isinstance(chosen, CountModel) or chosen.analyzer is None:
-            arguments["encoding"] = encoding
+            arguments["encoding"] = options.encoding
         refuse_arguments("these arguments require a model with a network", chosen, arguments)
         if isinstance(chosen, VectorModel):
             arguments = {"fields": None if fields is None else ",".join(fields), "chunk": chunk}
@@ -250,7 +220,7 @@ def build_index(
                 documents=documents(),
                 model=chosen,
                 field_weights=field_weights,
-                work=None if encoding is None else Path(encoding),
+                work=None if options.encoding is None else Path(options.encoding),
             )
         else:
             raise ParameterError(
@@ -261,22 +231,22 @@ def build_index(
         IndexWriter(
             path,
             quantiser=quantiser or "uint8",
-            reorder=reorder,
+            reorder=options.reorder,
             store_text=store_text,
-            schema=attributes if isinstance(attributes, Schema) else None,
+            schema=schema if isinstance(schema, Schema) else None,
             chunk=chunk or 0,
             overwrite=overwrite,
-            memory=memory,
-            threads=threads,
-            progress=progress,
+            memory=options.memory,
+            threads=options.threads,
+            progress=options.progress,
         ) as writer,
     ):
         add_rows(
             BuildContext(
                 writer=writer,
                 store_text=store_text,
-                threads=threads,
-                progress=progress,
+                threads=options.threads,
+                progress=options.progress,
                 fields=None if fields is None else tuple(fields),
             )
         )

@@ -13,7 +13,7 @@ from termwise.collection.statistics import OpenStatistics
 from termwise.errors import ParameterError
 from termwise.fixes import Code, Fix
 from termwise.index import Index
-from termwise.index.manifest_records import DOCUMENT_FREQUENCIES
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.models.attachments import FREQUENCIES, read_frequencies
 
 
@@ -61,6 +61,16 @@ def built_statistics(index: Index) -> CollectionStatistics:
 def opened_statistics(statistics: CollectionStatistics, n_terms: int) -> OpenStatistics:
     """Return the statistics of a build for other documents, over the first `n_terms` terms."""
     return OpenStatistics(statistics, n_terms, longest=statistics.longest)
+
+
+def built_idf(index: Index, power: float) -> IdfRecord | None:
+    """Return the record of the idf in the weights of an index; None without one."""
+    if not power:
+        return None
+    record = index.manifest.encoder.statistics
+    if "documents" not in record or DOCUMENT_FREQUENCIES not in index.manifest.attachments:
+        raise missing_statistics(index)
+    return IdfRecord(float(power), record["documents"])
 
 
 def missing_statistics(index: Index) -> ParameterError:

@@ -19,13 +19,14 @@ from termwise.encode.stored_rows import StoredRows
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.indexing.context import (
-    check_arguments,
+    check_source,
     collection_named,
     empty_collection,
     open_documents,
 )
 from termwise.indexing.field_weights import refuse_weights_for_network
 from termwise.indexing.model_choice import check_same_encoder, chosen_model, opened_encoder
+from termwise.indexing.options import BuildOptions
 from termwise.indexing.work_folder import check_outside_indexes
 from termwise.models import Model, NetworkModel
 from termwise.progress import Progress, no_progress
@@ -65,7 +66,6 @@ def encode_collection(
     encoding: str | Path,
     *,
     model: str | Path | Model,
-    settings: Mapping[str, str] | None = None,
     fields: tuple[str, ...] | Mapping[str, int] | None = None,
     shard: tuple[int, int] = (1, 1),
     threads: int = 1,
@@ -82,12 +82,14 @@ def encode_collection(
 
     Parameters
     ----------
-    collection, model, settings, fields, threads, encoder, precision, providers, progress
+    collection, model, fields
         See `build_index`, which needs the same values.
     encoding : str or Path
         Folder for the rows, outside of any index; the argument `encoding` of `build_index`.
     shard : (int, int), optional
         Part i of n, counted from 1.
+    threads, encoder, precision, providers, progress
+        See `BuildOptions`.
 
     Raises
     ------
@@ -99,10 +101,9 @@ def encode_collection(
         If there is an error in the collection, the settings, the encoder or the folder.
     """
     check_path("encoding", encoding)
-    check_arguments(
-        collection=collection, settings=settings, fields=fields, threads=threads, progress=progress
-    )
-    chosen = chosen_model(model, settings or {})
+    check_source(collection, fields)
+    options = BuildOptions(threads=threads, encoder=encoder, precision=precision, providers=providers)
+    chosen = chosen_model(model)
     if not isinstance(chosen, NetworkModel):
         raise ParameterError(
             "only a model with a network encodes documents before the index is built",
@@ -114,7 +115,7 @@ def encode_collection(
     if encoder is not None:
         check_same_encoder(chosen, encoder)
     documents, length = open_documents(collection, fields, count=progress is not no_progress)
-    running = opened_encoder(chosen, encoder, threads=threads, precision=precision, providers=providers)
+    running = opened_encoder(chosen, options)
     digests: list[npt.NDArray[np.bytes_]] = []
 
     def documents_with_digests() -> Iterator[Document]:

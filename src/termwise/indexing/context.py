@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +20,14 @@ from termwise.collection.file_collections import (
 from termwise.display.safe_text import shown
 from termwise.errors import DuplicateIdError, EmptyCollectionError, ParameterError
 from termwise.index import IndexWriter
+from termwise.index.document_spill import DocumentWriter
+from termwise.index.updater import IndexUpdater
+from termwise.indexing.field_weights import texts_to_store
 from termwise.models import Model
 from termwise.progress import Progress
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer
-from termwise.validation import check, check_documents, check_threads
+from termwise.validation import check_documents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,31 @@ class BuildContext:
     threads: int
     progress: Progress
     fields: tuple[str, ...] | None = None
+
+
+class RowSource(ABC):
+    """Computes the rows of documents that are added to an index.
+
+    Attributes
+    ----------
+    updater : IndexUpdater
+        Takes the rows.
+    """
+
+    updater: IndexUpdater
+
+    @abstractmethod
+    def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
+        """Add documents with distinct identifiers; `known` has the published positions of unchanged texts."""
+
+    def flush(self) -> None:  # noqa: B027
+        """Pass the rows of all documents to the updater."""
+
+    def reset(self) -> None:  # noqa: B027
+        """Forget documents that were not passed to the updater, and start from its current generation."""
+
+    def close(self) -> None:  # noqa: B027
+        """Remove temporary files."""
 
 
 def open_documents(
@@ -86,25 +115,28 @@ def collection_named(collection: object) -> Iterator[None]:
         raise type(error)(error.message, facts=facts, fixes=error.fixes) from None
 
 
-def check_arguments(
-    *, collection: object, settings: object, fields: FieldChoice, threads: object, progress: object
-) -> None:
-    """Refuse arguments of the wrong type."""
+def check_source(collection: object, fields: FieldChoice) -> None:
+    """Refuse a collection or a choice of fields of the wrong type."""
     if not isinstance(collection, str | Path | Collection):
         check_documents(collection)
-    if settings is not None:
-        strings = isinstance(settings, Mapping) and all(
-            isinstance(part, str) for pair in settings.items() for part in pair
-        )
-        check("settings", settings, strings, 'names and values, all of them strings, such as {"keep": "64"}')
     checked_fields(fields)
-    check_threads(threads)
 
 
 def attributes_of(documents: Sequence[Document]) -> list[Mapping[str, AttributeValue]] | None:
     """Return the attributes of documents; None if none has any."""
     attributes = [document.attributes for document in documents]
     return attributes if any(attributes) else None
+
+
+def pass_documents(
+    writer: DocumentWriter, documents: Sequence[Document], field_weights: Mapping[str, int]
+) -> None:
+    """Add the identifiers, texts and attributes of documents to an index."""
+    writer.add_documents(
+        [document.doc_id for document in documents],
+        texts_to_store(documents, field_weights),
+        attributes_of(documents),
+    )
 
 
 def refuse_arguments(message: str, model: Model, arguments: Mapping[str, object]) -> None:

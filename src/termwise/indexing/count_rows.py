@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,19 +14,23 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection import CollectionStatistics
+from termwise.collection.statistics import OpenStatistics
 from termwise.encode import encoded_blocks
 from termwise.encode.document_encoder import Advance, no_advance, settings_fingerprint
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Manifest
+from termwise.index.document_spill import DocumentWriter
 from termwise.index.encoder_description import encoder_description
 from termwise.index.spill import RowSpill
-from termwise.indexing.built_statistics import statistics_files, statistics_record
-from termwise.indexing.context import BuildContext, attributes_of, empty_collection
+from termwise.index.updater import IndexUpdater
+from termwise.indexing.built_statistics import opened_statistics, statistics_files, statistics_record
+from termwise.indexing.context import BuildContext, RowSource, attributes_of, empty_collection
 from termwise.indexing.field_weights import number_documents, texts_to_store
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
 from termwise.parallel import Workers
+from termwise.progress import Progress, no_progress
 from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer, Numbering, Vocabulary
 from termwise.validation import check_document
@@ -40,6 +44,9 @@ CHUNK = 1 << 20
 
 EXPANDED_CHUNK = 1 << 16
 """Postings per weighed chunk of an expanding model, which may add hundreds of terms for each."""
+
+BLOCKS = 64
+"""Blocks of added documents that wait for their analysis if several processes take part."""
 
 
 def build_counts(
@@ -83,7 +90,7 @@ def build_counts(
         )
     closed = analyzer.vocabulary
     with (
-        closing(TokenCounts(writer.folder, closed or ())) as counts,
+        closing(TokenCounts(writer, closed or ())) as counts,
         Workers(
             partial(count_documents, analyzer, store_text, field_weights or {}), threads=context.threads
         ) as workers,
@@ -93,7 +100,6 @@ def build_counts(
         else:
             batches = _cached(unread, TokenCounter(analyzer), store_text, work)
         for batch in batches:
-            writer.add_documents(batch.doc_ids, batch.texts, batch.attributes)
             counts.add(batch)
             context.progress("read documents", writer.documents, length)
         if writer.documents == 0:
@@ -130,21 +136,11 @@ def _weigh(
     counted: TokenCounts, context: BuildContext, *, vocabulary: Vocabulary, model: CountModel
 ) -> CollectionStatistics:
     """Weigh the counts in two passes: statistics, then weights."""
-    chunk = chunk_of(model)
     final = np.empty(len(vocabulary), dtype=np.int32)
     final[counted.numbers.of(vocabulary)] = np.arange(len(vocabulary), dtype=np.int32)
-
-    def parts() -> Iterator[TermWeights]:
-        return counted.rows(final, vocabulary.id, postings=chunk)
-
-    statistics = CollectionStatistics.from_counts(parts(), n_terms=len(vocabulary))
-    done = kept = 0
-    for counts in parts():
-        rows = model.weigh(counts, statistics)
-        context.writer.add_weights(rows)
-        done += len(counts)
-        kept += rows.nnz
-        context.progress("weigh terms", done, context.writer.documents)
+    rows = counted.rows(final, vocabulary.id, postings=_chunk_of(model))
+    statistics = CollectionStatistics.from_counts(rows, n_terms=len(vocabulary))
+    kept = counted.weigh(final, vocabulary.id, model, statistics, progress=context.progress)
     if statistics.n_tokens and not kept and model.parameters().get("prune"):
         raise ParameterError(
             "the threshold removes every weight of the documents",
@@ -155,12 +151,12 @@ def _weigh(
 
 
 class TokenCounts:
-    """Token counts of documents in temporary files. Tokens are numbered as they come.
+    """Token counts, in temporary files, of the documents that a writer takes. Tokens are numbered as they come.
 
     Parameters
     ----------
-    folder : Path
-        Folder of the temporary files.
+    writer : DocumentWriter
+        Takes the documents at once, and their rows by `weigh`.
     tokens : iterable of str, optional
         Tokens with the first numbers.
 
@@ -170,12 +166,14 @@ class TokenCounts:
         Number of each token.
     """
 
-    def __init__(self, folder: Path, tokens: Iterable[str] = ()) -> None:
+    def __init__(self, writer: DocumentWriter, tokens: Iterable[str] = ()) -> None:
         self.numbers = Numbering((token, number) for number, token in enumerate(tokens))
-        self._spill = RowSpill(folder, "counts")
+        self._writer = writer
+        self._spill = RowSpill(writer.folder, "counts")
 
     def add(self, batch: CountedBatch) -> None:
-        """Append the counts of documents."""
+        """Pass documents to the writer, and append their counts."""
+        self._writer.add_documents(batch.doc_ids, batch.texts, batch.attributes)
         self._spill.add(batch.indptr, self.numbers.of(batch.tokens)[batch.terms], batch.counts)
 
     def rows(self, final: npt.NDArray[np.int32], vocabulary: str, *, postings: int) -> Iterator[TermWeights]:
@@ -183,12 +181,31 @@ class TokenCounts:
         for indptr, terms, counts in self._spill.read(0, self._spill.rows, postings=postings):
             yield TermWeights(indptr, *renumber_rows(indptr, terms, counts, final), vocabulary)
 
+    def weigh(
+        self,
+        final: npt.NDArray[np.int32],
+        vocabulary: str,
+        model: CountModel,
+        statistics: CollectionStatistics | OpenStatistics,
+        *,
+        progress: Progress = no_progress,
+    ) -> int:
+        """Compute the weights of all documents, and pass them to the writer; return the number of weights."""
+        done = kept = 0
+        for counts in self.rows(final, vocabulary, postings=_chunk_of(model)):
+            rows = model.weigh(counts, statistics)
+            self._writer.add_weights(rows)
+            done += len(counts)
+            kept += rows.nnz
+            progress("weigh terms", done, self._spill.rows)
+        return kept
+
     def close(self) -> None:
         """Remove the temporary files."""
         self._spill.close()
 
 
-def chunk_of(model: CountModel) -> int:
+def _chunk_of(model: CountModel) -> int:
     """Return the number of postings to weigh at a time."""
     return EXPANDED_CHUNK if model.expands else CHUNK
 
@@ -294,3 +311,96 @@ def _cached(
         yield CountedBatch(
             doc_ids, texts, attributes_of(block), tokens, rows.indptr, rows.terms, rows.weights
         )
+
+
+class AddedCountRows(RowSource):
+    """Rows of a count model, weighed with the statistics of the build; new terms join the vocabulary."""
+
+    def __init__(
+        self,
+        updater: IndexUpdater,
+        model: CountModel,
+        analyzer: Analyzer,
+        statistics: CollectionStatistics,
+        threads: int,
+    ) -> None:
+        self.updater = updater
+        self._model = model
+        self._statistics = statistics
+        self._field_weights = updater.index.manifest.field_weights
+        self._analyse = partial(count_documents, analyzer, updater.index.stores_text, self._field_weights)
+        self._workers = Workers(self._analyse, threads=threads)
+        self._blocks = 1 if threads == 1 else BLOCKS
+        self._counts: TokenCounts | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the documents that were not passed on, and the tokens that the current generation lacked."""
+        self._new: dict[str, int] = {}
+        """Numbers of the tokens that the current generation lacks."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._waiting: list[Sequence[Document]] = []
+        """Blocks of documents that are not analysed yet."""
+        self._remove_counts()
+
+    def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
+        """Take the documents, and analyse them when there are enough for all processes."""
+        texts_to_store(documents, self._field_weights)  # raises the error of a document without the fields
+        self._waiting.append(documents)
+        if len(self._waiting) >= self._blocks:
+            self._count()
+
+    def _count(self) -> None:
+        """Analyse the documents that wait, and count their terms; other processes help with several blocks.
+
+        The updater takes the documents at once, and their rows by `flush`.
+        """
+        waiting, self._waiting = self._waiting, []
+        analyse = map(self._analyse, waiting) if len(waiting) == 1 else self._workers.map(waiting)
+        for batch in analyse:
+            if self._counts is None:
+                self._counts = TokenCounts(self.updater)
+            self._counts.add(batch)
+
+    def flush(self) -> None:
+        """Compute the weights of the documents, and pass them to the updater, which writes them."""
+        self._count()
+        if self._counts is None:
+            return
+        updater, before = self.updater, self.updater.terms
+        final = self._numbered(list(self._counts.numbers))
+        tokens = list(self._new)[before - updater.index.manifest.terms :]
+        statistics = opened_statistics(self._statistics, before + len(tokens))
+        floors = self._model.floors(statistics) if tokens else None
+        updater.add_terms(tokens, None if floors is None else floors[before : before + len(tokens)])
+        self._counts.weigh(final, updater.vocabulary, self._prepared(), statistics)
+        updater.write()
+        self._begin()
+
+    def _numbered(self, tokens: list[str]) -> npt.NDArray[np.int32]:
+        """Return the term numbers of tokens; those that the current generation lacks get the next ones."""
+        vocabulary = self.updater.index.vocabulary
+        numbers = vocabulary.numbers(tokens)
+        for place in np.flatnonzero(numbers < 0).tolist():
+            numbers[place] = self._new.setdefault(tokens[place], len(vocabulary) + len(self._new))
+        return numbers.astype(np.int32)
+
+    def _prepared(self) -> CountModel:
+        """Return the model for the current vocabulary."""
+        if type(self._model).for_vocabulary is CountModel.for_vocabulary:
+            return self._model
+        vocabulary = self.updater.index.vocabulary
+        known = Vocabulary([*vocabulary.load(), *self._new], background=vocabulary.background is not None)
+        return replace(self._model.for_vocabulary(known), vocabulary=self.updater.vocabulary)  # type: ignore[call-arg]
+
+    def _remove_counts(self) -> None:
+        if self._counts is not None:
+            self._counts.close()
+            self._counts = None
+
+    def close(self) -> None:
+        """Remove the temporary files, and end other processes."""
+        self._remove_counts()
+        self._workers.close()

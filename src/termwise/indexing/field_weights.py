@@ -13,9 +13,9 @@ import numpy as np
 
 from termwise.errors import ParameterError
 from termwise.fixes import NAMES, Fix
-from termwise.index.field_texts import pack
+from termwise.index.field_texts import pack, unpack
 from termwise.models import Model
-from termwise.records import Document
+from termwise.records import AttributeValue, Document
 from termwise.text import Analyzer, number_texts
 from termwise.text.token_numbering import NumberedTexts
 
@@ -53,6 +53,15 @@ def texts_to_store(documents: Iterable[Document], weights: Mapping[str, int]) ->
     if not weights:
         return [pack(document.texts) for document in documents]
     return [pack(field_texts(document, weights)) for document in documents]
+
+
+def stored_document(
+    doc_id: str, text: str | None, attributes: Mapping[str, AttributeValue], weights: Mapping[str, int]
+) -> Document:
+    """Return a document with the text that an index with these weights of fields stores; see `texts_to_store`."""
+    if not weights:
+        return Document.of_texts(doc_id, unpack(text or ""), attributes)
+    return Document.of_fields(doc_id, dict(zip(weights, unpack(text or ""), strict=True)), attributes)
 
 
 def field_texts(document: Document, weights: Mapping[str, int]) -> list[str]:

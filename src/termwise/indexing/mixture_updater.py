@@ -7,30 +7,35 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 
 from termwise._version import __version__
 from termwise.errors import CorruptIndexError, IndexLockedError, MissingFileError
-from termwise.index import Manifest
+from termwise.index import Index
 from termwise.index.folder import writer_lock
-from termwise.index.updater import IndexUpdater
-from termwise.search.mixture_folder import MixtureManifest, finish_commit, of_mixture, part_manifest
+from termwise.index.updater import IndexUpdater, Updater
+from termwise.search.mixture_folder import (
+    MixtureManifest,
+    finish_commit,
+    of_mixture,
+    part_index,
+)
 from termwise.storage.folder_path import FolderPath
 
 
-class MixtureUpdater:
-    """Changes all parts of a mixture together; used like an `IndexUpdater`.
+class MixtureUpdater(Updater):
+    """Changes all parts of a mixture together.
 
-    Documents are added to each of `parts`, in the same order; `delete`, `commit` and `merge` change all of them. A
-    commit writes the new files and manifests of the parts, replaces ``mixture.json``, and then renames the manifests;
-    see `termwise.search.mixture_folder`.
+    Documents are added to each of `parts`, in the same order; the other methods change all of them. A commit writes the
+    new files and manifests of the parts, replaces ``mixture.json``, and then renames the manifests; see
+    `termwise.search.mixture_folder`.
 
     Parameters
     ----------
     path : Path
         Folder of the mixture.
     open_part : callable
-        Opens the `IndexUpdater` of a part from its folder, with ``in_mixture=True``.
+        Opens the `IndexUpdater` of a part from its index, with ``in_mixture=True``.
     wait : float, optional
         Seconds to wait for another writer.
 
@@ -49,7 +54,7 @@ class MixtureUpdater:
         If the folder cannot be written.
     """
 
-    def __init__(self, path: Path, open_part: Callable[[Path], IndexUpdater], *, wait: float = 0.0) -> None:
+    def __init__(self, path: Path, open_part: Callable[[Index], IndexUpdater], *, wait: float = 0.0) -> None:
         self._folder = FolderPath.of(path)
         MixtureManifest.read(
             path
@@ -57,32 +62,17 @@ class MixtureUpdater:
         with ExitStack() as resources:
             resources.enter_context(writer_lock(path, wait=wait))
             self._published = finish_commit(path)
-            for part in self._published.parts:
-                part_manifest(path, part)
+            indexes = [part_index(path, part) for part in self._published.parts]
             try:
-                self.parts = tuple(
-                    resources.enter_context(open_part(path / part.folder)) for part in self._published.parts
-                )
+                self.parts = tuple(resources.enter_context(open_part(index)) for index in indexes)
             except (CorruptIndexError, MissingFileError) as error:
                 raise of_mixture(error) from None
             self._resources = resources.pop_all()
 
-    def __enter__(self) -> MixtureUpdater:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     @property
-    def path(self) -> Path:
-        """Folder of the mixture; see `Index.path`."""
-        return self._folder.current
-
-    def close(self) -> None:
-        """Remove temporary files and the locks; changes that are not committed are lost."""
-        self._resources.close()
+    def index(self) -> Index:
+        """The last published generation of the first part."""
+        return self.parts[0].index
 
     def write(self) -> None:
         """Write the documents that were added to segments, which are not published yet."""
@@ -100,22 +90,6 @@ class MixtureUpdater:
         for part in self.parts:
             part.discard()
 
-    def commit(self, *, merge: bool = True) -> Manifest:
-        """Publish the changes, and then merge small segments; return the new manifest of the first part.
-
-        For the errors, see `IndexUpdater.commit`. The mixture is unchanged then.
-        """
-        self._publish_changes()
-        if merge:
-            self._merge(everything=False)
-        return self.parts[0].index.manifest
-
-    def merge(self) -> Manifest:
-        """Publish the changes, and then merge the segments of each part; see `IndexUpdater.merge`."""
-        self._publish_changes()
-        self._merge(everything=True)
-        return self.parts[0].index.manifest
-
     def replace(self, built: Mapping[IndexUpdater, Path]) -> None:
         """Publish new indexes of the documents of the mixture in place of those of some parts.
 
@@ -130,7 +104,7 @@ class MixtureUpdater:
         self.write()
         self._publish()
 
-    def _merge(self, *, everything: bool) -> None:
+    def _merge_segments(self, *, everything: bool) -> None:
         for _ in zip_longest(*(part.merges(everything=everything) for part in self.parts)):
             self._publish()
 

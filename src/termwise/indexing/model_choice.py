@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, EncoderFolder, open_document_encoder
 from termwise.encode.document_encoder import check_encoder
-from termwise.encode.encoder_manifest import NetworkPrecision
 from termwise.errors import MissingFileError, ParameterError, TermwiseError, UnknownNameError, UsageError
-from termwise.fixes import Code, Fix
+from termwise.fixes import Call, Code, Fix
 from termwise.index import Index
 from termwise.index.container import corrupt
 from termwise.index.manifest import NAME
 from termwise.indexing.context import refuse_arguments
+from termwise.indexing.options import BuildOptions
 from termwise.indexing.recipes import RECIPES
 from termwise.models import Model, Model1, NetworkModel, make_model, model_from_parameters, model_names
 from termwise.models.checks import check_parameter
@@ -23,10 +24,12 @@ from termwise.models.idf_power import POWER
 from termwise.storage.safe_read import is_file, path_exists
 from termwise.translation.table_folder import read_manifest, table_folder
 from termwise.translation.table_manifest import NAME as TABLE
-from termwise.validation import wrong
+from termwise.validation import check, wrong
+
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
-def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Model:
+def chosen_model(model: str | Path | Model, settings: Mapping[str, str] = NO_SETTINGS) -> Model:
     """Return a model given as an object, by name, or as the folder of an encoder or a translation table.
 
     Parameter values that a translation table recommends replace the defaults.
@@ -35,7 +38,7 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
     ----------
     model : str, Path or Model
         See `build_index`. A model name is never a folder; ``./tilde`` is a folder.
-    settings : mapping of str to str
+    settings : mapping of str to str, optional
         Parameters of a model given by name or folder.
 
     Raises
@@ -48,7 +51,16 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str]) -> Mode
         If there is no such folder.
     ModelFormatError, CorruptModelError
         If a folder is neither an encoder nor a translation table, or is damaged.
+
+    Examples
+    --------
+    >>> chosen_model("jm", {"lambda": "0.3"})
+    JelinekMercer(mixing=0.3, vocabulary=None)
     """
+    strings = isinstance(settings, Mapping) and all(
+        isinstance(part, str) for pair in settings.items() for part in pair
+    )
+    check("settings", settings, strings, 'names and values, all of them strings, such as {"keep": "64"}')
     if not isinstance(model, str | Path):
         if not isinstance(model, Model):
             raise wrong(
@@ -99,7 +111,9 @@ def _missing(model: str | Path) -> TermwiseError:
                 Fix.sentence(
                     "name the part: {}; the mixture takes its encoded documents: {}",
                     Fix.use(model=parts[-1]),
-                    Fix.call("build_index", model=model, encoding=Code("FOLDER")),
+                    Fix.call(
+                        "build_index", model=model, options=Call.of("BuildOptions", encoding=Code("FOLDER"))
+                    ),
                 )
             ],
         )
@@ -114,15 +128,8 @@ def _missing(model: str | Path) -> TermwiseError:
     return UnknownNameError(message, facts=unknown.facts, fixes=unknown.fixes)
 
 
-def opened_encoder(
-    model: NetworkModel,
-    encoder: DocumentEncoder | None,
-    *,
-    threads: int,
-    precision: NetworkPrecision | None,
-    providers: Sequence[str] | None,
-) -> DocumentEncoder:
-    """Return the given encoder, or open the one that the model names and load its network.
+def opened_encoder(model: NetworkModel, options: BuildOptions) -> DocumentEncoder:
+    """Return the encoder of the options, or open the one that the model names and load its network.
 
     Raises
     ------
@@ -131,11 +138,12 @@ def opened_encoder(
     TermwiseError
         If `open_document_encoder` fails.
     """
-    if encoder is not None:
-        arguments = {"precision": precision, "providers": providers}
-        refuse_arguments("an open encoder has its own precision and providers", model, arguments)
-        return encoder
-    return open_document_encoder(model, threads=threads, precision=precision, providers=providers)
+    precision, providers = options.precision, options.providers
+    if options.encoder is None:
+        return open_document_encoder(model, threads=options.threads, precision=precision, providers=providers)
+    arguments = {"precision": precision, "providers": providers}
+    refuse_arguments("an open encoder has its own precision and providers", model, arguments)
+    return options.encoder
 
 
 def model_of(index: Index) -> Model | None:

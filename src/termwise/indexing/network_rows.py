@@ -14,14 +14,15 @@ import numpy.typing as npt
 from termwise.display.safe_text import short_digest
 from termwise.encode import DocumentEncoder, encoded_blocks
 from termwise.encode.document_encoder import EncodedRows, network_record
+from termwise.encode.row_selection import interleave_rows
 from termwise.errors import VocabularyMismatchError, WeightError
 from termwise.index import IndexWriter, Manifest
 from termwise.index.encoder_description import encoder_description
-from termwise.index.manifest_records import DOCUMENT_FREQUENCIES
+from termwise.index.manifest_records import DOCUMENT_FREQUENCIES, IdfRecord
 from termwise.index.spill import RowSpill
-from termwise.indexing.context import BuildContext, attributes_of
+from termwise.index.updater import IndexUpdater
+from termwise.indexing.context import BuildContext, RowSource, pass_documents
 from termwise.indexing.count_rows import TokenCounter
-from termwise.indexing.field_weights import texts_to_store
 from termwise.indexing.lookup_rows import CompiledTerms
 from termwise.models import Lookup, NetworkModel
 from termwise.models.idf_power import idf_factors
@@ -75,13 +76,8 @@ def build_network(
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
             for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
-                texts = [document.text for document in block]
-                writer.add_documents(
-                    [document.doc_id for document in block],
-                    texts_to_store(block, field_weights or {}) if context.store_text else None,
-                    attributes_of(block),
-                )
-                sink.add(rows, texts)
+                pass_documents(writer, block, field_weights or {})
+                sink.add(rows, [document.text for document in block])
             sink.write(writer, progress)
         query_weights = encoder.query_weights
         spec = encoder.analyzer.spec
@@ -210,8 +206,8 @@ class _TwoPassRows(ABC):
         operands = self._operands()
         done = 0
         for indptr, terms, weights in self._spill.read(0, self._spill.rows, postings=CHUNK):
-            transformed = self.operation(weights.astype(np.float64), operands[terms])
-            writer.add_weights(TermWeights(indptr, terms, transformed, self._vocabulary))
+            rows = TermWeights(indptr, terms, weights, self._vocabulary)
+            writer.add_weights(_transformed(rows, self.operation, operands))
             done += len(indptr) - 1
             progress(self.stage, done, self._spill.rows)
 
@@ -302,6 +298,12 @@ class _IdfWeights(_TwoPassRows):
         return idf_factors(self._frequencies, self._spill.rows, self._power)
 
 
+def _transformed(rows: TermWeights, operation: np.ufunc, operands: npt.NDArray[np.float64]) -> TermWeights:
+    """Combine each weight with the operand of its term, shape (V,)."""
+    weights = operation(rows.weights.astype(np.float64), operands[rows.terms])
+    return TermWeights(rows.indptr, rows.terms, weights, rows.vocabulary)
+
+
 def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel) -> _RowSink:
     """Return the sink for the rows of an encoder."""
     if encoder.gives_log_likelihoods:
@@ -312,3 +314,46 @@ def _row_sink(writer: IndexWriter, encoder: DocumentEncoder, model: NetworkModel
         counter = TokenCounter(encoder.analyzer)
         return CompiledTerms(writer.folder, encoder.term_vectors, counter, keep=model.keep)
     return _Unchanged(writer, encoder)
+
+
+class AddedNetworkRows(RowSource):
+    """Rows of documents that are added to the index of a network.
+
+    An idf in the weights is that of the build; see `IdfRecord`.
+    """
+
+    def __init__(self, updater: IndexUpdater, encoder: DocumentEncoder, idf: IdfRecord | None) -> None:
+        self.updater = updater
+        self._encoder = encoder
+        self._factors = None
+        if idf is not None:
+            data = updater.index.attachment(DOCUMENT_FREQUENCIES)
+            frequencies = np.maximum(np.frombuffer(data, dtype="<u4").astype(np.int64), 1)
+            self._factors = idf_factors(frequencies, idf.documents, idf.power)
+
+    def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
+        """Encode the documents, or copy the rows of those with a known text."""
+        if not documents:
+            return
+        texts = [document.text for document in documents]
+        ordinals = np.array([known.get(document.doc_id, -1) for document in documents], dtype=np.int64)
+        rows = self._rows_of([text for text, place in zip(texts, ordinals, strict=True) if place < 0])
+        if known:
+            rows = interleave_rows(self._stored(ordinals[ordinals >= 0]), rows, ordinals >= 0)
+        pass_documents(self.updater, documents, self.updater.index.manifest.field_weights)
+        if isinstance(rows, TermWeights):
+            self.updater.add_weights(rows)
+        else:
+            self.updater.add_vectors(rows)
+
+    def _rows_of(self, texts: Sequence[str]) -> EncodedRows:
+        """Run the network; multiply its weights by the idf."""
+        rows = self._encoder.encode_documents(texts)
+        if self._factors is None or not isinstance(rows, TermWeights):
+            return rows
+        return _transformed(rows, np.multiply, self._factors)
+
+    def _stored(self, ordinals: npt.NDArray[np.int64]) -> EncodedRows:
+        """Return rows of the published index."""
+        index = self.updater.index
+        return index.weights(ordinals) if index.term_vectors is None else index.document_vectors(ordinals)

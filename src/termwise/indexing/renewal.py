@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,12 +11,13 @@ from termwise.engine.query_encoder import analyzer_of
 from termwise.errors import ParameterError
 from termwise.fixes import Fix
 from termwise.index import Index
-from termwise.index.field_texts import unpack
 from termwise.index.updater import IndexUpdater, refuse_part_of_mixture
 from termwise.index.writer import DEFAULT_MEMORY
 from termwise.indexing.builder import build_index
+from termwise.indexing.field_weights import stored_document
 from termwise.indexing.mixture_updater import MixtureUpdater
 from termwise.indexing.model_choice import model_of
+from termwise.indexing.options import BuildOptions
 from termwise.models import CountModel
 from termwise.progress import Progress, no_progress
 from termwise.records import Document
@@ -44,7 +46,7 @@ def renew_index(
         Folder of an index of a model of term counts that stores texts, or of a mixture with such a part; one of its
         parts stores texts. Readers keep the generation that they opened.
     threads, memory, progress
-        See `build_index`.
+        See `BuildOptions`.
 
     Returns
     -------
@@ -76,8 +78,9 @@ def renew_index(
     """
     check_path("path", path)
     folder = Path(path)
+    options = BuildOptions(threads=threads, memory=memory, progress=progress)
     if is_mixture(folder):
-        _renew_mixture(folder, threads=threads, memory=memory, progress=progress)
+        _renew_mixture(folder, options)
         return open_searcher(folder)
     index = Index.open(folder)
     refuse_part_of_mixture(index.path)
@@ -89,14 +92,18 @@ def renew_index(
         current = Index.open(folder)  # with the first document, when the build holds the lock
         yield from _documents(current, current)
 
-    return _built(
-        index, model, documents(), folder, overwrite=True, threads=threads, memory=memory, progress=progress
-    )
+    return _built(index, model, documents(), folder, options=options, overwrite=True)
 
 
-def _renew_mixture(folder: Path, *, threads: int, memory: int, progress: Progress) -> None:
+def _renew_mixture(folder: Path, options: BuildOptions) -> None:
     """Build the parts with models of term counts again, and merge the segments of the others."""
-    open_part = partial(IndexUpdater, threads=threads, memory=memory, progress=progress, in_mixture=True)
+    open_part = partial(
+        IndexUpdater,
+        threads=options.threads,
+        memory=options.memory,
+        progress=options.progress,
+        in_mixture=True,
+    )
     with MixtureUpdater(folder, open_part) as mixture:
         indexes = [part.index for part in mixture.parts]
         sources = {
@@ -107,9 +114,7 @@ def _renew_mixture(folder: Path, *, threads: int, memory: int, progress: Progres
         built = {part: part.folder / "renewed" for part in sources}
         for part, (model, source) in sources.items():
             documents = _documents(part.index, source)
-            _built(
-                part.index, model, documents, built[part], threads=threads, memory=memory, progress=progress
-            )
+            _built(part.index, model, documents, built[part], options=options)
         mixture.replace(built)
         mixture.merge()
 
@@ -162,10 +167,8 @@ def _built(
     documents: Iterable[Document],
     path: Path,
     *,
+    options: BuildOptions,
     overwrite: bool = False,
-    threads: int,
-    memory: int,
-    progress: Progress,
 ) -> Searcher:
     """Build an index with the settings of another one."""
     return build_index(
@@ -177,17 +180,16 @@ def _built(
         attributes=index.schema or None,
         chunk=index.manifest.chunk or None,
         store_text=index.stores_text,
-        quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8",
         overwrite=overwrite,
-        threads=threads,
-        memory=memory,
-        progress=progress,
+        options=replace(
+            options, quantiser="float32" if index.manifest.quantiser.kind == "float32" else "uint8"
+        ),
     )
 
 
 def _documents(index: Index, source: Index) -> Iterator[Document]:
     """Yield the documents of an index, with the texts that another index of the same documents stores."""
-    names = source.manifest.field_weights if index.manifest.field_weights else None
+    weights = source.manifest.field_weights if index.manifest.field_weights else {}
     for start in range(0, index.documents, BATCH):
         places = slice(start, start + BATCH)
         ordinals = index.chunks.starts[places]
@@ -195,8 +197,4 @@ def _documents(index: Index, source: Index) -> Iterator[Document]:
         texts = source.store.document_texts(others)
         rows = zip(index.doc_ids(ordinals), texts, index.attributes(ordinals), strict=True)
         for doc_id, text, attributes in rows:
-            if names:
-                fields = dict(zip(names, unpack(text or ""), strict=True))
-                yield Document.of_fields(doc_id, fields, attributes)
-            else:
-                yield Document.of_texts(doc_id, unpack(text or ""), attributes)
+            yield stored_document(doc_id, text, attributes, weights)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from termwise.errors import DataError
 from termwise.fixes import Fix
-from termwise.indexing import build_index
+from termwise.indexing import BuildOptions, build_index
 from termwise.probes.core.reference_rankings import DEPTH, ReferenceRankings
 from termwise.probes.core.sample import random_for
 from termwise.progress import Progress, no_progress
@@ -50,7 +50,8 @@ def bm25_rankings(
         If BM25 retrieves fewer than two documents for every query.
     """
     with tempfile.TemporaryDirectory(prefix="termwise-") as folder:
-        searcher = build_index(documents(), Path(folder) / "index", store_text=True, progress=progress)
+        options = BuildOptions(progress=progress)
+        searcher = build_index(documents(), Path(folder) / "index", store_text=True, options=options)
         drawn = sorted(queries, key=lambda query_id: random_for(seed, "candidates", query_id).random())
         run = searcher.rank_many(
             [Query(query_id, queries[query_id]) for query_id in sorted(drawn[:limit])], k=depth

@@ -41,7 +41,7 @@ from termwise.errors import (
     VocabularyMismatchError,
     WeightError,
 )
-from termwise.fixes import Fix
+from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.index.segment import concatenated_ranges
 from termwise.progress import Progress, no_progress
@@ -82,8 +82,8 @@ class QueryLikelihoods(Protocol):
 class StoredQueryVectors:
     """Stored ln P(t|q) for queries that are documents of a collection: query by example without a network.
 
-    The network encodes the documents in advance with the marker of queries: ``build_index(model="tilde",
-    settings={"side": "query"})``. In the compact form a term that is absent from a row has its floor, which is an
+    The network encodes the documents in advance with the marker of queries:
+    ``build_index(model=Tilde(side="query"))``. In the compact form a term that is absent from a row has its floor, which is an
     approximation.
 
     Parameters
@@ -378,7 +378,12 @@ def _document_side(documents: Index | None, encoder: QueryLikelihoods | None, al
 
 
 def _build(analyzer: str) -> Fix:
-    return Fix.call("build_index", model=DOCUMENT_MODEL, analyzer=analyzer, quantiser="float32")
+    return Fix.call(
+        "build_index",
+        model=DOCUMENT_MODEL,
+        analyzer=analyzer,
+        options=Call.of("BuildOptions", quantiser="float32"),
+    )
 
 
 def _check_query_likelihood(index: Index) -> None:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from termwise.engine.query_encoder import analyzer_of
 from termwise.engine.retrieval import candidate_ordinals, damaged_rows
 from termwise.errors import ParameterError, UnknownNameError, VocabularyMismatchError
-from termwise.fixes import Fix
+from termwise.fixes import Call, Fix
 from termwise.index import Index
 from termwise.kernels.translation import OK, gather_translations, model1_scores
 from termwise.models.attachments import FREQUENCIES, read_frequencies
@@ -40,6 +40,9 @@ from termwise.translation.background import BACKGROUNDS, BackgroundSource, backg
 from termwise.translation.table import Columns, TranslationTable
 from termwise.translation.transforms import SelfTranslation, for_scoring
 from termwise.validation import is_finite_number
+
+_EXACT = Call.of("BuildOptions", quantiser="float32")
+"""Options of an index of exact term frequencies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +319,7 @@ def _check_documents(index: Index) -> None:
             fixes=[
                 Fix.sentence(
                     "{} with the analyzer of the table",
-                    Fix.call("build_index", model="ml", quantiser="float32"),
+                    Fix.call("build_index", model="ml", options=_EXACT),
                 )
             ],
         )
@@ -332,7 +335,7 @@ def _shared_analyzer(index: Index, table: TranslationTable) -> Analyzer:
             fixes=[
                 Fix.sentence(
                     "build the index with the analyzer of the table: {}",
-                    Fix.call("build_index", model="ml", quantiser="float32", analyzer=table.analyzer.name),
+                    Fix.call("build_index", model="ml", analyzer=table.analyzer.name, options=_EXACT),
                 )
             ],
         )

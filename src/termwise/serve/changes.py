@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -13,9 +14,12 @@ from typing import Literal
 
 from termwise.errors import IndexLockedError
 from termwise.indexing import open_writer
-from termwise.indexing.live_writer import LiveWriter, LoadedNetworks
+from termwise.indexing.added_rows import LoadedNetworks
+from termwise.indexing.live_writer import LiveWriter
 from termwise.records import AttributeValue, Document
 from termwise.serve.errors import DeadlineError, OverloadError
+
+logger = logging.getLogger("termwise.serve")
 
 Outcome = Literal["created", "replaced", "updated", "exists", "deleted", "missing"]
 
@@ -193,7 +197,10 @@ class ChangeQueue:
     def _committed(self, batches: Sequence[Sequence[Change]], deadline: float) -> list[list[Outcome]]:
         wait = max(0.0, deadline - time.monotonic())
         with open_writer(self._path, wait=wait, networks=self._networks) as writer:
-            return _made(writer, batches)
+            outcomes = _made(writer, batches)
+        if writer.merge_error is not None:
+            logger.error("the segments of %s were not merged: %s", self._path, writer.merge_error)
+        return outcomes
 
 
 def _made(writer: LiveWriter, batches: Sequence[Sequence[Change]]) -> list[list[Outcome]]:

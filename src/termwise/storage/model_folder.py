@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from termwise.display.safe_text import short_digest
 from termwise.errors import CorruptModelError, MissingFileError, ModelFormatError, ParameterError
-from termwise.fixes import Code, Fix
+from termwise.fixes import Call, Code, Fix
 from termwise.storage.file_record import FileRecord, digest_of, record_of
 from termwise.storage.manifest_json import Misfit, sealed, unsealed
 from termwise.storage.safe_read import PERMISSIONS, is_file, read_regular, regular_size
@@ -58,7 +58,9 @@ FOLDER_KINDS: dict[str, tuple[str, Callable[[Path], tuple[str | Fix, ...]]]] = {
     "scorer.json": ("a scorer", lambda folder: (Fix.call("read_scorer_folder", folder),)),
     "encoding.json": (
         "an encoding of a collection",
-        lambda folder: (Fix.call("build_index", model=Code("MODEL"), encoding=folder),),
+        lambda folder: (
+            Fix.call("build_index", model=Code("MODEL"), options=Call.of("BuildOptions", encoding=folder)),
+        ),
     ),
     MIXTURE: (
         "a mixture of indexes",

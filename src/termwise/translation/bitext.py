@@ -165,7 +165,6 @@ def make_bitext(
     ([0, 3, 6], [3, 3, 1])
     """
     random = np.random.default_rng(settings.seed)
-    symmetrise = settings.symmetrise
     with Workers(partial(number_texts, analyzer), threads=execution.threads) as workers:
         terms = _Terms(analyzer, workers)
         parts = [
@@ -198,8 +197,10 @@ def make_bitext(
     queries = _joined([part.queries for part in parts], scratch)
     chunks = _joined([part.chunks for part in parts], scratch)
     query_postings = _inverted(queries, len(vocabulary), scratch)
-    chunk_postings = _inverted(chunks if symmetrise else _NO_ROWS, len(vocabulary), scratch)
-    return Bitext(vocabulary, queries, chunks, query_postings, chunk_postings, frequencies, facts, symmetrise)
+    chunk_postings = _inverted(chunks if settings.symmetrise else _NO_ROWS, len(vocabulary), scratch)
+    return Bitext(
+        vocabulary, queries, chunks, query_postings, chunk_postings, frequencies, facts, settings.symmetrise
+    )
 
 
 _NO_ROWS = Side(

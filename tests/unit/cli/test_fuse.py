@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from termwise import Document, Qrel, Ranking, Run, build_index, read_run, write_run
+from termwise import BuildOptions, Document, Qrel, Ranking, Run, build_index, read_run, write_run
 from termwise.cli.learn_weights import learned_text
 from termwise.cli.main import run
 from termwise.evaluate import evaluate
@@ -274,7 +274,12 @@ RAW = ["--alpha", "0.25", "--normalise", "raw"]
 def folders(place, capsys):
     texts = [("a", "merge sorted lists"), ("b", "sort a list"), ("c", "shuffle cards")]
     for name in ("bm25", "jm"):
-        build_index([Document(*pair) for pair in texts], f"{name}.tw", model=name, quantiser="float32")
+        build_index(
+            [Document(*pair) for pair in texts],
+            f"{name}.tw",
+            model=name,
+            options=BuildOptions(quantiser="float32"),
+        )
     return place
 
 

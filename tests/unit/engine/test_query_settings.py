@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.searches import searching
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.query_vector import query_vector
 from termwise.errors import ParameterError, UnknownNameError
@@ -32,7 +32,9 @@ QUERY = "apple apple apple pear plum plum fig unheard"
 def folder(request, tmp_path_factory):
     """An index with an inverted view, and one without."""
     out = tmp_path_factory.mktemp("indexes") / "i.tw"
-    build_index(DOCUMENTS, out, analyzer="whitespace", model=BM25(), quantiser=request.param)
+    build_index(
+        DOCUMENTS, out, analyzer="whitespace", model=BM25(), options=BuildOptions(quantiser=request.param)
+    )
     assert (Index.open(out).segments[0].inverted is None) is (request.param == "float32")
     return out
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.searches import searching
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.engine.query_settings import QuerySettings
 from termwise.engine.similar_terms import CHARACTERS, MOST_TERMS, SimilarTerms, most_edits
 from termwise.errors import ParameterError
@@ -107,7 +107,7 @@ def test_the_number_of_edits_depends_on_the_length():
 @pytest.fixture(scope="module", params=["uint8", "float32"])
 def folder(request, tmp_path_factory):
     out = tmp_path_factory.mktemp("indexes") / "i.tw"
-    build_index(DOCUMENTS, out, analyzer="whitespace", quantiser=request.param)
+    build_index(DOCUMENTS, out, analyzer="whitespace", options=BuildOptions(quantiser=request.param))
     return out
 
 

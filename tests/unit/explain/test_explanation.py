@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.errors import ParameterError
 from termwise.explain import Competitor, Contribution
+from termwise.indexing import chosen_model
 
 DOCUMENTS = [
     Document("a", "Merge two sorted lists into one list."),
@@ -34,7 +35,13 @@ def bm25(tmp_path_factory):
 def vectors(folder, *, store_text=True, quantiser="uint8"):
     source = folder / "vectors.jsonl"
     source.write_text("".join(json.dumps(record) + "\n" for record in VECTORS))
-    return build_index(source, folder / "index", model="vectors", store_text=store_text, quantiser=quantiser)
+    return build_index(
+        source,
+        folder / "index",
+        model="vectors",
+        store_text=store_text,
+        options=BuildOptions(quantiser=quantiser),
+    )
 
 
 def test_a_contribution_is_a_product_of_weights(bm25):
@@ -107,7 +114,7 @@ def test_an_index_of_real_weights_explains_them_as_they_are(tmp_path):
 def test_a_word_of_the_text_may_weigh_nothing(tmp_path):
     documents = [Document(str(i), "common" + (" rare" if i == 0 else "")) for i in range(4)]
     searcher = build_index(
-        documents, tmp_path / "i", model="bm25", settings={"variant": "robertson"}, store_text=True
+        documents, tmp_path / "i", model=chosen_model("bm25", {"variant": "robertson"}), store_text=True
     )
     common = by_term(searcher.explain("common rare", "0"))["common"]
     assert (common.origin, common.weight, common.spans) == ("absent", 0.0, ((0, 6),))

@@ -12,6 +12,7 @@ import termwise
 from termwise import Document, build_index
 from termwise.explain.attribution import SourceWord
 from termwise.explain.field_shares import DocumentFields, FieldShare
+from termwise.indexing import chosen_model
 from termwise.text import Vocabulary, make_analyzer
 from termwise.translation import TranslationTable, write_table
 
@@ -69,8 +70,7 @@ def test_shares_of_translations(tmp_path: Path) -> None:
     searcher = build_index(
         documents,
         tmp_path / "i",
-        model=tmp_path / "table",
-        settings={"self_translation": "0", "lambda": "0.5"},
+        model=chosen_model(tmp_path / "table", {"self_translation": "0", "lambda": "0.5"}),
         fields={"title": 3, "text": 1},
         store_text=True,
     )

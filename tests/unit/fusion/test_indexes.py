@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Query, Searcher, build_index
+from termwise import BuildOptions, Document, Query, Searcher, build_index
 from termwise.errors import (
     IndexExistsError,
     ParameterError,
@@ -40,7 +40,7 @@ DOCUMENTS = [Document(*pair) for pair in TEXTS.items()]
 QUERIES = [
     Query(f"q{n}", text) for n, text in enumerate(["heart", "cardiac care care", "sorted", "zebra", ""])
 ]
-EXACT = {"analyzer": "whitespace", "quantiser": "float32"}
+EXACT = {"analyzer": "whitespace", "options": BuildOptions(quantiser="float32")}
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_a_search_gives_the_ranking_of_fused_complete_runs(data):
 
 
 def test_one_byte_weights_cost_what_the_manifest_says(build, tmp_path):
-    parts = [build("one", quantiser="uint8"), build("two", "jm", quantiser="uint8")]
+    parts = [build("one", options=BuildOptions()), build("two", "jm", options=BuildOptions())]
     fused = fuse_indexes(parts, [0.5, 0.5], tmp_path / "fused.tw")
     assert fused.index.manifest.quantiser.kind == "uint8"
     error = fused.index.manifest.quantiser.max_error
@@ -365,7 +365,7 @@ def test_documents_without_a_word(build, tmp_path):
 
 
 def test_the_same_bytes_for_any_batches_and_threads(build, tmp_path, monkeypatch):
-    parts = [build("one", quantiser="uint8"), build("two", "jm", quantiser="uint8")]
+    parts = [build("one", options=BuildOptions()), build("two", "jm", options=BuildOptions())]
     first = fuse_indexes(parts, [1, 2], tmp_path / "first.tw").index.manifest
     monkeypatch.setattr(module, "BATCH", 2)
     monkeypatch.setattr(module, "CHUNK", 1)

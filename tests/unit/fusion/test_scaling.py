@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.unit.fusion.judged_runs import run_of
 
-from termwise import Document, Query, Run, build_index
+from termwise import BuildOptions, Document, Query, Run, build_index
 from termwise.errors import ParameterError, UnknownIdError, UnknownNameError, WeightError
 from termwise.fusion import QueryScales, fuse, interpolate
 
@@ -90,7 +90,7 @@ def test_wrong_scalings():
 @pytest.mark.parametrize("quantiser", ["uint8", "float32"])
 def test_query_scales_of_an_index(tmp_path, quantiser):
     documents = [Document("a", "merge sorted lists"), Document("b", "sort a list"), Document("c", "cards")]
-    index = build_index(documents, tmp_path / "i.tw", quantiser=quantiser).index
+    index = build_index(documents, tmp_path / "i.tw", options=BuildOptions(quantiser=quantiser)).index
     queries = [Query("p", "merging lists and lists"), Query("q", "xylophone"), Query("r", "")]
     scales = QueryScales.of(index, queries)
     # N = 3; merg is in one document, list in two; "and" is no word of the index.

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from termwise import Document, Qrel, Query, Ranking, Run, build_index
+from termwise import BuildOptions, Document, Qrel, Query, Ranking, Run, build_index
 from termwise.errors import (
     DataError,
     ParameterError,
@@ -52,7 +52,7 @@ def world(tmp_path_factory):
         tmp_path_factory.mktemp("said") / "i",
         model="ml",
         analyzer="whitespace",
-        quantiser="float32",
+        options=BuildOptions(quantiser="float32"),
     ).index
     queries, rankings, qrels = [], [], []
     for number in range(12):

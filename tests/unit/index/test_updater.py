@@ -195,11 +195,11 @@ def test_the_newest_generation_shares_unchanged_segments(path: Path) -> None:
 def test_a_manifest_that_was_read_is_not_parsed_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, real, parsed = Index.open(path), Manifest.parse, []
     monkeypatch.setattr(Manifest, "parse", lambda data, path: parsed.append(path) or real(data, path))
-    with IndexUpdater(path, opened=index) as updater:
+    with IndexUpdater(index) as updater:
         assert updater.index is index
     assert parsed == []
     build(path, {"e": {1: 1.0}}, overwrite=True)
-    with IndexUpdater(path, opened=index) as updater:
+    with IndexUpdater(index) as updater:
         assert updater.index.doc_ids(np.arange(1)) == ["e"]
 
 
@@ -317,7 +317,7 @@ def test_an_index_that_was_replaced_in_the_meantime_is_refused(path: Path) -> No
         writer.add(["a"], weights([{0: 2.0}]))
         writer.commit(WORDS, encoder={"model": {"name": "other"}})
     with pytest.raises(IndexLockedError, match="was replaced"):
-        IndexUpdater(path, opened=opened)
+        IndexUpdater(opened)
     with IndexUpdater(path):  # the lock is free
         pass
 

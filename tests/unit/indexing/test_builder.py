@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.errors import (
     DuplicateIdError,
     EmptyCollectionError,
@@ -15,6 +15,7 @@ from termwise.errors import (
     ParameterError,
     UnknownNameError,
 )
+from termwise.indexing import chosen_model
 from termwise.indexing.count_rows import BATCH
 from termwise.models import BM25
 from termwise.text import make_analyzer
@@ -39,8 +40,8 @@ def test_bm25_by_hand(tmp_path):
         documents,
         tmp_path / "i",
         analyzer="whitespace",
-        settings={"k1": "1.2", "b": "0.75"},
-        quantiser="float32",
+        model=chosen_model("bm25", {"k1": "1.2", "b": "0.75"}),
+        options=BuildOptions(quantiser="float32"),
     )
     idf = np.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
     expected = idf * 1 / (1 + 1.2 * (1 - 0.75 + 0.75 * 2 / 3))
@@ -50,7 +51,9 @@ def test_bm25_by_hand(tmp_path):
 
 
 def test_quantised_scores_stay_near_the_exact_ones(tmp_path):
-    exact = build_index(SMALL, tmp_path / "f", quantiser="float32").rank("sorted list of lines")
+    exact = build_index(SMALL, tmp_path / "f", options=BuildOptions(quantiser="float32")).rank(
+        "sorted list of lines"
+    )
     quick = build_index(SMALL, tmp_path / "q").rank("sorted list of lines")
     assert quick.doc_ids == exact.doc_ids
     scale = quick.scores[0] / 255
@@ -107,19 +110,19 @@ def test_unknown_names_suggest_near_ones(tmp_path):
     with pytest.raises(UnknownNameError, match="bm25"):
         build_index(SMALL, tmp_path / "i", model="bm52")
     with pytest.raises(UnknownNameError, match="k1"):
-        build_index(SMALL, tmp_path / "i", settings={"k2": "1"})
+        build_index(SMALL, tmp_path / "i", model=chosen_model("bm25", {"k2": "1"}))
     with pytest.raises(UnknownNameError, match="english"):
         build_index(SMALL, tmp_path / "i", analyzer="englsh")
     with pytest.raises(ParameterError):
-        build_index(SMALL, tmp_path / "i", settings={"b": "1.5"})
+        build_index(SMALL, tmp_path / "i", model=chosen_model("bm25", {"b": "1.5"}))
     with pytest.raises(ParameterError):
-        build_index(SMALL, tmp_path / "i", model=BM25(), settings={"b": "0.5"})
+        build_index(SMALL, tmp_path / "i", model=chosen_model(BM25(), {"b": "0.5"}))
     assert not (tmp_path / "i").exists()
 
 
 def test_impossible_memory_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="memory cannot have this value"):
-        build_index(SMALL, tmp_path / "i", memory=10**400)
+        build_index(SMALL, tmp_path / "i", options=BuildOptions(memory=10**400))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -140,7 +143,9 @@ def test_same_bytes_for_any_number_of_threads(tmp_path, monkeypatch):
     documents = [Document(f"d{i}", f"word{i % 97} other{i % 11} both") for i in range(3 * BATCH)]
     manifests = []
     for threads in (1, 2):
-        build_index(documents, tmp_path / str(threads), threads=threads, store_text=True)
+        build_index(
+            documents, tmp_path / str(threads), store_text=True, options=BuildOptions(threads=threads)
+        )
         manifests.append((tmp_path / str(threads) / "manifest.json").read_bytes())
     assert manifests[0] == manifests[1]
 
@@ -157,7 +162,13 @@ def test_an_index_contains_its_query_encoder(tmp_path, model):
 @pytest.mark.parametrize("model", ["jm", "dirichlet"])
 def test_language_models_give_log_likelihoods(tmp_path, model, quantiser):
     documents = [Document("x", "a b b c"), Document("y", "a a d")]
-    searcher = build_index(documents, tmp_path / "i", model=model, analyzer="whitespace", quantiser=quantiser)
+    searcher = build_index(
+        documents,
+        tmp_path / "i",
+        model=model,
+        analyzer="whitespace",
+        options=BuildOptions(quantiser=quantiser),
+    )
     tf = {"x": {"a": 1, "b": 2, "c": 1}, "y": {"a": 2, "d": 1}}
     cf = {"a": 3, "b": 2, "c": 1, "d": 1}
 
@@ -182,7 +193,9 @@ def test_vectors_from_jsonl(tmp_path):
     ]
     with gzip.open(file, "wt") as out:
         out.writelines(json.dumps(line) + "\n" for line in lines)
-    searcher = build_index(file, tmp_path / "i", model="vectors", store_text=True, quantiser="float32")
+    searcher = build_index(
+        file, tmp_path / "i", model="vectors", store_text=True, options=BuildOptions(quantiser="float32")
+    )
     ranking = searcher.rank("list list merge")
     assert ranking.doc_ids == ("b", "a")
     assert ranking.scores.tolist() == [4.0, 2.5]
@@ -195,10 +208,8 @@ def test_vectors_with_idf_queries(tmp_path):
         '{"id": "a", "vector": {"x": 1, "y": 1}}\n{"id": "b", "vector": {"y": 2}}\n'
     )
     (tmp_path / "idf.json").write_text('{"x": 2.5, "y": 0.75}')
-    searcher = build_index(
-        tmp_path / "v.jsonl", tmp_path / "i", model="vectors",
-        settings={"query": "idf", "idf": str(tmp_path / "idf.json")},
-    )  # fmt: skip
+    model = chosen_model("vectors", {"query": "idf", "idf": str(tmp_path / "idf.json")})
+    searcher = build_index(tmp_path / "v.jsonl", tmp_path / "i", model=model)
     (tmp_path / "idf.json").unlink()
     opened = termwise.open(tmp_path / "i")
     assert opened.rank("x y").scores.tolist() == [3.25, 1.5]

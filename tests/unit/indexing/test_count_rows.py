@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
+from termwise.index import IndexWriter
 from termwise.indexing.count_rows import TokenCounts, count_documents
 from termwise.models import CountModel
 from termwise.text import make_analyzer
@@ -76,7 +77,12 @@ class Numbered(CountModel):
 def build(tmp_path, words, analyzer="whitespace", name="i"):
     model = Translations(words)
     searcher = build_index(
-        DOCUMENTS, tmp_path / name, model=model, analyzer=analyzer, quantiser="float32", store_text=True
+        DOCUMENTS,
+        tmp_path / name,
+        model=model,
+        analyzer=analyzer,
+        store_text=True,
+        options=BuildOptions(quantiser="float32"),
     )
     return searcher, model
 
@@ -129,14 +135,17 @@ def test_the_order_of_the_documents_does_not_change_the_numbers(tmp_path, words)
 def test_counts_are_numbered_as_tokens_come(tmp_path):
     """Two batches, which number their tokens differently, over the vocabulary c, b, a."""
     batches = [["b a b", "", "c b"], ["a c c"]]
-    counts = TokenCounts(tmp_path, ["a"])
-    for batch in batches:
-        given = [Document(f"d{number}", text) for number, text in enumerate(batch)]
-        counts.add(count_documents(make_analyzer("whitespace"), False, {}, given))
-    assert counts.numbers == {"a": 0, "b": 1, "c": 2}
-    for postings in (1, 100):
-        parts = counts.rows(np.array([2, 1, 0], dtype=np.int32), "v", postings=postings)
-        rows = [dict(zip(*map(list, part.row(i)), strict=True)) for part in parts for i in range(len(part))]
-        assert rows == [{1: 2.0, 2: 1.0}, {}, {0: 1.0, 1: 1.0}, {0: 2.0, 2: 1.0}]
-    counts.close()
+    with IndexWriter(tmp_path / "i") as writer:
+        counts = TokenCounts(writer, ["a"])
+        for place, batch in enumerate(batches):
+            given = [Document(f"d{place}{number}", text) for number, text in enumerate(batch)]
+            counts.add(count_documents(make_analyzer("whitespace"), False, {}, given))
+        assert (writer.documents, counts.numbers) == (4, {"a": 0, "b": 1, "c": 2})
+        for postings in (1, 100):
+            parts = counts.rows(np.array([2, 1, 0], dtype=np.int32), "v", postings=postings)
+            rows = [
+                dict(zip(*map(list, part.row(i)), strict=True)) for part in parts for i in range(len(part))
+            ]
+            assert rows == [{1: 2.0, 2: 1.0}, {}, {0: 1.0, 1: 1.0}, {0: 2.0, 2: 1.0}]
+        counts.close()
     assert not list(tmp_path.iterdir())

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.errors import ParameterError, UnknownNameError
 from termwise.index import Index, verify
-from termwise.indexing import encode_collection, recipes
+from termwise.indexing import chosen_model, encode_collection, recipes
 from termwise.indexing.field_weights import number_documents, texts_to_store
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 from termwise.indexing.renewal import renew_index
@@ -70,8 +70,8 @@ def test_bm25_by_hand(tmp_path: Path) -> None:
         tmp_path / "i",
         fields={"title": 3, "text": 1},
         analyzer="whitespace",
-        settings={"k1": "0.9", "b": "0.4"},
-        quantiser="float32",
+        model=chosen_model("bm25", {"k1": "0.9", "b": "0.4"}),
+        options=BuildOptions(quantiser="float32"),
     )
     # tf = 3 · 1 + 1 = 4; lengths 3 · 1 + 3 = 6 and 3 · 1 + 1 = 4; N = 2, df = 1
     expected = log(1 + 1.5 / 1.5) * 4 / (4 + 0.9 * (0.6 + 0.4 * 6 / 5))
@@ -205,7 +205,7 @@ def test_cached_counts_have_no_weights(tmp_path: Path) -> None:
             tmp_path / "i",
             model=tmp_path / "table",
             fields=WEIGHTS,
-            encoding=tmp_path / "e",
+            options=BuildOptions(encoding=tmp_path / "e"),
         )
 
 

@@ -81,7 +81,9 @@ def check_equal(path: Path, contents: dict[str, tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for part, recipe in zip(mixture.parts, PARTS, strict=True):
             anew = termwise.build_index(
-                documents(contents), f"{folder}/{part.name}", model=part.name, settings=recipe.settings
+                documents(contents),
+                f"{folder}/{part.name}",
+                model=termwise.indexing.chosen_model(part.name, recipe.settings),
             )
             errors = [each.index.manifest.quantiser.max_error for each in (part, anew)]
             for query in ("merge list", "zip"):
@@ -390,7 +392,7 @@ def test_a_network_encodes_only_new_documents(tmp_path: Path, monkeypatch: pytes
         )
         return encoder
 
-    monkeypatch.setattr("termwise.indexing.live_writer.opened_encoder", counting)
+    monkeypatch.setattr("termwise.indexing.added_rows.opened_encoder", counting)
     with termwise.open_writer(tmp_path / "m") as writer:
         writer.add(documents({**SHOP, "d": ("a zip archive", 9), "b": ("sort a heap", 5)}))
         writer.delete(["c"])

@@ -17,7 +17,7 @@ from termwise.errors import DataError, ParameterError, StorageError, VocabularyM
 from termwise.fusion import fuse_indexes
 from termwise.index import Index, verify
 from termwise.index.updater import IndexUpdater
-from termwise.indexing import live_writer
+from termwise.indexing import added_rows, count_rows, live_writer
 from termwise.indexing.model_choice import opened_encoder
 from termwise.models import make_model
 from termwise.scorers.model_scorers import index_scorer
@@ -66,7 +66,9 @@ def test_a_changed_index_holds_the_documents_in_order(
     tmp_path: Path, model: str, settings: Mapping[str, str]
 ) -> None:
     path = tmp_path / "index"
-    termwise.build_index(documents(TEXTS), path, model=model, settings=settings, store_text=True)
+    termwise.build_index(
+        documents(TEXTS), path, model=termwise.indexing.chosen_model(model, settings), store_text=True
+    )
     with termwise.open_writer(path) as writer:
         added = writer.add([*documents(LATER, 10), Document("d1", "list the files of an archive")])
         assert (added.new, added.replaced, added.unchanged) == (4, 1, 0)
@@ -94,14 +96,21 @@ def test_bm25_ranks_as_an_index_built_anew(tmp_path: Path, settings: Mapping[str
     """The idf is that of the current documents. The mean length is that of the build; all texts here have it."""
     texts = [f"w{number % 7} w{number % 5} w{number % 3} common w{number}" for number in range(60)]
     living, fresh = tmp_path / "living", tmp_path / "fresh"
-    termwise.build_index(documents(texts[:20]), living, settings=settings)
+    termwise.build_index(
+        documents(texts[:20]), living, model=termwise.indexing.chosen_model("bm25", settings)
+    )
     with termwise.open_writer(living) as writer:
         for first in range(20, 60, 8):
             writer.add(documents(texts[first : first + 8], first))
             writer.commit()
         writer.delete([f"d{number}" for number in range(0, 60, 6)])
     left = [document for number, document in enumerate(documents(texts)) if number % 6]
-    anew = termwise.build_index(left, fresh, settings=settings, quantiser="float32")
+    anew = termwise.build_index(
+        left,
+        fresh,
+        model=termwise.indexing.chosen_model("bm25", settings),
+        options=termwise.BuildOptions(quantiser="float32"),
+    )
     searcher = termwise.open(living)
     bound = searcher.index.manifest.quantiser.max_error
     for query in ("w1 w2", "common w4", "w41 w3 w13 common", "w55", "w0 absent"):
@@ -195,7 +204,11 @@ def test_an_index_without_statistics_is_refused(tmp_path: Path) -> None:
     termwise.build_index(vectors, tmp_path / "vectors", model="vectors")
     with pytest.raises(ParameterError, match="cannot be changed"):
         termwise.open_writer(tmp_path / "vectors")
-    termwise.build_index(documents(TEXTS), tmp_path / "atire", settings={"variant": "atire"})
+    termwise.build_index(
+        documents(TEXTS),
+        tmp_path / "atire",
+        model=termwise.indexing.chosen_model("bm25", {"variant": "atire"}),
+    )
     with pytest.raises(ParameterError, match="cannot be changed") as caught:
         termwise.open_writer(tmp_path / "atire")
     assert "variant=lucene" in dict(caught.value.facts)["reason"]
@@ -255,7 +268,7 @@ def test_documents_with_other_attributes_are_not_encoded_again(
 
     path = tmp_path / "index"
     before = termwise.build_index(priced(0), path, model=model, store_text=True, attributes="all")
-    monkeypatch.setattr(live_writer, "opened_encoder", open_encoder)
+    monkeypatch.setattr(added_rows, "opened_encoder", open_encoder)
     with termwise.open_writer(path) as writer:
         added = writer.add(
             [*priced(1)[:3], *priced(0)[3:5], Document("n", LATER[0], {"price": 9}), *priced(2)[5:]]
@@ -301,22 +314,37 @@ def test_a_commit_does_not_wait_for_merges_in_the_background(
     assert verify(path) == []
 
 
-def test_the_error_of_a_merge_in_the_background_is_raised_by_the_next_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("model", ["bm25", "best"])
+@pytest.mark.parametrize("background", [False, True])
+def test_changes_are_published_if_the_merge_after_them_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, background: bool
 ) -> None:
-    def full(updater: IndexUpdater, *, everything: bool) -> Iterator[None]:
-        raise StorageError("no space left")
+    """Another merge publishes the segments that are left, and nothing of the failed one is kept."""
+    full = StorageError("no space left")
+    merge = IndexUpdater._merge
 
-    searcher = termwise.build_index(documents(TEXTS), tmp_path)
-    with termwise.open_writer(tmp_path, background_merges=True) as writer:
-        writer.add([Document("n1", "zebras")])
-        with monkeypatch.context() as patch:
-            patch.setattr(IndexUpdater, "merges", full)
+    def failing(updater: IndexUpdater, first: int, last: int) -> None:
+        merge(updater, first, last)
+        raise full
+
+    termwise.build_index(documents(TEXTS), tmp_path / "i", model=model, store_text=True)
+    with termwise.open_writer(tmp_path / "i", background_merges=background) as writer:
+        monkeypatch.setattr(IndexUpdater, "_merge", failing)
+        for number in range(5):
+            writer.add([Document(f"n{number}", "zebras")])
             writer.commit()
-            with pytest.raises(StorageError, match="no space left"):
-                writer.add([Document("n2", "zebras")])
-        writer.add([Document("n3", "zebras")])
-    assert searcher.refresh().rank("zebras").doc_ids == ("n1", "n3")
+            assert writer.document(f"n{number}") == Document(f"n{number}", "zebras")
+        assert writer.merge_error is full
+        assert len(writer.index.manifest.segments) == 6
+        writer.add([Document("n5", "zebras")])
+        with pytest.raises(StorageError, match="no space left"):
+            writer.merge()
+        monkeypatch.setattr(IndexUpdater, "_merge", merge)
+        writer.commit()
+        assert writer.merge_error is None
+        assert len(writer.index.manifest.segments) < 6
+    assert sorted(termwise.open(tmp_path / "i").rank("zebras", k=6).doc_ids) == [f"n{n}" for n in range(6)]
+    assert verify(tmp_path / "i" / ("bm25" if model == "best" else "")) == []
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:
@@ -367,14 +395,16 @@ def test_documents_are_encoded_in_the_precision_of_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "index"
-    termwise.build_index(documents(TEXTS[:2]), path, model="lookup", precision="int8")
+    termwise.build_index(
+        documents(TEXTS[:2]), path, model="lookup", options=termwise.BuildOptions(precision="int8")
+    )
     asked = []
 
-    def opened(model: Any, encoder: Any, *, precision: Any, **rest: Any) -> Any:
-        asked.append(precision)
-        return opened_encoder(model, encoder, precision=precision, **rest)
+    def opened(model: Any, options: termwise.BuildOptions) -> Any:
+        asked.append(options.precision)
+        return opened_encoder(model, options)
 
-    monkeypatch.setattr("termwise.indexing.live_writer.opened_encoder", opened)
+    monkeypatch.setattr(added_rows, "opened_encoder", opened)
     with termwise.open_writer(path) as writer:
         writer.add(documents(LATER[:1], 10))
     assert asked == ["int8"]
@@ -384,7 +414,7 @@ def test_several_processes_add_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     """Blocks are analysed by another process; a replaced document is in an earlier block, which still waits."""
     monkeypatch.setattr("termwise.parallel.WORTH_PROCESSES", 0)
     monkeypatch.setattr(live_writer, "BLOCK", 3)
-    monkeypatch.setattr(live_writer, "BLOCKS", 2)
+    monkeypatch.setattr(count_rows, "BLOCKS", 2)
     manifests = []
     for threads in (1, 2):
         path = tmp_path / str(threads)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.unit.encode import tiny
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.encode import open_document_encoder
 from termwise.encode.block_file import block_files
 from termwise.encode.lookup import LookupDocumentEncoder
@@ -59,10 +59,15 @@ def test_an_index_of_vectors(folder, tmp_path):
 
 def test_vectors_have_8_bits(folder, tmp_path):
     with pytest.raises(ParameterError, match="vectors are stored in 8 bits"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Lookup(encoder=str(folder)), quantiser="float32")
+        build_index(
+            DOCUMENTS,
+            tmp_path / "i",
+            model=Lookup(encoder=str(folder)),
+            options=BuildOptions(quantiser="float32"),
+        )
     assert not (tmp_path / "i").exists()
     terms = Lookup(encoder=str(folder), form="terms")
-    searcher = build_index(DOCUMENTS, tmp_path / "t", model=terms, quantiser="float32")
+    searcher = build_index(DOCUMENTS, tmp_path / "t", model=terms, options=BuildOptions(quantiser="float32"))
     assert searcher.index.manifest.quantiser.kind == "float32"
 
 
@@ -80,10 +85,10 @@ def test_both_forms_use_finished_blocks(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(LookupDocumentEncoder, "encode_documents", watched)
     for form in ("vectors", "terms"):
         built = Lookup(encoder=str(folder), form=form)
-        build_index(DOCUMENTS, tmp_path / form, model=built, encoding=tmp_path / "work")
+        build_index(DOCUMENTS, tmp_path / form, model=built, options=BuildOptions(encoding=tmp_path / "work"))
     assert texts == []
     block_files(tmp_path / "work")[0].write_bytes(b"damaged")
-    build_index(DOCUMENTS, tmp_path / "again", model=model, encoding=tmp_path / "work")
+    build_index(DOCUMENTS, tmp_path / "again", model=model, options=BuildOptions(encoding=tmp_path / "work"))
     assert texts == [document.text for document in DOCUMENTS]
     first, again = ((tmp_path / name / "manifest.json").read_bytes() for name in ("vectors", "again"))
     assert first == again
@@ -98,7 +103,7 @@ def test_shipped_vectors_are_indexed_without_the_network(folder, tmp_path):
     for form in ("vectors", "terms"):
         built = Lookup(encoder=str(folder), form=form)
         encoder = open_shipped_encoder(built, texts, tmp_path / "rows.npz")
-        searcher = build_index(DOCUMENTS, tmp_path / form, model=built, encoder=encoder)
+        searcher = build_index(DOCUMENTS, tmp_path / form, model=built, options=BuildOptions(encoder=encoder))
         assert searcher.rank("sort sort lists", k=2).doc_ids[0] == "a"
 
 
@@ -128,7 +133,7 @@ def by_hand(
 
 def test_compiled_terms_by_hand(folder, tmp_path):
     model = Lookup(encoder=str(folder), form="terms", keep=2)
-    build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
+    build_index(DOCUMENTS, tmp_path / "index", model=model, options=BuildOptions(quantiser="float32"))
     index = Index.open(tmp_path / "index")
     encoder = open_document_encoder(model)
     vectors = encoder.encode_documents([document.text for document in DOCUMENTS])
@@ -216,7 +221,9 @@ def test_searching_scores_as_the_scorer_of_texts(folder, tmp_path):
 
 def test_compiled_terms_are_searched_like_any_weights(folder, tmp_path):
     model = Lookup(encoder=str(folder), form="terms")
-    searcher = build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
+    searcher = build_index(
+        DOCUMENTS, tmp_path / "index", model=model, options=BuildOptions(quantiser="float32")
+    )
     weights = dict(zip(*map(list, searcher.index.weights(np.array([2])).row(0)), strict=True))
     ranking = searcher.rank("dog dog list cat")  # cat has no vector
     assert dict(zip(ranking.doc_ids, ranking.scores, strict=True))["c"] == pytest.approx(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.errors import ForeignFolderError, IndexExistsError, ParameterError, UnknownNameError
 from termwise.indexing import default_encoding, recipes
 from termwise.indexing.recipes import BEST, RECIPES, Recipe, RecipePart
@@ -30,11 +30,11 @@ def test_the_name_of_a_recipe_is_no_model():
 def test_parts_side_by_side(tmp_path):
     stages = []
     mixture = build_index(
-        iter(DOCUMENTS),  # is read once for each part
+        iter(DOCUMENTS),
         tmp_path / "m",
         model="best",
         store_text=True,
-        progress=lambda stage, done, total: stages.append(stage),
+        options=BuildOptions(progress=lambda stage, done, total: stages.append(stage)),
     )
     assert len(mixture.parts) > 1
     assert [(part.name, part.weight) for part in mixture.parts] == [("bm25", 0.25), ("jm", 0.75)]
@@ -82,7 +82,7 @@ def test_a_pipe_is_read_into_memory(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "argument", [{"settings": {"k1": "1"}}, {"analyzer": "english"}, {"quantiser": "float32"}]
+    "argument", [{"analyzer": "english"}, {"options": BuildOptions(quantiser="float32")}]
 )
 def test_settings_are_fixed(tmp_path, argument):
     with pytest.raises(ParameterError, match="fixed settings"):

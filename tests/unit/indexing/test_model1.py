@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.cli.main import app, run
 from termwise.encode.block_file import block_files
 from termwise.errors import ForeignFolderError, MissingFileError, ParameterError, VocabularyMismatchError
@@ -51,7 +51,7 @@ def opened(tmp_path):
 
 
 def test_a_table_folder_selects_model1(folder, tmp_path):
-    searcher = build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={"lambda": "0.1"})
+    searcher = build_index(DOCUMENTS, tmp_path / "i", model=chosen_model(folder, {"lambda": "0.1"}))
     model = searcher.index.manifest.encoder.json["model"]
     assert (model["name"], model["exact"], model["parameters"]["lambda"]) == ("model1", False, 0.1)
     assert searcher.rank("heart").doc_ids == ("a",)
@@ -127,28 +127,35 @@ def test_empty_documents_and_queries(folder, tmp_path):
 @pytest.mark.parametrize(("name", "value"), [("prune", "1e308"), ("least", "1")])
 def test_thresholds_that_remove_every_weight(folder, tmp_path, name, value):
     with pytest.raises(ParameterError, match=r"removes every weight|no probability of the table") as caught:
-        build_index(DOCUMENTS, tmp_path / "i", model=folder, settings={name: value})
+        build_index(DOCUMENTS, tmp_path / "i", model=chosen_model(folder, {name: value}))
     assert (name, float(value)) in caught.value.facts
     assert f"{name}=" in caught.value.fixes_worded()[0]
     assert not (tmp_path / "i").exists()
 
 
 def test_a_threshold_over_documents_without_words(folder, tmp_path):
-    searcher = build_index([Document("empty", "")], tmp_path / "i", model=folder, settings={"prune": "1"})
+    searcher = build_index(
+        [Document("empty", "")], tmp_path / "i", model=chosen_model(folder, {"prune": "1"})
+    )
     assert searcher.index.manifest.postings == 0
 
 
 def test_counts_are_cached_for_another_build(folder, tmp_path, monkeypatch):
     kept = tmp_path / "kept"
-    plain = build_index(DOCUMENTS, tmp_path / "plain", model=folder, settings={"lambda": "0.1"})
-    build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept, store_text=True)
+    plain = build_index(DOCUMENTS, tmp_path / "plain", model=chosen_model(folder, {"lambda": "0.1"}))
+    build_index(
+        DOCUMENTS, tmp_path / "first", model=folder, store_text=True, options=BuildOptions(encoding=kept)
+    )
     assert len(block_files(kept)) == 1
 
     from termwise.indexing.count_rows import TokenCounter
 
     monkeypatch.setattr(TokenCounter, "encode_documents", lambda *_, **__: pytest.fail("counted again"))
     second = build_index(
-        DOCUMENTS, tmp_path / "second", model=folder, settings={"lambda": "0.1"}, encoding=kept
+        DOCUMENTS,
+        tmp_path / "second",
+        model=chosen_model(folder, {"lambda": "0.1"}),
+        options=BuildOptions(encoding=kept),
     )
     for ordinal in range(len(DOCUMENTS)):
         ours, theirs = second.index.row(ordinal), plain.index.row(ordinal)
@@ -157,18 +164,20 @@ def test_counts_are_cached_for_another_build(folder, tmp_path, monkeypatch):
 
 def test_the_cache_rejects_other_analyzers(folder, tmp_path):
     kept = tmp_path / "kept"
-    build_index(DOCUMENTS, tmp_path / "first", model=folder, encoding=kept)
+    build_index(DOCUMENTS, tmp_path / "first", model=folder, options=BuildOptions(encoding=kept))
     (tmp_path / "vocab.txt").write_text("\n".join([*WORDS, "road"]) + "\n")
     analyzer = make_analyzer(f"wordpiece:{tmp_path / 'vocab.txt'}")
     other = TranslationTable(analyzer.vocabulary, [0] * 7, [], [], [0] * 6, analyzer.spec)
     write_table(other, tmp_path / "other")
     with pytest.raises(ForeignFolderError):
-        build_index(DOCUMENTS, tmp_path / "third", model=tmp_path / "other", encoding=kept)
+        build_index(
+            DOCUMENTS, tmp_path / "third", model=tmp_path / "other", options=BuildOptions(encoding=kept)
+        )
 
 
 def test_the_cache_requires_a_closed_vocabulary(opened, tmp_path):
     with pytest.raises(ParameterError, match="closed vocabulary"):
-        build_index(DOCUMENTS, tmp_path / "i", model=opened, encoding=tmp_path / "kept")
+        build_index(DOCUMENTS, tmp_path / "i", model=opened, options=BuildOptions(encoding=tmp_path / "kept"))
 
 
 def test_from_the_command_line(folder, tmp_path):

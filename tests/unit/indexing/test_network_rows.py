@@ -17,7 +17,7 @@ from tests.unit.encode import tiny
 from tests.unit.encode.counting import path_of
 
 import termwise
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.encode import (
     EncoderFolder,
     ExpansionRecord,
@@ -131,7 +131,9 @@ def encoder(analyzer):
 
 @pytest.fixture
 def searcher(tmp_path, encoder):
-    return build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, store_text=True)
+    return build_index(
+        DOCUMENTS, tmp_path / "i", model=Tilde(), store_text=True, options=BuildOptions(encoder=encoder)
+    )
 
 
 def plain(searcher, query, text):
@@ -142,7 +144,9 @@ def plain(searcher, query, text):
 
 
 def test_scores_are_the_weights_of_the_network_and_the_floors(tmp_path, encoder):
-    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, quantiser="float32")
+    searcher = build_index(
+        DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder, quantiser="float32")
+    )
     for query in ("merge lists", "sorted cards of a file", "list list list"):
         ranking = searcher.rank(query, candidates=[d.doc_id for d in DOCUMENTS])
         texts = {document.doc_id: document.text for document in DOCUMENTS}
@@ -186,7 +190,9 @@ def test_query_weights_are_stored_in_the_index(tmp_path):
     weighed = tiny.make_folder(tmp_path / "weighed", "tildev2", table, query_weights=weights)
     documents = [Document("a", "merge cat"), Document("b", "sort cat"), Document("c", "sort merge")]
     plain, searcher = (
-        build_index(documents, tmp_path / f"{model.name}.tw", model=model, quantiser="float32")
+        build_index(
+            documents, tmp_path / f"{model.name}.tw", model=model, options=BuildOptions(quantiser="float32")
+        )
         for model in (counted, weighed)
     )
     assert searcher.index.manifest.encoder.json["query"] == {"weighting": "idf"}
@@ -205,7 +211,7 @@ def test_a_repeated_term_doubles_its_contribution_in_an_index_of_tildev2(tmp_pat
     table[[tiny.MERGE, tiny.SORT, tiny.CAT]] = [1.0, 2.0, 0.5]
     path = tiny.make_folder(tmp_path / "e", "tildev2", table)
     documents = [Document("a", "merge cat"), Document("b", "sort cat"), Document("c", "sort merge")]
-    searcher = build_index(documents, tmp_path / "i", model=path, settings={"expansion_encoder": "none"})
+    searcher = build_index(documents, tmp_path / "i", model=chosen_model(path, {"expansion_encoder": "none"}))
     for query in ("merge", "sort cat"):
         once, twice = (searcher.rank(words, k=3) for words in (query, f"{query} {query}"))
         assert twice.doc_ids == once.doc_ids
@@ -235,7 +241,9 @@ def weighing(tmp_path_factory):
 
 def indexed(folder, encoder, **settings):
     settings = {"expansion_encoder": "none", **settings}
-    return build_index(WORDS, folder, model=encoder, settings=settings, quantiser="float32")
+    return build_index(
+        WORDS, folder, model=chosen_model(encoder, settings), options=BuildOptions(quantiser="float32")
+    )
 
 
 @pytest.mark.parametrize("power", [0.25, 1.0, 2.0])
@@ -272,7 +280,7 @@ def test_encoded_documents_are_reused_for_every_power(tmp_path, weighing):
     for name, power in (("i", 0.0), ("j", 0.5)):
         model = TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power)
         assert finished_blocks(rows, model=model) == (0 if name == "i" else 1)
-        build_index(WORDS, tmp_path / name, model=model, encoding=rows)
+        build_index(WORDS, tmp_path / name, model=model, options=BuildOptions(encoding=rows))
 
 
 def test_an_open_encoder_with_another_power_is_refused(tmp_path, weighing):
@@ -280,7 +288,12 @@ def test_an_open_encoder_with_another_power_is_refused(tmp_path, weighing):
         TildeV2(encoder=str(weighing), expansion_encoder="none", idf_power=power) for power in (0.5, 0.0)
     ]
     with pytest.raises(ParameterError, match="another power of the idf") as caught:
-        build_index(WORDS, tmp_path / "i", model=models[1], encoder=open_document_encoder(models[0]))
+        build_index(
+            WORDS,
+            tmp_path / "i",
+            model=models[1],
+            options=BuildOptions(encoder=open_document_encoder(models[0])),
+        )
     assert caught.value.facts == (("model", "tildev2, idf_power 0"), ("encoder", "idf_power 0.5"))
 
 
@@ -289,7 +302,7 @@ def test_an_invalid_power_of_a_custom_encoder_is_refused(tmp_path, analyzer, pow
     encoder = Encoder(analyzer)
     encoder.idf_power = power
     with pytest.raises(ParameterError, match="idf_power of the encoder"):
-        build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), options=BuildOptions(encoder=encoder))
     assert not (tmp_path / "i").exists()
 
 
@@ -297,7 +310,7 @@ def test_a_power_with_floors_is_refused(tmp_path, analyzer):
     for made in (Encoder(analyzer), Exact(analyzer)):
         made.idf_power = 1.0
         with pytest.raises(ParameterError, match="above a floor"):
-            build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=made)
+            build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=made))
 
 
 def test_the_power_of_a_custom_encoder_is_recorded(tmp_path, analyzer):
@@ -305,10 +318,17 @@ def test_the_power_of_a_custom_encoder_is_recorded(tmp_path, analyzer):
         floors = None
         idf_power = 0.5
 
-    searcher = build_index(DOCUMENTS, tmp_path / "i", model=TildeV2(), encoder=Plain(analyzer))
+    searcher = build_index(
+        DOCUMENTS, tmp_path / "i", model=TildeV2(), options=BuildOptions(encoder=Plain(analyzer))
+    )
     assert searcher.index.manifest.encoder.json["network"]["idf_power"] == 0.5
     with pytest.raises(ParameterError, match="another power of the idf"):
-        build_index(DOCUMENTS, tmp_path / "j", model=TildeV2(idf_power=1.0), encoder=Plain(analyzer))
+        build_index(
+            DOCUMENTS,
+            tmp_path / "j",
+            model=TildeV2(idf_power=1.0),
+            options=BuildOptions(encoder=Plain(analyzer)),
+        )
 
 
 @pytest.mark.parametrize("power", ["-0.1", "4.1", "nan", "inf"])
@@ -334,7 +354,9 @@ def test_the_exact_form_has_the_order_and_the_scores_of_the_dense_vectors(
 ):
     folder = tmp_path_factory.mktemp("exact")
     documents = [Document(f"d{i}", text) for i, text in enumerate(texts)]
-    searcher = build_index(documents, folder / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
+    searcher = build_index(
+        documents, folder / "i", model=Tilde(form="exact"), options=BuildOptions(encoder=Exact(analyzer))
+    )
     assert searcher.index.manifest.quantiser.kind == "float32"
     query = " ".join(words)
     numbers = [analyzer.vocabulary.number(token) for token in analyzer.tokens(query)]
@@ -349,7 +371,9 @@ def test_the_exact_form_has_the_order_and_the_scores_of_the_dense_vectors(
 
 
 def test_floors_of_the_exact_form_lie_just_below_the_smallest_of_the_collection(tmp_path, analyzer):
-    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Exact(analyzer))
+    searcher = build_index(
+        DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), options=BuildOptions(encoder=Exact(analyzer))
+    )
     rows = np.array([dense(document.text) for document in DOCUMENTS if document.text])
     floors = searcher.index.floors
     assert floors[KEPT].tolist() == (rows[:, KEPT].min(axis=0) - 2**-10).tolist()
@@ -362,7 +386,12 @@ def test_floors_of_the_exact_form_lie_just_below_the_smallest_of_the_collection(
 def test_uint8_is_refused_for_the_exact_form(tmp_path, analyzer):
     for model, encoder in ((Tilde(form="exact"), None), (Tilde(), Exact(analyzer))):
         with pytest.raises(ParameterError, match="order of the exact form"):
-            build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=encoder, quantiser="uint8")
+            build_index(
+                DOCUMENTS,
+                tmp_path / "i",
+                model=model,
+                options=BuildOptions(encoder=encoder, quantiser="uint8"),
+            )
 
 
 def test_rows_of_the_exact_form_that_lack_terms_are_refused(tmp_path, analyzer):
@@ -371,7 +400,12 @@ def test_rows_of_the_exact_form_that_lack_terms_are_refused(tmp_path, analyzer):
             return {3: -1.0} if text == "list" else super().row(text)
 
     with pytest.raises(WeightError, match="the same terms"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(form="exact"), encoder=Lacking(analyzer))
+        build_index(
+            DOCUMENTS,
+            tmp_path / "i",
+            model=Tilde(form="exact"),
+            options=BuildOptions(encoder=Lacking(analyzer)),
+        )
     assert not (tmp_path / "i").exists()
 
 
@@ -381,41 +415,63 @@ def test_rows_of_the_exact_form_that_lack_terms_are_refused(tmp_path, analyzer):
 def test_an_interrupted_build_resumes(tmp_path, encoder, analyzer):
     encoder.patience = 4
     with pytest.raises(KeyboardInterrupt):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     work = default_encoding(tmp_path / "i")
     assert len(block_files(work)) == 2
     assert finished_blocks(work, model=Tilde(), encoder=encoder) == 2
     assert not (tmp_path / "i").exists()
     second = Encoder(analyzer)
-    resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=second)
+    resumed = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=second))
     assert second.asked == [document.text for document in DOCUMENTS[4:]]
     assert not work.exists()
-    whole = build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=Encoder(analyzer))
+    whole = build_index(
+        DOCUMENTS, tmp_path / "j", model=Tilde(), options=BuildOptions(encoder=Encoder(analyzer))
+    )
     assert (tmp_path / "i" / "manifest.json").read_bytes() == (tmp_path / "j" / "manifest.json").read_bytes()
     assert resumed.rank("sorted lists") == whole.rank("sorted lists")
 
 
 def test_a_given_work_folder_is_kept(tmp_path, encoder, analyzer):
-    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    build_index(
+        DOCUMENTS,
+        tmp_path / "i",
+        model=Tilde(),
+        options=BuildOptions(encoder=encoder, encoding=tmp_path / "rows"),
+    )
     assert len(block_files(tmp_path / "rows")) == 3
     assert not default_encoding(tmp_path / "i").exists()
     again = Encoder(analyzer)
-    build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=again, encoding=tmp_path / "rows")
+    build_index(
+        DOCUMENTS,
+        tmp_path / "j",
+        model=Tilde(),
+        options=BuildOptions(encoder=again, encoding=tmp_path / "rows"),
+    )
     assert again.asked == []
 
 
 def test_rows_of_another_encoder_are_not_reused(tmp_path, encoder, analyzer):
-    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    build_index(
+        DOCUMENTS,
+        tmp_path / "i",
+        model=Tilde(),
+        options=BuildOptions(encoder=encoder, encoding=tmp_path / "rows"),
+    )
     other = Encoder(analyzer, fingerprint="sha256:other")
     with pytest.raises(ForeignFolderError):
-        build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=other, encoding=tmp_path / "rows")
+        build_index(
+            DOCUMENTS,
+            tmp_path / "j",
+            model=Tilde(),
+            options=BuildOptions(encoder=other, encoding=tmp_path / "rows"),
+        )
 
 
 def test_a_build_that_fails_before_the_first_block_leaves_nothing(tmp_path, encoder):
     with pytest.raises(EmptyCollectionError):
-        build_index([], tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index([], tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     with pytest.raises(ParameterError, match="consists of documents"):
-        build_index([("a", 5)], tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index([("a", 5)], tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -425,7 +481,7 @@ def test_foreign_files_in_the_default_folder_stay(tmp_path, encoder, name):
     work.mkdir()
     (work / name).write_text("mine")
     with pytest.raises(ForeignFolderError):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     assert (work / name).read_text() == "mine"
 
 
@@ -433,7 +489,7 @@ def test_temporary_files_of_a_killed_process_are_removed(tmp_path, encoder):
     work = default_encoding(tmp_path / "i")
     work.mkdir()
     (work / ".block-0123456789abcdef.rows.0a1b2c3d.tmp").write_bytes(b"TWROWS02")
-    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+    build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     assert not work.exists()
 
 
@@ -451,7 +507,12 @@ def test_the_default_work_folder_is_next_to_the_index(tmp_path, monkeypatch):
 def test_index_and_encoded_documents_lie_apart(tmp_path, encoder, index, rows):
     (tmp_path / "link").symlink_to(tmp_path / "i")
     with pytest.raises(ParameterError, match="contain each other") as caught:
-        build_index(DOCUMENTS, tmp_path / index, model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
+        build_index(
+            DOCUMENTS,
+            tmp_path / index,
+            model=Tilde(),
+            options=BuildOptions(encoder=encoder, encoding=tmp_path / rows),
+        )
     assert f"use `encoding='{tmp_path / index}.encoding'`" in caught.value.fixes_worded()
     assert encoder.asked == []
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
@@ -460,7 +521,7 @@ def test_index_and_encoded_documents_lie_apart(tmp_path, encoder, index, rows):
 def test_the_default_folder_lies_apart_as_well(tmp_path, encoder):
     default_encoding(tmp_path / "i").symlink_to(tmp_path / "i")
     with pytest.raises(ParameterError, match="contain each other"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     assert encoder.asked == []
     assert [path.name for path in tmp_path.iterdir()] == ["i.encoding"]
 
@@ -473,7 +534,12 @@ def test_no_encoded_documents_in_the_folder_of_an_index(tmp_path, encoder, searc
         encode_collection(DOCUMENTS, tmp_path / rows, model=Tilde(), encoder=encoder)
     assert dict(caught.value.facts)["index"] == tmp_path / "i"
     with pytest.raises(ParameterError, match="inside an index"):
-        build_index(DOCUMENTS, tmp_path / "j", model=Tilde(), encoder=encoder, encoding=tmp_path / rows)
+        build_index(
+            DOCUMENTS,
+            tmp_path / "j",
+            model=Tilde(),
+            options=BuildOptions(encoder=encoder, encoding=tmp_path / rows),
+        )
     assert (sorted((tmp_path / "i").rglob("*")), encoder.asked) == (before, asked)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["i", "link"]
 
@@ -481,7 +547,7 @@ def test_no_encoded_documents_in_the_folder_of_an_index(tmp_path, encoder, searc
 def test_an_existing_index_is_refused_before_encoding(tmp_path, encoder, searcher):
     before = list(encoder.asked)
     with pytest.raises(IndexExistsError):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     assert encoder.asked == before
 
 
@@ -501,7 +567,12 @@ def test_shares_of_a_collection(tmp_path, analyzer):
     assert (share.finished, share.left) == (3, 0)
     assert seen[-1] == ("encode documents", 6, 6)
     last = Encoder(analyzer)
-    searcher = build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=last, encoding=tmp_path / "rows")
+    searcher = build_index(
+        DOCUMENTS,
+        tmp_path / "i",
+        model=Tilde(),
+        options=BuildOptions(encoder=last, encoding=tmp_path / "rows"),
+    )
     assert last.asked == []
     assert len(searcher.index) == 6
 
@@ -540,13 +611,21 @@ def test_only_undamaged_blocks_of_the_encoder_count_as_finished(tmp_path, analyz
 
 def test_a_changed_collection_gives_the_index_of_a_new_build(tmp_path, analyzer):
     build_index(
-        DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=Encoder(analyzer), encoding=tmp_path / "rows"
+        DOCUMENTS,
+        tmp_path / "i",
+        model=Tilde(),
+        options=BuildOptions(encoder=Encoder(analyzer), encoding=tmp_path / "rows"),
     )
     changed = [*DOCUMENTS[1:4], Document("x", "merge"), *DOCUMENTS[4:]]
     encoder = Encoder(analyzer)
-    build_index(changed, tmp_path / "j", model=Tilde(), encoder=encoder, encoding=tmp_path / "rows")
+    build_index(
+        changed,
+        tmp_path / "j",
+        model=Tilde(),
+        options=BuildOptions(encoder=encoder, encoding=tmp_path / "rows"),
+    )
     assert encoder.asked == ["merge"]
-    build_index(changed, tmp_path / "k", model=Tilde(), encoder=Encoder(analyzer))
+    build_index(changed, tmp_path / "k", model=Tilde(), options=BuildOptions(encoder=Encoder(analyzer)))
     assert (tmp_path / "j" / "manifest.json").read_bytes() == (tmp_path / "k" / "manifest.json").read_bytes()
 
 
@@ -566,7 +645,13 @@ def test_invalid_shares(tmp_path, encoder):
 def test_a_network_has_its_own_analyzer(tmp_path, encoder):
     for analyzer in ("english", make_analyzer("english")):
         with pytest.raises(ParameterError, match="has its own analyzer") as caught:
-            build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, analyzer=analyzer)
+            build_index(
+                DOCUMENTS,
+                tmp_path / "i",
+                model=Tilde(),
+                analyzer=analyzer,
+                options=BuildOptions(encoder=encoder),
+            )
         assert ("given", "analyzer english") in caught.value.facts
 
 
@@ -574,14 +659,15 @@ def test_a_network_has_its_own_analyzer(tmp_path, encoder):
 @pytest.mark.parametrize("model", ["bm25", "vectors"])
 def test_network_arguments_require_a_network(tmp_path, option, model):
     with pytest.raises(ParameterError, match="require a model with a network") as caught:
-        build_index(DOCUMENTS, tmp_path / "i", model=model, **{option: "x"})
+        build_index(DOCUMENTS, tmp_path / "i", model=model, options=BuildOptions(**{option: "x"}))
     assert ("given", f"{option} x") in caught.value.facts
 
 
 @pytest.mark.parametrize("option", ["precision", "providers"])
 def test_an_open_encoder_has_its_own_precision(tmp_path, encoder, option):
+    options = BuildOptions(encoder=encoder, **{option: "x"})
     with pytest.raises(ParameterError, match="has its own precision"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder, **{option: "x"})
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=options)
 
 
 def test_an_encoder_of_another_model_is_refused(tmp_path):
@@ -597,7 +683,7 @@ def test_an_encoder_of_another_model_is_refused(tmp_path):
     encoder = open_document_encoder(one)
     for model, differing in ((two, "id"), (v2, "kind, id"), (paths["two"], "id")):
         with pytest.raises(ParameterError, match="not the one that the model names") as caught:
-            build_index(documents, tmp_path / "i", model=model, encoder=encoder)
+            build_index(documents, tmp_path / "i", model=model, options=BuildOptions(encoder=encoder))
         facts = dict(caught.value.facts)
         assert str(paths["two"]) in facts["model"] or str(paths["v2"]) in facts["model"]
         assert str(paths["one"]) in facts["encoder"]
@@ -607,16 +693,16 @@ def test_an_encoder_of_another_model_is_refused(tmp_path):
             encode_collection(documents, tmp_path / "rows", model=model, encoder=encoder)
     odd, second = Tilde(encoder=str(paths["v2"])), open_document_encoder(v2)
     with pytest.raises(ParameterError, match="not the one that the model names"):
-        build_index(documents, tmp_path / "i", model=odd, encoder=second)
+        build_index(documents, tmp_path / "i", model=odd, options=BuildOptions(encoder=second))
     assert not (tmp_path / "i").exists()
     assert not (tmp_path / "rows").exists()
-    build_index(documents, tmp_path / "i", model=paths["one"], encoder=encoder)
+    build_index(documents, tmp_path / "i", model=paths["one"], options=BuildOptions(encoder=encoder))
     texts = ["merge", "sort"]
     write_rows(tmp_path / "rows.npz", texts, encoder, encoder.encode_documents(texts))
     remembered = open_shipped_encoder(one, texts, tmp_path / "rows.npz")
-    build_index(documents, tmp_path / "j", model=one, encoder=remembered)
+    build_index(documents, tmp_path / "j", model=one, options=BuildOptions(encoder=remembered))
     with pytest.raises(ParameterError, match="not the one that the model names"):
-        build_index(documents, tmp_path / "k", model=two, encoder=remembered)
+        build_index(documents, tmp_path / "k", model=two, options=BuildOptions(encoder=remembered))
 
 
 def test_an_encoder_with_other_settings_is_refused(tmp_path):
@@ -651,7 +737,7 @@ def test_an_encoder_with_other_settings_is_refused(tmp_path):
     for kind, changes, expected in others:
         model, encoder = dataclasses.replace(first[kind], **changes), open_document_encoder(first[kind])
         with pytest.raises(ParameterError, match="other settings than the model") as caught:
-            build_index(documents, tmp_path / "i", model=model, encoder=encoder)
+            build_index(documents, tmp_path / "i", model=model, options=BuildOptions(encoder=encoder))
         assert dict(caught.value.facts[1:]) == {
             name: f"{ours}, and {theirs} in the encoder" for name, (ours, theirs) in expected.items()
         }
@@ -666,7 +752,10 @@ def test_a_setting_equal_to_the_encoder_is_accepted(tmp_path):
     path = tiny.make_folder(tmp_path / "e", "tilde", tiny.square({}), floors=[-9.0] * len(tiny.PIECES))
     encoder = open_document_encoder(Tilde(encoder=str(path)))
     model = Tilde(encoder=str(path), keep=256, length=10)
-    assert len(build_index(documents, tmp_path / "i", model=model, encoder=encoder).index) == 2
+    assert (
+        len(build_index(documents, tmp_path / "i", model=model, options=BuildOptions(encoder=encoder)).index)
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -677,24 +766,17 @@ def test_a_setting_equal_to_the_encoder_is_accepted(tmp_path):
         ({"path": None}, "path"),
         ({"model": 3}, "model"),
         ({"model": Tilde}, "model"),
-        ({"settings": ["keep=3"]}, "settings"),
-        ({"settings": {"keep": 3}, "model": "tilde"}, "settings"),
         ({"analyzer": 3, "model": "bm25"}, "analyzer"),
         ({"fields": "title"}, "fields"),
         ({"fields": (1,)}, "fields"),
-        ({"quantiser": 3}, "quantiser"),
-        ({"threads": "2"}, "threads"),
-        ({"threads": 0}, "threads"),
-        ({"memory": "2GB"}, "memory"),
-        ({"memory": 0}, "memory"),
-        ({"encoder": "tilde"}, "not an encoder"),
-        ({"encoding": 3}, "encoding"),
+        ({"options": {"threads": 2}}, "options"),
+        ({"options": BuildOptions(encoder="tilde")}, "not an encoder"),
     ],
 )
 def test_arguments_of_the_wrong_type(tmp_path, encoder, options, named):
-    given = {"collection": DOCUMENTS, "path": tmp_path / "i", "model": Tilde(), "encoder": encoder, **options}
-    if given["model"] != Tilde():
-        del given["encoder"]
+    given = {"collection": DOCUMENTS, "path": tmp_path / "i", "model": Tilde(), **options}
+    if given["model"] == Tilde():
+        given.setdefault("options", BuildOptions(encoder=encoder))
     with pytest.raises(ParameterError, match=named):
         build_index(**given)
     assert list(tmp_path.iterdir()) == []
@@ -704,7 +786,7 @@ def test_arguments_of_the_wrong_type(tmp_path, encoder, options, named):
 def test_execution_arguments_of_the_wrong_type(tmp_path, options):
     path = tiny.make_folder(tmp_path / "e", "tildev2", np.ones(len(tiny.PIECES)))
     with pytest.raises(UsageError, match=next(iter(options))):
-        build_index(DOCUMENTS, tmp_path / "i", model=path, **options)
+        build_index(DOCUMENTS, tmp_path / "i", model=path, options=BuildOptions(**options))
     assert [entry.name for entry in tmp_path.iterdir()] == ["e"]
 
 
@@ -729,16 +811,21 @@ def test_arguments_of_the_wrong_type_for_a_share(tmp_path, encoder, options, nam
 def test_an_encoder_of_two_vocabularies(tmp_path, encoder):
     encoder.analyzer = make_analyzer("wordpiece-clean")
     with pytest.raises(VocabularyMismatchError, match="another vocabulary"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     encoder.analyzer = make_analyzer("english")
     with pytest.raises(VocabularyMismatchError, match="open"):
-        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(DOCUMENTS, tmp_path / "i", model=Tilde(), options=BuildOptions(encoder=encoder))
     assert not (tmp_path / "i").exists()
 
 
 def test_duplicate_documents(tmp_path, encoder):
     with pytest.raises(DuplicateIdError, match="number 1 and number 3"):
-        build_index([*DOCUMENTS[:2], DOCUMENTS[0]], tmp_path / "i", model=Tilde(), encoder=encoder)
+        build_index(
+            [*DOCUMENTS[:2], DOCUMENTS[0]],
+            tmp_path / "i",
+            model=Tilde(),
+            options=BuildOptions(encoder=encoder),
+        )
 
 
 def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
@@ -757,6 +844,9 @@ def test_models_by_name_and_by_folder(tmp_path, monkeypatch):
         chosen_model(Tilde(), {"keep": "64"})
     with pytest.raises(ParameterError, match="given twice"):
         chosen_model(tmp_path, {"encoder": "elsewhere"})
+    for wrong in (["keep=3"], {"keep": 3}):
+        with pytest.raises(ParameterError, match="settings"):
+            chosen_model("tilde", wrong)
     with pytest.raises(ModelFormatError, match="does not hold an encoder"):
         chosen_model(str(tmp_path), {})
     monkeypatch.chdir(tmp_path)
@@ -785,7 +875,9 @@ def test_searching_loads_no_network(searcher, tmp_path):
 
 def test_documents_encoded_as_queries_are_stored(tmp_path, analyzer):
     model = Tilde(form="exact", side="query")
-    index = build_index(DOCUMENTS, tmp_path / "i", model=model, encoder=Exact(analyzer)).index
+    index = build_index(
+        DOCUMENTS, tmp_path / "i", model=model, options=BuildOptions(encoder=Exact(analyzer))
+    ).index
     stored = StoredQueryVectors(Index.open(index.path))
     found = stored.encode_queries(["b", "e"])
     assert found[:, KEPT].tolist() == [dense(DOCUMENTS[1].text)[KEPT].tolist(), dense("list")[KEPT].tolist()]
@@ -820,7 +912,11 @@ def test_pieces_and_expansions_are_said_in_words(tmp_path, analyzer):
 
     documents = [Document("x", "the sorted file"), Document("y", "")]
     searcher = build_index(
-        documents, tmp_path / "i", model=Tilde(), encoder=Chosen(analyzer), store_text=True
+        documents,
+        tmp_path / "i",
+        model=Tilde(),
+        store_text=True,
+        options=BuildOptions(encoder=Chosen(analyzer)),
     )
     explanation = searcher.explain("sorted cards", "x")
     from rich.console import Console
@@ -857,19 +953,20 @@ def test_a_stored_vector_equals_a_pass_of_the_network(tmp_path):
     floors = [-8.5] * len(tiny.PIECES)
     path = tiny.make_folder(tmp_path / "e", "tilde", table, floors=floors, positions=64, length=64)
     documents = [Document("a", "merge the lists"), Document("b", "sort"), Document("c", "list, sort list")]
-    build = {"model": path, "quantiser": "float32"}
-    searcher = build_index(documents, tmp_path / "d", **build, settings={"form": "exact"})
+    exact = BuildOptions(quantiser="float32")
+    model = chosen_model(path, {"form": "exact"})
+    searcher = build_index(documents, tmp_path / "d", model=model, options=exact)
     shares = build_index(
         documents,
         tmp_path / "s",
         model="ml",
         analyzer=searcher.analyzer,
-        quantiser="float32",
+        options=exact,
     )
     network = open_query_encoder(path)
     for form in ("exact", "compact"):
-        settings = {"form": form, "side": "query"}
-        index = build_index(documents, tmp_path / form, **build, settings=settings).index
+        model = chosen_model(path, {"form": form, "side": "query"})
+        index = build_index(documents, tmp_path / form, model=model, options=exact).index
         stored = StoredQueryVectors(index)
         kept = network.kept
         for document in documents:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import termwise
-from termwise import Document
+from termwise import BuildOptions, Document
+from termwise.attributes import Schema
 from termwise.errors import IndexLockedError, ParameterError
 from termwise.fusion import mix_indexes
 from termwise.index import Index
@@ -71,7 +72,13 @@ def test_an_index_without_statistics_can_be_renewed_and_then_changed(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "options", [{"attributes": "all"}, {"chunk": 3}, {"fields": {"title": 3, "text": 1}}, {"threads": 2}]
+    "options",
+    [
+        {"attributes": "all"},
+        {"chunk": 3},
+        {"fields": {"title": 3, "text": 1}},
+        {"options": BuildOptions(threads=2)},
+    ],
 )
 def test_a_renewed_mixture_is_that_of_a_new_build(tmp_path: Path, options: dict[str, Any]) -> None:
     """Also the vectors, whose segments are merged."""
@@ -83,7 +90,7 @@ def test_a_renewed_mixture_is_that_of_a_new_build(tmp_path: Path, options: dict[
         writer.add(later)
         writer.delete(["c"])
     before = termwise.open(tmp_path / "m")
-    renewed = renew_index(tmp_path / "m", threads=options.get("threads", 1))
+    renewed = renew_index(tmp_path / "m", threads=2 if "options" in options else 1)
     fresh = termwise.build_index(
         [first[1], *later], tmp_path / "new", model="best", store_text=True, **options
     )
@@ -161,3 +168,25 @@ def test_what_cannot_be_renewed(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "held"), pytest.raises(IndexLockedError):
         renew_index(tmp_path / "held")
     assert Index.open(tmp_path / "held").manifest == before
+
+
+@pytest.mark.parametrize("model", ["bm25", "best"])
+def test_a_schema_stays_without_a_document_with_attributes(tmp_path: Path, model: str) -> None:
+    """In a build, after a change, and in an index that is weighed again."""
+    schema = Schema({"day": "keyword", "price": "float"})
+    lines = tmp_path / "docs.jsonl"
+    lines.write_text('{"id": "b", "text": "a red pot"}\n{"id": "c", "text": "tea for two"}\n')
+    path = tmp_path / "i"
+    searcher = termwise.build_index(lines, path, model=model, attributes=schema, store_text=True)
+    assert searcher.schema == schema
+    assert len(searcher.rank("tea pot", filter="price > 1")) == 0
+    with termwise.open_writer(path) as writer:
+        writer.add([Document("a", "green tea", {"price": 3, "day": "2024-01-31"})])
+    assert searcher.refresh().rank("tea", filter='price > 1 and day = "2024-01-31"').doc_ids == ("a",)
+    with termwise.open_writer(path) as writer:
+        writer.delete(["a"])
+        writer.merge()
+    assert searcher.refresh().schema == renew_index(path).schema == schema
+    opened = termwise.open_collection(lines, attributes=schema)
+    assert termwise.build_index(opened, tmp_path / "again", model=model).schema == schema
+    assert verify(path) == []

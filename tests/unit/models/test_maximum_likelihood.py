@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.collection.statistics import CollectionStatistics
 from termwise.errors import UnknownNameError, WeightError
 from termwise.models import CountModel, MaximumLikelihood, make_model
@@ -54,6 +54,12 @@ def test_weights_that_are_not_counts_are_refused() -> None:
 
 def test_an_index_of_relative_frequencies(tmp_path) -> None:
     documents = [Document("a", "x y x z"), Document("b", "x"), Document("c", "")]
-    searcher = build_index(documents, tmp_path / "i", model="ml", analyzer="whitespace", quantiser="float32")
+    searcher = build_index(
+        documents,
+        tmp_path / "i",
+        model="ml",
+        analyzer="whitespace",
+        options=BuildOptions(quantiser="float32"),
+    )
     assert searcher.rank("x").scores.tolist() == [1.0, 0.5]
     assert searcher.rank("x x y", candidates=["a", "b", "c"]).scores.tolist() == [2.0, 1.25, 0.0]

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.collection import CollectionStatistics, OpenStatistics
 from termwise.errors import EmptyCollectionError, ParameterError, UsageError, VocabularyMismatchError
 from termwise.index import Index
+from termwise.indexing import chosen_model
 from termwise.kernels import pair_scores
 from termwise.kernels.reference import pair_scores as reference
 from termwise.models import BM25, make_model
@@ -38,7 +39,9 @@ def background():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_documents_score_as_in_the_index(model, background, tmp_path):
-    searcher = build_index(DOCUMENTS, tmp_path / "index", model=model, quantiser="float32")
+    searcher = build_index(
+        DOCUMENTS, tmp_path / "index", model=model, options=BuildOptions(quantiser="float32")
+    )
     scorer = model_scorer(model, background)
     assert isinstance(scorer, PairScorer)
     assert fingerprint_of(scorer) == scorer.fingerprint
@@ -104,7 +107,10 @@ def test_shuffled_words_change_nothing(background):
 def test_a_translation_table_scores_as_in_an_index(keep, tmp_path):
     documents = [Document("a", "the vehicle was repaired"), Document("b", "a song on the radio")]
     searcher = build_index(
-        documents, tmp_path / "index", model="model1", settings={"keep": keep}, quantiser="float32"
+        documents,
+        tmp_path / "index",
+        model=chosen_model("model1", {"keep": keep}),
+        options=BuildOptions(quantiser="float32"),
     )
     scorer = model_scorer("model1", Background(lambda: documents), settings={"keep": keep})
     for query in ("car repair", "music"):
@@ -126,7 +132,9 @@ def test_a_translation_table_keeps_all_weights_by_default(background):
 @pytest.mark.parametrize("model", ["tilde", "tildev2"])
 def test_a_network_scores_as_in_an_index(model, tmp_path):
     documents = [Document("a", "merge sorted iterables into one"), Document("b", "wrap a paragraph of text")]
-    searcher = build_index(documents, tmp_path / "index", model=model, quantiser="float32")
+    searcher = build_index(
+        documents, tmp_path / "index", model=model, options=BuildOptions(quantiser="float32")
+    )
     scorer = index_scorer(Index.open(tmp_path / "index"))
     assert scorer.name == "index"
     for query in ("merge sorted lists", "text wrapping"):

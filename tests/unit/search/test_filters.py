@@ -69,7 +69,7 @@ def searcher(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param == "bm25":
         return termwise.build_index(made, path)
     if request.param == "float":
-        return termwise.build_index(made, path, quantiser="float32")
+        return termwise.build_index(made, path, options=termwise.BuildOptions(quantiser="float32"))
     if request.param == "lookup":
         return termwise.build_index(made[:120], path, model="lookup")
     termwise.build_index(made[:300], path)

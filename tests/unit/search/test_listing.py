@@ -45,7 +45,10 @@ def test_they_are_sorted_and_limited(searcher: Searcher) -> None:
     assert searcher.search(Search(None, exclude=["a", "unknown"])).count() == 3
 
 
-@pytest.mark.parametrize("settings", [{}, {"model": "dirichlet"}, {"quantiser": "float32"}, {"chunk": 5}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"model": "dirichlet"}, {"options": termwise.BuildOptions(quantiser="float32")}, {"chunk": 5}],
+)
 def test_matches_are_those_of_a_whole_ranking(tmp_path: Path, settings: dict[str, Any]) -> None:
     texts = [
         "green tea. black tea",

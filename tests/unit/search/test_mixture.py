@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.searches import searching
 
 import termwise
-from termwise import Document, Query, Ranking, Run, build_index
+from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     CorruptIndexError,
     DuplicateIdError,
@@ -62,7 +62,7 @@ def mixture(searchers):
 def test_a_mixture_by_hand(tmp_path):
     documents = [Document("a", "x x y"), Document("b", "x y y"), Document("c", "y z"), Document("d", "z z")]
     # With maximum likelihood a score is the sum of relative term frequencies; "x y" gives 1, 1, 1/2 and no result.
-    exact = {"analyzer": "whitespace", "quantiser": "float32"}
+    exact = {"analyzer": "whitespace", "options": BuildOptions(quantiser="float32")}
     ml = build_index(documents, tmp_path / "ml", model="ml", **exact)
     bm25 = build_index(documents, tmp_path / "bm25", model="bm25", **exact)
     one, other = (

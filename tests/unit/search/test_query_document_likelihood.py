@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import termwise
-from termwise import Document, Query, Ranking, Run, build_index
+from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     DuplicateIdError,
     InferenceRequiredError,
@@ -94,7 +94,9 @@ def searcher(place, analyzer):
 @pytest.fixture(scope="module")
 def documents(place, analyzer):
     given = [Document(doc_id, text) for doc_id, text in TEXTS.items()]
-    built = build_index(given, place / "ml.tw", model="ml", analyzer=analyzer, quantiser="float32")
+    built = build_index(
+        given, place / "ml.tw", model="ml", analyzer=analyzer, options=BuildOptions(quantiser="float32")
+    )
     return built.index
 
 
@@ -221,7 +223,11 @@ def test_documents_of_the_wrong_kind(searcher, documents, network, analyzer, tmp
     with pytest.raises(ParameterError, match="expected float32"):
         QueryDocumentLikelihood(searcher, query_encoder=network, documents=small)
     other = build_index(
-        given, tmp_path / "o", model="ml", analyzer="wordpiece-clean", quantiser="float32"
+        given,
+        tmp_path / "o",
+        model="ml",
+        analyzer="wordpiece-clean",
+        options=BuildOptions(quantiser="float32"),
     ).index
     with pytest.raises(VocabularyMismatchError, match="different vocabularies"):
         QueryDocumentLikelihood(searcher, query_encoder=network, documents=other)
@@ -251,7 +257,9 @@ def test_a_searcher_that_does_not_score_by_the_query_likelihood(
 def test_indexes_of_other_documents(searcher, network, analyzer, tmp_path):
     def shares(name, doc_ids):
         given = [Document(doc_id, TEXTS.get(doc_id, "merge")) for doc_id in doc_ids]
-        return build_index(given, tmp_path / name, model="ml", analyzer=analyzer, quantiser="float32").index
+        return build_index(
+            given, tmp_path / name, model="ml", analyzer=analyzer, options=BuildOptions(quantiser="float32")
+        ).index
 
     for name, doc_ids, missing in (
         ("fewer", DOC_IDS[:-1], "e"),
@@ -363,7 +371,9 @@ def test_an_absent_term_has_its_floor(tmp_path, analyzer):
 def test_means_over_any_documents(tmp_path_factory, analyzer, texts, values):
     folder = tmp_path_factory.mktemp("means")
     given = [Document(str(i), " ".join(words)) for i, words in enumerate(texts)]
-    built = build_index(given, folder / "i", model="ml", analyzer=analyzer, quantiser="float32")
+    built = build_index(
+        given, folder / "i", model="ml", analyzer=analyzer, options=BuildOptions(quantiser="float32")
+    )
     from termwise.search.query_document_likelihood import row_means
 
     order = np.array([*range(len(texts)), 0])

@@ -41,7 +41,7 @@ def searchers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return searchers of the same documents, with several segments and deleted documents."""
     folder, made = tmp_path_factory.mktemp("conditions"), documents()
     settings: dict[str, dict[str, Any]] = {
-        "float": {"model": "bm25", "quantiser": "float32"},
+        "float": {"model": "bm25", "options": termwise.BuildOptions(quantiser="float32")},
         "pieces": {"model": "bm25", "analyzer": "wordpiece"},
         "chunks": {"model": "bm25", "chunk": 3},
     }

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from termwise import Document, Query, Ranking, Run, build_index
+from termwise import BuildOptions, Document, Query, Ranking, Run, build_index
 from termwise.errors import (
     DuplicateIdError,
     ModelFormatError,
@@ -65,7 +65,7 @@ def table_of(rows, words=WORDS, *, analyzer=None, **options):
 
 
 def said_by(folder, documents=DOCUMENTS, analyzer="whitespace", **options):
-    options = {"model": "ml", "analyzer": analyzer, "quantiser": "float32", **options}
+    options = {"model": "ml", "analyzer": analyzer, "options": BuildOptions(quantiser="float32"), **options}
     return build_index(documents, folder, **options).index
 
 
@@ -148,7 +148,7 @@ def test_naive_gathered_and_compiled_scores_agree(index, folder, tmp_path, query
     model = Model1(
         table=str(folder), self_translation=given_["p"], lambda_=given_["lambda_"], keep=0, **options
     )
-    compiled = build_index(DOCUMENTS, tmp_path / "c", model=model, quantiser="float32")
+    compiled = build_index(DOCUMENTS, tmp_path / "c", model=model, options=BuildOptions(quantiser="float32"))
     again = compiled.rank(query, candidates=ids, k=9)
     for ranking in (gathered, again):
         assert len(ranking) == len(ids)
@@ -178,7 +178,9 @@ def test_compiled_retrieval_finds_the_top_of_all_documents(texts, rows, query, p
         write_table(table_of(rows), Path(place, "t"))
         model = Model1(table=f"{place}/t", self_translation=p, lambda_=lambda_, keep=0, background=background)
         try:
-            searcher = build_index(documents, Path(place, "i"), model=model, quantiser="float32")
+            searcher = build_index(
+                documents, Path(place, "i"), model=model, options=BuildOptions(quantiser="float32")
+            )
         except WeightError:  # nothing translates to anything
             return
         ranking = searcher.rank(text, k=3)
@@ -241,7 +243,7 @@ def test_a_closed_vocabulary(tmp_path):
     write_table(table, tmp_path / "t")
     index = said_by(tmp_path / "ml", analyzer=analyzer)
     model = Model1(table=str(tmp_path / "t"), keep=0)
-    compiled = build_index(DOCUMENTS, tmp_path / "c", model=model, quantiser="float32")
+    compiled = build_index(DOCUMENTS, tmp_path / "c", model=model, options=BuildOptions(quantiser="float32"))
     assert compiled.index.vocabulary.id == table.vocabulary.id
     for query in ("heart", "auto valve valve"):
         first = TranslationScorer(index, table).rank(query, candidates=["a", "b", "c", "d"])

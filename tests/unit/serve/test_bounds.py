@@ -18,9 +18,10 @@ import pytest
 from tests.unit.serve.conftest import TEAS, served
 
 import termwise
-from termwise.errors import CorruptIndexError
+from termwise.errors import CorruptIndexError, StorageError
 from termwise.index.folder import writer_lock
-from termwise.indexing import live_writer
+from termwise.index.updater import IndexUpdater
+from termwise.indexing import added_rows
 from termwise.indexing.model_choice import opened_encoder
 from termwise.records import Document
 from termwise.search import Searcher
@@ -246,6 +247,22 @@ def test_changes_wait_for_another_writer(shop: Path) -> None:
     changes.close()
 
 
+def test_a_change_is_answered_if_the_merge_after_it_fails(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(updater: IndexUpdater, first: int, last: int) -> None:
+        raise StorageError("no space left")
+
+    monkeypatch.setattr(IndexUpdater, "_merge", full)
+    changes = ChangeQueue(shop, 30)
+    for number in range(5):
+        put = Put(Document(f"new{number}", "white tea"))
+        assert changes.submit([put]).result(60) == ["created"]
+    changes.close()
+    assert "were not merged: no space left" in caplog.text
+    assert len(termwise.open(shop).rank("white")) >= 5
+
+
 def test_a_network_is_loaded_once_for_all_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, loaded = tmp_path / "mixture", []
 
@@ -254,7 +271,7 @@ def test_a_network_is_loaded_once_for_all_changes(tmp_path: Path, monkeypatch: p
         return opened_encoder(*given, **options)
 
     termwise.build_index(TEAS, folder, model="best", store_text=True)
-    monkeypatch.setattr(live_writer, "opened_encoder", load)
+    monkeypatch.setattr(added_rows, "opened_encoder", load)
     changes = ChangeQueue(folder, 30)
     for number in range(3):
         document = Document(f"new{number}", f"white tea number {number}")

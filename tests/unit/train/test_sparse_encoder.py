@@ -17,7 +17,7 @@ from sentence_transformers.base.modules import Router  # noqa: E402
 from sentence_transformers.sparse_encoder import modules as parts  # noqa: E402
 
 from termwise.errors import ModelFormatError, VocabularyMismatchError  # noqa: E402
-from termwise.indexing import build_index  # noqa: E402
+from termwise.indexing import BuildOptions, build_index  # noqa: E402
 from termwise.records import Document  # noqa: E402
 from termwise.train.export.published_checkpoints import convert_checkpoint, load_checkpoint  # noqa: E402
 from termwise.train.networks import SpladeDocNetwork  # noqa: E402
@@ -101,7 +101,10 @@ def test_an_index_scores_as_the_sparse_encoder_with_static_weights(masked, weigh
     np.testing.assert_array_equal(made.query_weights, np.where(made.kept, weights.numpy(), 0))
     documents = [Document(str(number), text) for number, text in enumerate(TEXTS)]
     searcher = build_index(
-        documents, tmp_path / "index", model=made.folder, quantiser="float32", precision="float32"
+        documents,
+        tmp_path / "index",
+        model=made.folder,
+        options=BuildOptions(quantiser="float32", precision="float32"),
     )
     expected = encoder.similarity(encoder.encode_query(list(QUERIES)), encoder.encode_document(list(TEXTS)))
     for query, scores in zip(QUERIES, expected.numpy(), strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from termwise.collection.training_pairs import PairSource
-from termwise.indexing import build_index
+from termwise.indexing import BuildOptions, build_index
 from termwise.progress import Progress, no_progress
 from termwise.records import Document, Query
 from termwise.train.data.cached_arrays import corrupt_cache, load_arrays, load_or_compute, save_arrays
@@ -59,7 +59,9 @@ def mine_negatives(
     drawn = np.full((len(source.queries), NEGATIVES_PER_PAIR), -1, dtype=np.int32)
     with tempfile.TemporaryDirectory(dir=folder, prefix="negatives-") as index_folder:
         documents = [Document(str(number), text) for number, text in enumerate(source.passages)]
-        searcher = build_index(documents, Path(index_folder) / "passages.tw", threads=threads)
+        searcher = build_index(
+            documents, Path(index_folder) / "passages.tw", options=BuildOptions(threads=threads)
+        )
         judged = sorted(relevant)
         for start in range(0, len(judged), _QUERIES):
             part = judged[start : start + _QUERIES]

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import torch
 from tests.unit.train.neural_model1.conftest import ANSWERED, ASKED, PIECES, small_network
 
-from termwise import Document, build_index
+from termwise import BuildOptions, Document, build_index
 from termwise.cli.translation_options import opened_scorer
 from termwise.indexing import chosen_model
 from termwise.models import Model1
@@ -58,11 +58,16 @@ def test_the_table_scores_as_the_network_does(form, analyzer, tmp_path):
     compiled = build_index(
         documents,
         tmp_path / "compiled",
-        model=tmp_path / "table",
-        settings={"keep": "0"},
-        quantiser="float32",
+        model=chosen_model(tmp_path / "table", {"keep": "0"}),
+        options=BuildOptions(quantiser="float32"),
     )
-    shares = build_index(documents, tmp_path / "shares", model="ml", analyzer=analyzer, quantiser="float32")
+    shares = build_index(
+        documents,
+        tmp_path / "shares",
+        model="ml",
+        analyzer=analyzer,
+        options=BuildOptions(quantiser="float32"),
+    )
     gathered = TranslationScorer(
         shares.index, open_table(tmp_path / "table"), self_translation=P, lambda_=0.0, least=0.0
     )
@@ -130,7 +135,11 @@ def test_the_scoring_of_a_table_is_the_default(network, analyzer, tmp_path):
     other = chosen_model("model1", {**given, "lambda": "0.2"})
     assert other == Model1(table=given["table"], self_translation=P, lambda_=0.2, least=0.0)
     build_index(
-        [Document("a", "car")], tmp_path / "shares", model="ml", analyzer=analyzer, quantiser="float32"
+        [Document("a", "car")],
+        tmp_path / "shares",
+        model="ml",
+        analyzer=analyzer,
+        options=BuildOptions(quantiser="float32"),
     )
     scorer = opened_scorer(tmp_path / "shares", tmp_path / "table", {"least": "0.01"})
     assert (scorer.self_translation, scorer.lambda_, scorer.least) == (P, 0.0, 0.01)
