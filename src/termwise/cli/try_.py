@@ -115,6 +115,7 @@ def _index_counts(name: str, documents: Sequence[Document], folder: Path) -> Sea
 
 def _index_shipped_rows(name: str, rows: Path, documents: Sequence[Document], folder: Path) -> Searcher:
     """Index documents with shipped weights or vectors."""
+    from termwise.encode.shipped_rows import open_shipped_encoder
     from termwise.indexing import BuildOptions, build_index
     from termwise.models import make_model
 
