@@ -1,7 +1,8 @@
 """One process replaces all documents of an index or a mixture again and again, others search it meanwhile.
 
-Usage: ``batches.py FOLDER SECONDS READERS KIND``, an index or a mixture, for so many seconds or more. Each commit deletes the documents of one batch
-and adds those of the next one. So every search must find all documents of one batch and none of another, and the
+Usage: ``batches.py FOLDER SECONDS READERS KIND``, an index or a mixture, for so many seconds or more.
+
+Each commit deletes the documents of one batch and adds those of the next one. So every search must find all documents of one batch and none of another, and the
 batches that a reader sees never go back. Merges run between the commits.
 """
 

@@ -114,7 +114,6 @@ def test_finite_numbers():
     "call",
     [
         termwise.open,
-        termwise.open,
         lambda path: termwise.build_index([Document("a", "b")], path),
         build_graph,
         lambda path: mix_indexes([path, path], [0.5, 0.5], "mixed"),

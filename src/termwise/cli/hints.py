@@ -35,8 +35,8 @@ _COMMANDS = {
 _OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (  # noqa: SIM905
-        "alpha analyzer approximate attributes base candidates centred chunk collapse collapse_size collection confidence "
-        "data delta device documents encoding expand_with expansion_terms facets fail_if fields "
+        "alpha analyzer approximate attributes base candidates centred chunk collapse collapse_size collection "
+        "confidence data delta device documents encoding expand_with expansion_terms facets fail_if fields "
         "float floors_from folds fuzzy index judged kind level like_file measure memory method missing model "
         "normalise out overwrite port precision prefix qrels queries resamples resume role run scorer "
         "separator settings store_text table teacher threads validation weights"

@@ -245,7 +245,8 @@ class Mixture:
         """Return the encoder of a part. For a fuzzy search, parts of pieces read the similar words of `whole`."""
         if backend.similar_terms is not None or not search.fuzzy:
             return backend.weighted_encoder(search, example)
-        assert whole is not None and whole.similar_terms is not None, "a part has whole words"
+        assert whole is not None, "a part has whole words"
+        assert whole.similar_terms is not None, "a part has whole words"
         check_settings(search.weighting, backend.index)
         pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
         return WeightedQueryEncoder(

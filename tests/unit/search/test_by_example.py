@@ -80,9 +80,9 @@ def test_the_example_has_no_rank(searcher):
 
 def test_invalid_examples(searcher, silent):
     with pytest.raises(UnknownIdError):
-        searcher.search(Search(like="nowhere")).ranking
+        searcher.search(Search(like="nowhere"))
     with pytest.raises(ParameterError, match="keeps no texts"):
-        silent.search(Search(like="p1")).ranking
+        silent.search(Search(like="p1"))
 
 
 def test_the_rank_in_an_explanation(searcher):
