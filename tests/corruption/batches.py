@@ -2,8 +2,8 @@
 
 Usage: ``batches.py FOLDER SECONDS READERS KIND``, an index or a mixture, for so many seconds or more.
 
-Each commit deletes the documents of one batch and adds those of the next one. So every search must find all documents of one batch and none of another, and the
-batches that a reader sees never go back. Merges run between the commits.
+Each commit deletes the documents of one batch and adds those of the next one. So every search must find all documents
+of one batch and none of another, and the batches that a reader sees never go back. Merges run between the commits.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ _OF_A_RUN = (
     "candidates",
     "exclude",
     "offset",
+    "sort",
     "syntax",
     "facets",
     "ranges",
@@ -290,7 +291,7 @@ class Searcher:
         k : int, optional
             Number of results per query.
         search : Search, optional
-            Conditions, order and weighting of all queries; without a query and `Search.k`.
+            Conditions, collapsing and weighting of all queries; without a query, an order and `Search.k`.
         candidates : Run, optional
             Re-rank the documents of this run instead of searching. Queries that are not in the run are skipped.
         exclude : mapping of str to str or set of str, or "id", optional
@@ -555,12 +556,12 @@ def checked_queries(
 
 
 def _check_search_of_run(search: Search) -> None:
-    """Check that the search of many queries has conditions, order and weighting only."""
+    """Check that the search of many queries has conditions, collapsing and weighting only."""
     check("search", search, isinstance(search, Search), "a Search, such as Search(must='tea')")
     given = [name for name in _OF_A_RUN if getattr(search, name) not in (None, (), 0, False, {})]
     if given:
         raise ParameterError(
-            "the search of many queries has conditions, an order and a weighting only",
+            "the search of many queries has conditions, collapsing and weighting only",
             facts=[("given", ", ".join(given))],
             fixes=[Fix.omit(name) for name in given],
         )
