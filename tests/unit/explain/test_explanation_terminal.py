@@ -137,7 +137,7 @@ def test_no_match_no_text_and_no_words():
     shown = rendered(explanation_renderable(Explanation("merge", "d", 0.0, 0.0, absent, (), None)))
     assert "score 0 · not a result: the document shares no term with the query" in shown
     assert "of no weight in this document: merge" in shown
-    assert "store_text=True" in shown
+    assert "build it with store_text" in shown
     assert "contribution" not in shown
     empty = rendered(explanation_renderable(Explanation("", "d", 0.0, 0.0, (), (), " \n")))
     assert empty.endswith("text\n  empty\n")
