@@ -82,9 +82,9 @@ class QueryLikelihoods(Protocol):
 class StoredQueryVectors:
     """Stored ln P(t|q) for queries that are documents of a collection: query by example without a network.
 
-    The network encodes the documents in advance with the marker of queries: 
-    ``build_index(model=Tilde(side="query"))``. In the compact form a term that is absent from a row has its floor, which is an
-    approximation.
+    The network encodes the documents in advance with the marker of queries:
+    ``build_index(model=Tilde(side="query"))``. In the compact form a term that is absent from a row has its floor,
+    which is an approximation.
 
     Parameters
     ----------
