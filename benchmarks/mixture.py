@@ -124,7 +124,7 @@ def measure(mixture: Searcher, arguments: argparse.Namespace) -> dict[str, Any]:
         " ".join(f"t{word}" for word in random.choice(dense_scan.TERMS, random.integers(2, 9), p=chances))
         for _ in range(arguments.queries)
     ]
-    bm25, lookup = (part.searcher for part in mixture.parts)
+    bm25, lookup = (Searcher.of_index(part.index) for part in mixture.parts)
     index = lookup.index
     rows = [query_vector(index, lookup.encode(query)) for query in queries]
     vectors = [(row.vector * row.unit).astype(np.float32) for row in rows]

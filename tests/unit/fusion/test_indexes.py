@@ -203,10 +203,10 @@ def test_the_manifest_lists_the_parts(build, tmp_path):
     one, two, three = build("one"), build("two", "jm"), build("three", "ml")
     inner = fuse_indexes([one, two], [0.5, 0.25], tmp_path / "inner.tw")
     fused = fuse_indexes([inner.index, three], [2.0, 3.0], tmp_path / "fused.tw").index.manifest
-    assert fused.encoder["model"] == {"name": "fusion", "parameters": {}, "exact": True}
-    assert fused.encoder["query"] == {"weighting": "counts"}
-    assert fused.encoder["analyzer"] == one.manifest.encoder.json["analyzer"]
-    assert fused.encoder["parts"] == [
+    assert fused.encoder.json["model"] == {"name": "fusion", "parameters": {}, "exact": True}
+    assert fused.encoder.json["query"] == {"weighting": "counts"}
+    assert fused.encoder.json["analyzer"] == one.manifest.encoder.json["analyzer"]
+    assert fused.encoder.json["parts"] == [
         {"weight": 1.0, "model": one.manifest.encoder.json["model"]},
         {"weight": 0.5, "model": two.manifest.encoder.json["model"]},
         {"weight": 3.0, "model": three.manifest.encoder.json["model"]},

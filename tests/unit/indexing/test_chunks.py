@@ -296,7 +296,7 @@ def test_a_mixture_of_chunks_with_weights_of_fields(tmp_path: Path) -> None:
         assert writer.add([*made, *titled(documents(12))[10:]]).unchanged == 10
     grown = mixture.refresh()
     new = termwise.build_index(titled(documents(12)), tmp_path / "n", model="best", **options)
-    lookups = (each.parts[1].searcher.rank("tea pot", k=20) for each in (grown, new))
+    lookups = (termwise.Searcher.of_index(each.parts[1].index).rank("tea pot", k=20) for each in (grown, new))
     assert next(lookups) == next(lookups)
     termwise.build_index(made, tmp_path / "other", chunk=5)
     with pytest.raises(ParameterError, match="fields of chunks"):
