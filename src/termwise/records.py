@@ -384,7 +384,7 @@ class Run:
 
 
 Exclusion = Mapping[str, str | Collection[str]] | Literal["id"] | None
-"""Documents to exclude: doc ids by query id, or ``"id"`` for the document with the id of the query; None for none."""
+"""Doc ids to exclude by query id, or ``"id"`` for the document with the id of the query; None excludes nothing."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def check_alpha_count(paths: Sequence[Path], noun: str) -> None:
 
 
 def check_one_way(ways: Mapping[str, bool], noun: str) -> None:
-    """Refuse two ways to weigh the runs or indexes; `ways` says of each option whether it is given."""
+    """Refuse two ways to weigh the runs or indexes; `ways` has the options, and whether each is given."""
     given = [name for name, is_given in ways.items() if is_given]
     if len(given) > 1:
         raise UsageError(

@@ -68,22 +68,29 @@ def command(table: Table, words: Words, k: Depth = 10, seen: Seen = None, as_jso
         return
     for answer, word in zip(answers, known.values(), strict=True):
         _print(answer, word)
-    shown = [term for answer in answers for term, _ in (*answer["asked"], *answer["asks"])]
+    shown = [term for answer in answers for term, _ in (*answer["query_terms"], *answer["document_terms"])]
     if any(term.startswith(_CONTINUES) for term in [*known, *shown]):
         print(f"{_CONTINUES}: continuation piece of a word")
     others = [other for term in known for other, _ in opened.column(term)]
-    if seen is None and any(_seen(opened, other) < least for other in others):
+    if seen is None and any(_occurrences(opened, other) < least for other in others):
         print(
             f"not shown: document words with fewer than {least} occurrences in the training data; --seen 0 shows them"
         )
 
 
 def _looked_up(table: TranslationTable, term: str, k: int, least: int) -> dict[str, Any]:
-    asks = [(other, chance) for other, chance in table.column(term) if _seen(table, other) >= least]
-    return {"term": term, "seen": _seen(table, term), "asked": table.row(term)[:k], "asks": asks[:k]}
+    document_terms = [
+        (other, chance) for other, chance in table.column(term) if _occurrences(table, other) >= least
+    ]
+    return {
+        "term": term,
+        "occurrences": _occurrences(table, term),
+        "query_terms": table.row(term)[:k],
+        "document_terms": document_terms[:k],
+    }
 
 
-def _seen(table: TranslationTable, term: str) -> int:
+def _occurrences(table: TranslationTable, term: str) -> int:
     """Return the number of occurrences of a document term in the training data."""
     number = table.vocabulary.number(term)
     return 0 if number is None else int(table.occurrences[number])
@@ -114,7 +121,7 @@ def _print(found: dict[str, Any], word: str) -> None:
     """Print both directions side by side; `word` is the word that a piece belongs to, if any."""
     from rich.table import Table
 
-    times = "once" if found["seen"] == 1 else f"{found['seen']:,} times"
+    times = "once" if found["occurrences"] == 1 else f"{found['occurrences']:,} times"
     console = stdout()
     console.print(
         f"{legible_line(found['term'])}{word and f' (of {legible_line(word)})'}, seen {times}", style="bold"
@@ -124,9 +131,9 @@ def _print(found: dict[str, Any], word: str) -> None:
     shown.add_column("T", justify="right")
     shown.add_column("  document terms")
     shown.add_column("T", justify="right")
-    for position in range(max(len(found["asked"]), len(found["asks"]))):
+    for position in range(max(len(found["query_terms"]), len(found["document_terms"]))):
         cells: list[str] = []
-        for name, margin in (("asked", ""), ("asks", "  ")):
+        for name, margin in (("query_terms", ""), ("document_terms", "  ")):
             here = found[name][position : position + 1]
             cells += [margin + legible_line(here[0][0]), f"{here[0][1]:.4f}"] if here else ["", ""]
         shown.add_row(*cells)

@@ -198,7 +198,7 @@ def _mismatch(condition: Condition, kind: FieldType, value: Value) -> ParameterE
 
 
 def string_bounds(condition: Condition) -> tuple[str | None, bool, str | None, bool]:
-    """Return the lower bound, whether it is included, the upper bound, and whether it is included; None for none."""
+    """Return the lower bound, whether it is included, and the same for the upper bound; None if unbounded."""
     values = cast(tuple[str, ...], condition.operands)
     if isinstance(condition, Between):
         return values[0], True, values[1], True

@@ -115,7 +115,9 @@ def create_app(folders: Sequence[str], settings: ServiceSettings | None = None) 
             allow_headers=("authorization", "x-api-key"),
             expose_headers=("retry-after",),
         )
-    app.add_middleware(Surroundings, metrics=metrics, bodies=service.bodies, hosts=service.settings.hosts)
+    app.add_middleware(
+        ServiceMiddleware, metrics=metrics, bodies=service.bodies, hosts=service.settings.hosts
+    )
     return app
 
 
@@ -180,7 +182,7 @@ def _error(request: Request, record: Mapping[str, Any], status: int, headers: Ma
     return JsonAnswer({"error": record}, status_code=status, headers=dict(headers))
 
 
-class Surroundings:
+class ServiceMiddleware:
     """Checks the host of each request, adds headers to its answer, counts it, and writes a line of the log."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, bodies: BodyBudget, hosts: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What operators see of the service: metrics in the form of Prometheus, and a line of the log for each request."""
+"""Metrics in the form of Prometheus, and the request log."""
 
 from __future__ import annotations
 

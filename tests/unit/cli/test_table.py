@@ -128,15 +128,15 @@ def test_rare_words_are_shown_with_seen_0(place: Path, capsys: pytest.CaptureFix
         assert bool(told) == (not options)
     assert told == []
     assert run(["table", "counted", "storm", "--json"]) == 0
-    assert [word for word, _ in json.loads(capsys.readouterr().out)["asks"]] == ["storm", "wind"]
+    assert [word for word, _ in json.loads(capsys.readouterr().out)["document_terms"]] == ["storm", "wind"]
 
 
 def test_translations_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["table", "table", "das", "--json", "-k", "1"]) == 0
     (found,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert found["term"] == "das"
-    assert found["asked"][0][0] == found["asks"][0][0] == "the"
-    assert found["asked"][0][1] > 0.9
+    assert found["query_terms"][0][0] == found["document_terms"][0][0] == "the"
+    assert found["query_terms"][0][1] > 0.9
 
 
 def test_rare_words_can_be_left_out(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,10 +144,10 @@ def test_rare_words_can_be_left_out(table: Path, capsys: pytest.CaptureFixture[s
     for seen in ("1", "2"):
         assert run(["table", "table", "the", "--json", "--seen", seen]) == 0
         found.append(json.loads(capsys.readouterr().out))
-    assert "haus" in dict(found[0]["asks"])
-    assert "haus" not in dict(found[1]["asks"])
-    assert "das" in dict(found[1]["asks"])
-    assert found[0]["seen"] == 2
+    assert "haus" in dict(found[0]["document_terms"])
+    assert "haus" not in dict(found[1]["document_terms"])
+    assert "das" in dict(found[1]["document_terms"])
+    assert found[0]["occurrences"] == 2
 
 
 def test_unknown_words_are_named_with_the_nearest(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from termwise.serve.answers import FacetValue
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.parts import flag, known_keys, only_default, record, single, text, whole
+from termwise.serve.opensearch.json_checks import flag, known_keys, only_default, record, single, text, whole
 from termwise.validation import is_finite_number
 
 Edge = str | int | float | None

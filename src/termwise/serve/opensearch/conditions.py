@@ -8,7 +8,7 @@ from termwise.filters import And, Equals, Exists, Filter, Greater, GreaterOrEqua
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.parts import known_keys, only_default, record, single, text
+from termwise.serve.opensearch.json_checks import known_keys, only_default, record, single, text
 
 CONDITIONS = ("term", "terms", "range", "exists")
 """Clauses that are conditions on an attribute."""

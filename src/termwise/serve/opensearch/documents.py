@@ -14,7 +14,7 @@ from termwise.serve.documents import read_document, read_merge
 from termwise.serve.errors import ServiceError, TooLargeError, status_of
 from termwise.serve.indexes import ServedIndex, ServedIndexes
 from termwise.serve.opensearch.errors import ConflictError, UnsupportedError, cause_of
-from termwise.serve.opensearch.parts import flag, identifier, known_keys, record, single, text
+from termwise.serve.opensearch.json_checks import flag, identifier, known_keys, record, single, text
 
 ACTIONS = ("index", "create", "update", "delete")
 

@@ -12,7 +12,7 @@ from termwise.errors import UnknownNameError
 from termwise.search import Searcher
 from termwise.serve.documents import field_weights
 from termwise.serve.opensearch.errors import UnsupportedError
-from termwise.serve.opensearch.parts import known_keys, texts
+from termwise.serve.opensearch.json_checks import known_keys, texts
 
 _KEYWORD = {"type": "keyword"}
 _TYPES: dict[str, dict[str, Any]] = {

@@ -18,7 +18,14 @@ from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.conditions import CONDITIONS, condition, joined
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.parts import identifier, known_keys, number, only_default, several, single
+from termwise.serve.opensearch.json_checks import (
+    identifier,
+    known_keys,
+    number,
+    only_default,
+    several,
+    single,
+)
 from termwise.serve.opensearch.words import MATCHES, WORD_CLAUSES, Words, read_words
 from termwise.serve.settings import ServiceSettings
 
@@ -85,7 +92,7 @@ class _Reading:
     optional : list of Words
         Clauses that only add to scores.
     without_words : bool
-        Whether the analyzer leaves no word of a clause of `strict`, so that no result fulfils it.
+        Whether the analyzer removes every word of a clause of `strict`, so that no result fulfils it.
     """
 
     searcher: Searcher
@@ -290,7 +297,10 @@ class _Reading:
             )
         scored = [words for group in [*self.loose, self.strict, self.optional] for words in group]
         if self.without_words and len(scored) != 1:
-            raise UnsupportedError.of("beside other clauses, a text of which the analyzer leaves", "no word")
+            raise UnsupportedError(
+                "the analyzer removes every word of a clause, so no result can fulfil it beside other clauses",
+                fixes=["omit the clause, or write other words"],
+            )
         request = {
             "filter": filter_to_json(joined(self.filters)) if self.filters else None,
             "must": list(dict.fromkeys(self.must)),

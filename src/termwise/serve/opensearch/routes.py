@@ -34,7 +34,7 @@ from termwise.serve.indexes import ServedIndex
 from termwise.serve.opensearch.documents import by_index, new_id, outcome_answer, put, read_bulk, update
 from termwise.serve.opensearch.errors import IndexExistsError, UnsupportedError, cause_of, opensearch_error
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
-from termwise.serve.opensearch.parts import flag, identifier, known_keys, record, several, text, texts
+from termwise.serve.opensearch.json_checks import flag, identifier, known_keys, record, several, text, texts
 from termwise.serve.opensearch.search import SHARDS, count, explain, search, to_delete
 from termwise.serve.opensearch.search_body import SEARCH_PARAMETERS
 from termwise.serve.operations import Handler, Role

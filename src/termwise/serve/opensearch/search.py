@@ -21,7 +21,7 @@ from termwise.serve.indexes import OpenIndex
 from termwise.serve.opensearch.aggregations import Aggregation, Edge, ranges_answer, terms_answer
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields, SourceFilter
-from termwise.serve.opensearch.parts import known_keys
+from termwise.serve.opensearch.json_checks import known_keys
 from termwise.serve.opensearch.query import TranslatedQuery, translate
 from termwise.serve.opensearch.search_body import Highlight, SearchBody, read_search
 from termwise.serve.requests import SearchRequest

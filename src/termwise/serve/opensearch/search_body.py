@@ -12,7 +12,7 @@ from termwise.search.snippets import LONGEST
 from termwise.serve.opensearch.aggregations import Aggregation, read_aggregations
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import SOURCE_PARAMETERS, Fields, SourceFilter
-from termwise.serve.opensearch.parts import (
+from termwise.serve.opensearch.json_checks import (
     flag,
     known_keys,
     only_default,

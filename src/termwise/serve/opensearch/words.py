@@ -10,7 +10,15 @@ from termwise.search import Searcher
 from termwise.serve.errors import ServiceError
 from termwise.serve.opensearch.errors import UnsupportedError
 from termwise.serve.opensearch.fields import Fields
-from termwise.serve.opensearch.parts import known_keys, number, only_default, record, several, single, text
+from termwise.serve.opensearch.json_checks import (
+    known_keys,
+    number,
+    only_default,
+    record,
+    several,
+    single,
+    text,
+)
 from termwise.text import Analyzer
 
 _OPERATORS: dict[str, Any] = {"operator": "or", "minimum_should_match": 1, "fuzziness": 0}

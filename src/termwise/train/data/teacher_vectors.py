@@ -233,7 +233,7 @@ def _load(file: Path, shape: tuple[int, int]) -> npt.NDArray[np.float16]:
 
 
 def _wrong_vector(vectors: npt.NDArray[np.float16]) -> tuple[int, str] | None:
-    """Return the position of the first vector that has not the length 1, and its description; None for none."""
+    """Return the position and description of the first vector whose norm is not 1, if any."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))
     wrong = np.flatnonzero(~(np.abs(lengths - 1) <= _LENGTHS))
     return (int(wrong[0]), f"a vector of length {lengths[wrong[0]]:g}") if len(wrong) else None
