@@ -24,7 +24,7 @@ from termwise.index.updater import IndexUpdater
 from termwise.indexing import added_rows
 from termwise.indexing.model_choice import opened_encoder
 from termwise.records import Document
-from termwise.search import Searcher
+from termwise.search import Results, Searcher
 from termwise.serve import ServiceSettings as Settings
 from termwise.serve import search
 from termwise.serve.app import check_service
@@ -145,15 +145,15 @@ def test_a_body_over_the_bound_of_all_is_refused_for_now(shop: Path) -> None:
 def test_a_late_search_ends_early(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index, ended = ServedIndex("shop", shop), threading.Event()
     errors: list[BaseException] = []
-    rank = termwise.Searcher.rank
+    find = Searcher.search
 
-    def slowly(*given: Any, **options: Any) -> Any:
+    def slowly(*given: Any) -> Any:
         time.sleep(0.2)
-        return rank(*given, **options)
+        return find(*given)
 
     def late() -> None:
         try:
-            search.search(index, SearchRequest(query="tea", explain=True), Settings())
+            search.search(index.current(), SearchRequest(query="tea", explain=True), Settings())
         except BaseException as error:
             errors.append(error)
             raise
@@ -167,8 +167,8 @@ def test_a_late_search_ends_early(shop: Path, monkeypatch: pytest.MonkeyPatch) -
         ended.wait(10)
         pool.close()
 
-    monkeypatch.setattr(termwise.Searcher, "rank", slowly)
-    monkeypatch.setattr(termwise.Searcher, "hits", None)  # what would come next
+    monkeypatch.setattr(Searcher, "search", slowly)
+    monkeypatch.setattr(Results, "hits", None)  # what would come next
     asyncio.run(run())
     assert [type(error) for error in errors] == [DeadlineError]
     check_deadline()  # not for other threads
