@@ -136,7 +136,7 @@ def measure(mixture: Searcher, arguments: argparse.Namespace) -> dict[str, Any]:
         "parts, k = 1000": each(queries, lambda query: deep((bm25, lookup), query)),
         **{peer: each(vectors, partial(search, k=10)) for peer, search in peers.items()},
     }
-    return timed(f"{len(mixture):,} documents, k = 10, ms", contestants, arguments.rounds, "mixture")
+    return timed(f"{mixture.documents:,} documents, k = 10, ms", contestants, arguments.rounds, "mixture")
 
 
 def deep(searchers: Sequence[Searcher], query: str) -> None:

@@ -431,7 +431,7 @@ def made(kind: str, source: str | None, arguments: argparse.Namespace) -> Search
         return termwise.open(path)
     random = np.random.default_rng(arguments.seed)
     opened = shipped(kind, arguments.work) if source is None else termwise.open(source)
-    analyzer = opened.encoder.analyzer
+    analyzer = opened.analyzer
     scale = opened.index.manifest.quantiser.scale
     rows = [
         (terms, impacts.astype(np.float32) * np.float32(scale))

@@ -15,6 +15,7 @@ from indexes import progress_lines
 from judged_collection import PREFIX, Judged, documents_folder
 from model1_plan import NEURAL, Entry, Plan, System, Variant
 
+from termwise.progress import Execution
 from termwise.translation import Model1Settings, train_model1
 from termwise.translation.table_folder import TRAINING, read_manifest
 from termwise.translation.table_manifest import NAME as MANIFEST
@@ -169,8 +170,7 @@ class Tables:
                 folder,
                 settings=settings,
                 resume=(folder / TRAINING).exists(),
-                threads=self.threads,
-                progress=progress_lines(folder.name),
+                execution=Execution(threads=self.threads, progress=progress_lines(folder.name)),
             )
             counts = f"{facts['pairs']:,} pairs, {facts['entries']:,} translations"
             record.say(f"{folder.name}: {counts}, {facts['seconds']['total']:.0f} s")

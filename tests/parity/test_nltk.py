@@ -50,9 +50,7 @@ def test_equal_probabilities(pairs: list[tuple[str, str]], iterations: int) -> N
         np.repeat(np.arange(len(pairs), dtype=np.int32), 2).reshape(-1, 2),
     )
     analyzer = make_analyzer("whitespace")
-    bitext = make_bitext(
-        [source], analyzer, Model1Settings(ratio=0.0, longest_ratio=np.inf, symmetrise=False)
-    )
+    bitext = make_bitext([source], analyzer, Model1Settings(ratio=0.0, longest_ratio=1e9, symmetrise=False))
     model = estimate(bitext, iterations=iterations, tolerance=0)
     token = bitext.vocabulary.token
     compared = 0

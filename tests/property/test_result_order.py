@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import termwise
 from termwise import Document
 from termwise.attributes import Schema
+from termwise.search import Search
 
 SCHEMA = Schema(
     {"brand": "keyword", "price": "float", "stock": "integer", "sold": "boolean", "added": "date"}
@@ -93,10 +94,10 @@ def test_results_are_those_of_plain_python(commits, wanted):
         assert set(searcher.index.doc_ids(np.arange(len(searcher.index)))) == set(documents)
         for search in wanted:
             every = searcher.rank(search["query"], k=100, filter=search["filter"], must=search["must"])
-            ranking = searcher.rank(**search)
+            ranking = searcher.search(Search(**search)).ranking
             assert [(hit.doc_id, hit.score) for hit in ranking] == expected(every, documents, search)
             assert ranking.sorted_by == (search["sort"] or "")
             candidates = every.doc_ids[::-1]
-            reranked = searcher.rank(**search, candidates=candidates)
+            reranked = searcher.search(Search(**search, candidates=candidates)).ranking
             again = searcher.rank(search["query"], k=100, candidates=candidates)
             assert [(hit.doc_id, hit.score) for hit in reranked] == expected(again, documents, search)

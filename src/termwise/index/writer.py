@@ -82,6 +82,7 @@ class IndexWriter(DocumentWriter):
     --------
     >>> import tempfile
     >>> from termwise.text.vocabulary import Vocabulary
+    >>> from termwise.weights import TermWeights
     >>> vocabulary = Vocabulary(["merge", "sort"])
     >>> rows = TermWeights([0, 1, 3], [1, 0, 1], [2.0, 1.0, 0.5], vocabulary.id)
     >>> with tempfile.TemporaryDirectory() as folder, IndexWriter(folder) as writer:

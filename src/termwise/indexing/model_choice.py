@@ -55,7 +55,7 @@ def chosen_model(model: str | Path | Model, settings: Mapping[str, str] = NO_SET
     Examples
     --------
     >>> chosen_model("jm", {"lambda": "0.3"})
-    JelinekMercer(mixing=0.3, vocabulary=None)
+    QueryLikelihoodJM(lambda_=0.3)
     """
     strings = isinstance(settings, Mapping) and all(
         isinstance(part, str) for pair in settings.items() for part in pair

@@ -85,8 +85,8 @@ def test_documents_are_mixed_from_rows_that_share_a_term():
 def test_the_shipped_collection_is_indexed_with_the_shipped_rows(tmp_path, monkeypatch):
     import query_side
 
-    def build_index(documents, path, *, encoder, **settings):
-        return len(documents), encoder.description["remembered"]["rows"]
+    def build_index(documents, path, *, options, **settings):
+        return len(documents), options.encoder.description["remembered"]["rows"]
 
     monkeypatch.setattr(query_side, "build_index", build_index)
     documents, rows = query_side.shipped("tilde", tmp_path)

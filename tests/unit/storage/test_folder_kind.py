@@ -50,7 +50,7 @@ def read_scorer_folder(folder: Path) -> object:
         (ENCODER, "build_index(model="),
         (TABLE, "open_table("),
         (SCORER, "read_scorer_folder("),
-        (ENCODING, "model=MODEL, encoding="),
+        (ENCODING, "model=MODEL, options=BuildOptions(encoding="),
     ],
 )
 def test_a_folder_of_another_kind_is_refused(
