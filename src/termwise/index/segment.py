@@ -17,7 +17,7 @@ from termwise.index.container import Container, ContainerWriter, IndexFile, corr
 from termwise.index.deletions import LiveRows, packed_rows
 from termwise.index.document_order import document_order
 from termwise.index.document_vectors import SegmentVectors
-from termwise.index.manifest_records import BLOCK_BITS
+from termwise.index.manifest_records import BLOCK_BITS, SegmentRecord
 from termwise.index.quantiser import Quantiser
 from termwise.index.spill import ArraySpill, RowSpill
 from termwise.kernels.addresses import address_of
@@ -247,25 +247,21 @@ class Segment:
     def __init__(
         self,
         container: Container,
+        record: SegmentRecord,
         *,
-        documents: int,
-        postings: int,
         n_terms: int,
-        block_bits: int,
         kind: str,
         background: bool,
         vectors: SegmentVectors | None = None,
-        own_terms: bool = False,
-        shift: int = 0,
         live: LiveRows | None = None,
         attributes: AttributeColumns | None = None,
     ) -> None:
         exact = kind == "float32"
         self.path = container.path
-        self.documents = documents
-        self.postings = postings
+        self.documents = documents = record.documents
+        self.postings = postings = record.postings
         self.n_terms = n_terms
-        self.block_bits = block_bits
+        self.block_bits = record.block_bits
         self.starts = container.array("forward.starts", "<u4", documents + 1)
         self.terms = container.array("forward.terms", term_dtype(n_terms), postings)
         self.impacts = container.array("forward.impacts", "<f4" if exact else "u1", postings)
@@ -275,9 +271,9 @@ class Segment:
         self.inverted = None if exact else Inverted(container, self, background)
         self.vectors = vectors
         self.own_terms: npt.NDArray[np.uint32] | None = None
-        if own_terms:
+        if record.terms is not None:
             self.own_terms = container.array("views.terms", "<u4", n_terms)
-        self.shift = shift
+        self.shift = record.shift
         self.live = live
         self.attributes = attributes
 

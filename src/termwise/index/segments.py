@@ -105,15 +105,11 @@ def open_segment(files: OpenFiles, manifest: Manifest, record: SegmentRecord) ->
         attributes = AttributeColumns(files.container(record.attributes, ATTRIBUTES), record.documents)
     return Segment(
         files.container(record.views, VIEWS),
-        documents=record.documents,
-        postings=record.postings,
+        record,
         n_terms=manifest.built_terms if record.terms is None else record.terms,
-        block_bits=record.block_bits,
         kind=manifest.quantiser.kind,
         background=manifest.background,
         vectors=vectors,
-        own_terms=record.terms is not None,
-        shift=record.shift,
         live=live,
         attributes=attributes,
     )

@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 
 from termwise.errors import (
     CorruptIndexError,
@@ -27,7 +26,7 @@ from termwise.errors import (
 from termwise.fixes import Fix
 from termwise.index import Index
 from termwise.index.container import storage_errors
-from termwise.index.folder import LOCK, publish, writer_lock
+from termwise.index.folder import LOCK, FolderWriter, publish, writer_lock
 from termwise.index.manifest import NAME as INDEX
 from termwise.indexing.work_folder import default_encoding
 from termwise.search.mixture import Mixture
@@ -42,7 +41,7 @@ _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]|^\.")
 _LONGEST = 100
 
 
-class MixtureWriter:
+class MixtureWriter(FolderWriter):
     """Builds or replaces the folder of a mixture; a context manager.
 
     Parameters
@@ -77,19 +76,6 @@ class MixtureWriter:
             self._check_free(overwrite)
             resources.callback(self._remove_unpublished)
             self._resources = resources.pop_all()
-
-    def __enter__(self) -> MixtureWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._resources.close()
-
-    @property
-    def path(self) -> Path:
-        """Folder of the mixture; see `Index.path`."""
-        return self._folder.current
 
     def part(self, name: str) -> Path:
         """Return the folder for the index of a new part, named like the part unless that folder is in use."""

@@ -12,9 +12,11 @@ import pytest
 import termwise
 from termwise.cli import index_notes
 from termwise.cli.main import run
+from termwise.errors import StorageError
 from termwise.index import Index
 from termwise.index.encoder_description import EncoderDescription
 from termwise.index.folder import publish, writer_lock
+from termwise.index.updater import IndexUpdater
 from termwise.indexing import recipes
 from termwise.indexing.recipes import BEST, Recipe, RecipePart
 
@@ -303,3 +305,18 @@ def test_merge_with_renewed_statistics(place, capsys):
 
 def test_a_missing_collection(place, capsys):
     assert "there is no such collection" in failure(capsys, ["add", "tw", "nothing.jsonl"], 3)
+
+
+def test_a_failed_merge_after_a_change_is_noted(place, capsys, monkeypatch):
+    def full(updater, first, last):
+        raise StorageError("no space left")
+
+    monkeypatch.setattr(IndexUpdater, "_merge", full)
+    for number in range(4):
+        (place / "next.jsonl").write_text(f'{{"_id": "n{number}", "text": "white tea"}}\n')
+        assert run(["add", "tw", "next.jsonl"]) == 0
+    note = "the change is made, but its segments are not merged: no space left"
+    assert note in " ".join(capsys.readouterr().err.split())
+    assert run(["delete", "tw", "n0"]) == 0
+    assert note in " ".join(capsys.readouterr().err.split())
+    assert termwise.open("tw").rank("white").doc_ids == ("n1", "n2", "n3")
