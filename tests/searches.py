@@ -1,4 +1,4 @@
-"""A searcher all of whose searches have some options, for tests that compare it with a plain one."""
+"""Searcher with fixed options of its searches, for tests that compare it with a plain searcher."""
 
 from __future__ import annotations
 

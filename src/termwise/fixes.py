@@ -1,4 +1,4 @@
-"""Fixes of errors: values that each interface words in its own syntax."""
+"""Suggestions of how to mend an error, as values that each interface renders in its own syntax."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 
 class Code(str):
-    """Text of Python that is shown without quotes: a placeholder such as ``FILE``, or an expression."""
+    """Python code, which is shown without quotes: a placeholder such as ``FILE``, or an expression."""
 
     __slots__ = ()
 

@@ -162,7 +162,7 @@ class Document(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Texts that `text` joins."""
+        """The texts that were joined to `text`."""
         starts = (0, *(border + 1 for border in self.borders))
         return [self.text[start:end] for start, end in zip(starts, (*self.borders, None), strict=True)]
 

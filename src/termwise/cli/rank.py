@@ -22,6 +22,8 @@ from termwise.cli.options import (
     option,
 )
 from termwise.cli.search_options import (
+    Collapse,
+    CollapseSize,
     Condition,
     Fuzzy,
     Must,
@@ -53,13 +55,8 @@ def command(
     condition: Condition = None,
     must: Must = None,
     must_not: MustNot = None,
-    collapse: Annotated[
-        str | None,
-        option("--collapse NAME", "Rank at most one result, or N results, for each value of this attribute."),
-    ] = None,
-    collapse_size: Annotated[
-        int, option("--collapse-size N", "Number of results for each value of --collapse.", min=1)
-    ] = 1,
+    collapse: Collapse = None,
+    collapse_size: CollapseSize = 1,
     fuzzy: Fuzzy = False,
     settings: QuerySet = None,
     approximate: Approximate = None,

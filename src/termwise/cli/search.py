@@ -24,6 +24,8 @@ from termwise.cli.options import (
     refuse_options,
 )
 from termwise.cli.search_options import (
+    Collapse,
+    CollapseSize,
     Condition,
     Fuzzy,
     Like,
@@ -70,13 +72,8 @@ def command(
         str | None,
         option("--sort NAME|-NAME", "Sort all matches by this attribute, - for the largest values first."),
     ] = None,
-    collapse: Annotated[
-        str | None,
-        option("--collapse NAME", "Show at most one result, or N results, for each value of this attribute."),
-    ] = None,
-    collapse_size: Annotated[
-        int, option("--collapse-size N", "Number of results for each value of --collapse.", min=1)
-    ] = 1,
+    collapse: Collapse = None,
+    collapse_size: CollapseSize = 1,
     facets: Annotated[
         str | None,
         option(

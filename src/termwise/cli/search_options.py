@@ -58,6 +58,13 @@ Syntax = Annotated[
         help='Read operators in the query: +word, -word, "a phrase", -"a phrase" and field:value (an attribute).',
     ),
 ]
+Collapse = Annotated[
+    str | None,
+    option("--collapse NAME", "Rank at most one result, or N results, for each value of this attribute."),
+]
+CollapseSize = Annotated[
+    int, option("--collapse-size N", "Number of results for each value of --collapse.", min=1)
+]
 QuerySet = Annotated[
     list[str] | None,
     option(
@@ -128,7 +135,7 @@ def condition_line(results: Results) -> str:
 
 
 def approximate_note(windows: int | None, search: Search) -> str:
-    """Return the end of a note on results, which says whether they are approximate."""
+    """Return words that say whether results are approximate; empty if an exact search was requested."""
     if search.approximate is None or search.sort is not None:  # sorting takes all matches
         return ""
     if windows is None:

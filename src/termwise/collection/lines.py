@@ -92,7 +92,7 @@ def decompression(path: Path, ending: str) -> str:
 
 
 def conversion(path: Path, seen: bytes) -> str:
-    """Return the command that converts a file to UTF-8, with a guess of its encoding.
+    """Return a fix with the command that converts a file to UTF-8; the present encoding is guessed.
 
     Parameters
     ----------

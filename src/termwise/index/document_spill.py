@@ -75,7 +75,7 @@ class DocumentWriter(FolderWriter, ABC):
         self._spill_for(doc_ids).add_documents(doc_ids, texts, attributes)
 
     def add_weights(self, rows: TermWeights) -> None:
-        """Add the rows of the next documents. Weights of exactly 0 are dropped and counted.
+        """Add the term weights of the next documents. Weights that are 0 are not stored, but counted.
 
         Raises
         ------

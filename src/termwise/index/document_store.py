@@ -33,7 +33,7 @@ def chunk_id(doc_id: str, number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class DocumentChunks:
-    """Chunks of the documents of an index; a document that is not cut is its only chunk.
+    """Maps the documents of an index to their chunks; a document that is not split has one chunk.
 
     Attributes
     ----------

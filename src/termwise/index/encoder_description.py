@@ -1,4 +1,4 @@
-"""Description of how an index encodes documents and queries: the object `encoder` of its manifest."""
+"""Analyzer, model and settings with which an index encodes texts: the object `encoder` of its manifest."""
 
 from __future__ import annotations
 

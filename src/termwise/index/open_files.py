@@ -51,7 +51,7 @@ class OpenFiles:
         }
 
     def container(self, file: IndexFile, kind: str) -> Container:
-        """Return the container of a file, which is opened at the first call."""
+        """Return an open file; the first call opens it, and later calls return the same object."""
         if file not in self._containers:
             folder = next((each for each in self._folders if (each / file.name).exists()), self._folders[-1])
             self._containers[file] = Container(folder / file.name, kind, file.length)

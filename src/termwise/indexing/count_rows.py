@@ -346,14 +346,14 @@ class AddedCountRows(RowSource):
         self._remove_counts()
 
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
-        """Take the documents, and analyse them when there are enough for all processes."""
+        """Queue documents, and analyse the queue when it has a block for each process."""
         texts_to_store(documents, self._field_weights)  # raises the error of a document without the fields
         self._waiting.append(documents)
         if len(self._waiting) >= self._blocks:
             self._count()
 
     def _count(self) -> None:
-        """Analyse the documents that wait, and count their terms; other processes help with several blocks.
+        """Analyse the waiting documents and count their terms; worker processes share several blocks.
 
         The updater takes the documents at once, and their rows by `flush`.
         """

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from termwise.engine.allowed_documents import AllowedDocuments, aligned
 from termwise.engine.query_encoder import QueryEncoder
-from termwise.engine.query_settings import WeightedQueryEncoder, check_settings, no_whole_words
+from termwise.engine.query_settings import no_whole_words
 from termwise.engine.result_order import Best
 from termwise.engine.retrieval import RankedOrdinals, score_documents
 from termwise.engine.similar_terms import SimilarTerms
@@ -247,16 +247,8 @@ class Mixture:
             return backend.weighted_encoder(search, example)
         assert whole is not None, "a part has whole words"
         assert whole.similar_terms is not None, "a part has whole words"
-        check_settings(search.weighting, backend.index)
         pieces = WordsInPieces(backend.index, backend.encoder.analyzer)
-        return WeightedQueryEncoder(
-            backend.encoder,
-            backend.index,
-            search.weighting,
-            SimilarPieces(whole.similar_terms, pieces),
-            fuzzy=True,
-            prefix=search.prefix,
-        )
+        return backend.weighted_encoder(search, example, SimilarPieces(whole.similar_terms, pieces))
 
     def find(self, doc_ids: Sequence[str]) -> Ordinals:
         """Return the positions of documents; the error for an unknown one names the mixture, not a part."""
@@ -414,7 +406,7 @@ class MixtureMatches:
     def explain(
         self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
     ) -> list[Explanation]:
-        """Explain the scores of documents as sums over the terms of all parts; see `Results.explain`."""
+        """Explain the score of each document as a sum over the terms of all parts; see `Results.explain`."""
         mixture = self.mixture
         by_part = [
             explain(part.index, part.encoder, self.query.text, doc_ids, texts_of=mixture.index)

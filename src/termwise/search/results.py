@@ -248,7 +248,7 @@ class Results:
         competitors: int | None = None,
         centred: bool = False,
     ) -> list[Explanation]:
-        """Explain the scores of documents as sums over terms; see `Searcher.explain`.
+        """Explain the score of each document as a sum over terms, in a mixture over those of all parts.
 
         Parameters
         ----------

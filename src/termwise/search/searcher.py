@@ -173,7 +173,7 @@ class Searcher:
 
     @property
     def analyzer(self) -> Analyzer:
-        """Analyzer that decides which words a text has."""
+        """Analyzer of the index; of a mixture, that of the first part whose terms are words."""
         return self.backend.words.encoder.analyzer
 
     @property

@@ -27,6 +27,7 @@ from termwise.engine.retrieval import (
     without,
 )
 from termwise.engine.similar_terms import SimilarTerms
+from termwise.engine.subwords import SimilarPieces
 from termwise.engine.text_conditions import TextReader
 from termwise.errors import ParameterError
 from termwise.explain.explainer import explain
@@ -133,17 +134,16 @@ class SingleIndex:
             return ExplicitWeights.of(self.index, analyzer, search.weights)
         return self.weighted_encoder(search, example)
 
-    def weighted_encoder(self, search: Search, example: int | None) -> QueryEncoder:
-        """Return the encoder with the weighting of a search, and with its similar terms."""
-        fuzzy, prefix = search.fuzzy, search.prefix
-        if self.similar_terms is None:
-            fuzzy = prefix = False
+    def weighted_encoder(
+        self, search: Search, example: int | None, similar: SimilarPieces | None = None
+    ) -> QueryEncoder:
+        """Return the encoder with the weighting of a search, and with similar terms: its own, or `similar`."""
+        added = self.similar_terms if similar is None else similar
+        fuzzy, prefix = added is not None and search.fuzzy, added is not None and search.prefix
         if search.weighting == DEFAULT and not fuzzy and not prefix:
             return self.encoder
         check_settings(search.weighting, self.index)
-        return WeightedQueryEncoder(
-            self.encoder, self.index, search.weighting, self.similar_terms, fuzzy, prefix, example
-        )
+        return WeightedQueryEncoder(self.encoder, self.index, search.weighting, added, fuzzy, prefix, example)
 
     def graph_for(self, search: Search) -> ApproximateRetrieval | None:
         """Return the approximate retrieval of a search; None if it is exact."""
@@ -217,7 +217,7 @@ class IndexMatches:
     def explain(
         self, doc_ids: Sequence[str], ordinals: Ordinals, competitors: int | None, centred: bool
     ) -> list[Explanation]:
-        """Explain the scores of documents; see `Results.explain`."""
+        """Explain the score of each document as a sum over terms; see `Results.explain`."""
         if centred:
             raise ParameterError(
                 "only the score of a mixture can be centred: the candidates of an index are not scored together",

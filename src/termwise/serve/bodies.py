@@ -179,12 +179,12 @@ def _levels(value: object) -> int:
 
 
 async def model_of(request: Request, model: type[Model], most: int) -> Model:
-    """Return the body of a request as a model; see `body_of` and `checked_model`."""
+    """Check the JSON body of a request against a model; see `body_of` and `checked_model`."""
     return checked_model(parsed_json(await body_of(request, most)), model)
 
 
 def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
-    """Return the parameters of an address as a model; only a parameter of a list may occur several times."""
+    """Check the query parameters of a URL against a model; only those of list type may be repeated."""
     values: dict[str, object] = {}
     for name in parameters:
         given = parameters.getlist(name)
@@ -197,7 +197,7 @@ def model_of_parameters(parameters: QueryParams, model: type[Model]) -> Model:
 
 
 def checked_model(value: object, model: type[Model], *, strict: bool = True) -> Model:
-    """Return a value as a model, which it must fit; unless `strict`, strings stand for numbers and truth values."""
+    """Check a value against a model, and return it as one; unless `strict`, strings are converted to other types."""
     try:
         return model.model_validate(value, strict=strict)
     except ValidationError as error:

@@ -116,7 +116,7 @@ class RunFolder:
 
     @contextmanager
     def claimed(self, identity: Mapping[str, Any], *, may_change: Sequence[str] = ()) -> Iterator[None]:
-        """Claim the folder; if the run is refused inside the block, remove its files, but none of an earlier run."""
+        """Claim the folder for a block; if an error ends the block, remove its files, but none of an earlier run."""
         earlier = path_exists(self.path / SETTINGS)
         before = set(folder_entries(self.path)) if is_folder(self.path) else set()
         missing = missing_folders(self.path)
@@ -131,7 +131,7 @@ class RunFolder:
             raise
 
     def report_resumption(self, step: int, steps: int) -> None:
-        """If the run may be resumed, say the step from which it is; 0 without a checkpoint."""
+        """Report the step at which a resumed run continues; `step` is 0 without a checkpoint."""
         if not self.resume:
             return
         nothing = f"nothing to resume in {self.path}: starting from the beginning"
@@ -160,7 +160,7 @@ def check_sources(name: str, value: object) -> None:
 
 
 class ElapsedTime:
-    """Seconds of training of the current weights; repeated steps are counted once."""
+    """Clock of a training over all its sessions; steps that were repeated after a stop are counted once."""
 
     def __init__(self) -> None:
         self._before = 0.0
@@ -177,12 +177,12 @@ class ElapsedTime:
         return self._before + self.session
 
     def start(self, checkpoint: Path | None) -> None:
-        """Start at 0, or at the time of a checkpoint; a checkpoint without a time counts as 0."""
+        """Start the clock at the time of a checkpoint; at 0 without a checkpoint, or if it has no time."""
         file = None if checkpoint is None else checkpoint / TIME
         self.resume(read_seconds(file) if file is not None and is_file(file) else 0.0)
 
     def resume(self, seconds: float) -> None:
-        """Continue from a number of seconds."""
+        """Start the clock at the seconds of earlier sessions."""
         self._before = seconds
         self._begin = time.monotonic()
 
@@ -192,7 +192,7 @@ class ElapsedTime:
 
 
 class RunLog:
-    """Appends lines with step and seconds of training to a JSONL file."""
+    """Log of a training: a JSONL file whose lines have the step, the seconds of training and other values."""
 
     def __init__(self, path: Path, elapsed: ElapsedTime) -> None:
         self._path = path

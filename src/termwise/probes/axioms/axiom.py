@@ -137,7 +137,7 @@ CACHED_TEXTS = 20_000
 
 
 class TermReader:
-    """Analyzes texts; the most recent ones are cached."""
+    """Analyzer that caches the terms of the most recent texts."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer

@@ -54,7 +54,7 @@ class RelatedWords:
 
 
 class WordVectors:
-    """Word vectors of shape (d,) by unanalyzed word.
+    """Similarity of two terms: the cosine of their word vectors, which are given by unanalyzed word.
 
     If several words have the same term, the first is used, because files of vectors begin with the most frequent words.
 

@@ -68,7 +68,7 @@ class Probe(ABC):
         """
 
     def draw(self, seed: int, limit: int | None) -> tuple[Samples, int]:
-        """Draw samples, see `termwise.probes.core.sample.draw_order`.
+        """Return at most `limit` random samples, the same ones for the same seed; see `draw_order`.
 
         Parameters
         ----------

@@ -29,12 +29,12 @@ NUMBER_WORDS = listed("""
 BEFORE_NAMES = listed("""
     adm capt cf col dept dr e.g eg gov hon i.e ie lt maj messrs mr mrs ms mt prof rep rev sen sgt st viz vs
     """)
-"""Abbreviations, without their last full stop, that do not end a sentence."""
+"""Abbreviations that do not end a sentence, written without their final full stop."""
 
 BEFORE_NUMBERS = listed("""
     app approx apr art aug ca ch dec eq eqs feb fig figs jan jul jun mar no nos nov nr oct p pp sec sep sept vol vols
     """)
-"""Words that are abbreviations before a number."""
+"""Abbreviations that do not end a sentence if a number follows, written without their final full stop."""
 
 IN_SENTENCES = listed("""
     assn ave bros co corp etc inc jr ltd sq sr univ

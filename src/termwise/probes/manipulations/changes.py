@@ -18,7 +18,7 @@ from termwise.probes.manipulations.text_edits import Place, contents, replaced, 
 from termwise.text.characters import lower_case
 
 Order = Callable[[Sequence[str], Random], list[str]]
-"""`shuffled` or `in_reverse`."""
+"""Function that returns items in another order: `shuffled` or `in_reverse`."""
 
 
 def reordering(places: Callable[[Parsed], Groups], order: Order) -> Change:
@@ -36,7 +36,7 @@ def reordering(places: Callable[[Parsed], Groups], order: Order) -> Change:
 
 
 def shuffle_some_words(text: str, context: ManipulationContext) -> str:
-    """Shuffle as many random words as the text has noun chunks, as a control of shuffled noun chunks."""
+    """Shuffle randomly chosen words, as many as there are noun chunks: the control of shuffled noun chunks."""
     places = words(text)
     count = min(len(places), len(context.language.parse(text).chunks))
     chosen = sorted(context.random.sample(places, count))

@@ -63,7 +63,7 @@ class TeacherVectors:
         *,
         length: int,
     ) -> TeacherVectors:
-        """Compute the vectors, or load those that are in the folder of the run; see `teacher_vectors`.
+        """Compute the vectors, or read them from the folder of the run if it has them; see `teacher_vectors`.
 
         Parameters
         ----------
