@@ -145,7 +145,7 @@ class Document(NamedTuple):
         """
         written = list(_written(texts))
         ends = accumulate(len(text) + 1 for text in written[:-1])
-        return cls(doc_id, join_fields(written), attributes, borders=tuple(end - 1 for end in ends))
+        return cls(doc_id, "\n".join(written), attributes, borders=tuple(end - 1 for end in ends))
 
     @classmethod
     def of_fields(

@@ -124,15 +124,17 @@ def _text(topic: Mapping[str, str], fields: tuple[str, ...] | None, path: Path, 
 
 def _classic(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the fields of classic topics by lower-case tag, with single spaces."""
-    topics = list(_topic_texts(path))
-    begun = Counter(name for _, text in topics for name in _line_starts(text))
+    topics = [(number, text, _line_starts(text)) for number, text in _topic_texts(path)]
+    begun = Counter(name for _, _, starts in topics for name in starts)
     found = Counter(
-        name for _, text in topics for name in {tag[2].lower() for tag in _TAG.finditer(text) if not tag[1]}
+        name
+        for _, text, _ in topics
+        for name in {tag[2].lower() for tag in _TAG.finditer(text) if not tag[1]}
     )
     frequent = {name for name in begun if 2 * begun[name] > len(topics)}
     inline = {name for name in KNOWN_FIELDS if 2 * found[name] > len(topics)}
-    for number, text in topics:
-        yield number, _classic_fields(text, KNOWN_FIELDS | frequent, inline - _line_starts(text))
+    for number, text, starts in topics:
+        yield number, _classic_fields(text, KNOWN_FIELDS | frequent, inline - starts)
 
 
 def _topic_texts(path: Path) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,12 +131,8 @@ class DocumentStore:
         if len(self.identifiers) == 1:
             return self.identifiers[0].get_many(self.segments[0].rows_of(ordinals))
         if len(ordinals) < FEW * len(self.segments):
-            stored, firsts = [], self.segments.firsts
-            for ordinal in ordinals.tolist():
-                number = bisect_right(firsts, ordinal) - 1
-                row, live = ordinal - firsts[number], self.segments[number].live
-                stored.append(self.identifiers[number].get(row if live is None else live.rows.item(row)))
-            return stored
+            located = map(self.segments.locate, ordinals.tolist())
+            return [self.identifiers[number].get(row) for number, row in located]
         doc_ids = [""] * len(ordinals)
         for number, places, rows in self.segments.by_number(ordinals):
             found = self.identifiers[number].get_many(rows)

@@ -294,11 +294,23 @@ class Index:
         record = self.manifest.idf
         if record is None:
             return None
+        return IdfRatios(record, self.built_frequencies(), self.segments, self.manifest.terms)
+
+    def built_frequencies(self) -> npt.NDArray[np.uint32]:
+        """Return the number of documents with each term, as it was when the index was built.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index does not keep these numbers.
+        CorruptIndexError
+            If their file is damaged.
+        """
         data = self.attachment(DOCUMENT_FREQUENCIES)
         if len(data) % 4:
             file = self.manifest.attachments[DOCUMENT_FREQUENCIES].name
             raise corrupt(self.path / file, None, "numbers of 4 bytes", f"{len(data)} bytes")
-        return IdfRatios(record, np.frombuffer(data, dtype="<u4"), self.segments, self.manifest.terms)
+        return np.frombuffer(data, dtype="<u4")
 
     @cached_property
     def document_frequencies(self) -> npt.NDArray[np.int64]:

@@ -52,7 +52,7 @@ def built_statistics(index: Index) -> CollectionStatistics:
     return CollectionStatistics(
         record["documents"],
         record["tokens"],
-        np.frombuffer(index.attachment(DOCUMENT_FREQUENCIES), dtype="<u4").astype(np.int64),
+        index.built_frequencies().astype(np.int64),
         read_frequencies(index.attachment(FREQUENCIES), index.manifest.built_terms),
         record["longest"],
     )

@@ -21,7 +21,7 @@ def chunks_of(
     Raises
     ------
     ParameterError
-        If it is not a document, or lacks the fields; see `termwise.indexing.field_weights`.
+        If it lacks the fields; see `termwise.indexing.field_weights`.
 
     Examples
     --------
@@ -31,7 +31,6 @@ def chunks_of(
     >>> [chunk.text for chunk in chunks_of(document, 2, {"title": 3, "text": 1})]
     ['Numbers\nOne two. ', 'Numbers\nThree.']
     """
-    check_document(document)
     doc_id, text, attributes, _, borders = document
     if not field_weights:
         return [
@@ -57,6 +56,7 @@ def chunks_of(
 def cut(
     documents: Iterable[Document], words: int, field_weights: Mapping[str, int] | None
 ) -> Iterator[Document]:
-    """Yield the chunks of documents; see `chunks_of`."""
+    """Yield the chunks of documents after checking them; see `chunks_of`."""
     for document in documents:
+        check_document(document)
         yield from chunks_of(document, words, field_weights)

@@ -129,12 +129,12 @@ def attributes_of(documents: Sequence[Document]) -> list[Mapping[str, AttributeV
 
 
 def pass_documents(
-    writer: DocumentWriter, documents: Sequence[Document], field_weights: Mapping[str, int]
+    writer: DocumentWriter, documents: Sequence[Document], store_text: bool, field_weights: Mapping[str, int]
 ) -> None:
-    """Add the identifiers, texts and attributes of documents to an index."""
+    """Add the identifiers and attributes of documents to an index, and their texts if it stores them."""
     writer.add_documents(
         [document.doc_id for document in documents],
-        texts_to_store(documents, field_weights),
+        texts_to_store(documents, field_weights) if store_text else None,
         attributes_of(documents),
     )
 

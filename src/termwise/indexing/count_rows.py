@@ -26,7 +26,7 @@ from termwise.index.spill import RowSpill
 from termwise.index.updater import IndexUpdater
 from termwise.indexing.built_statistics import opened_statistics, statistics_files, statistics_record
 from termwise.indexing.context import BuildContext, RowSource, attributes_of, empty_collection
-from termwise.indexing.field_weights import number_documents, texts_to_store
+from termwise.indexing.field_weights import field_texts, number_documents, texts_to_store
 from termwise.kernels.counting import count_rows, renumber_rows
 from termwise.models import CountModel
 from termwise.parallel import Workers
@@ -347,7 +347,8 @@ class AddedCountRows(RowSource):
 
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
         """Queue documents, and analyse the queue when it has a block for each process."""
-        texts_to_store(documents, self._field_weights)  # raises the error of a document without the fields
+        for document in documents if self._field_weights else ():
+            field_texts(document, self._field_weights)  # raises the error of a document without the fields
         self._waiting.append(documents)
         if len(self._waiting) >= self._blocks:
             self._count()

@@ -99,7 +99,7 @@ class MixtureWriter(FolderWriter):
             for name, weight, folder in zip(names, weights, self._new, strict=True)
         )
         manifest = MixtureManifest(records, depth)
-        Mixture.of(self.path, manifest)  # checks that the parts hold the same documents
+        mixture = Mixture.of(self.path, manifest)  # checks that the parts hold the same documents
         old = {*_published_folders(self.path), *_listed_folders(self.path)}
         manifest.write(self.path)
         self._published = True
@@ -107,7 +107,7 @@ class MixtureWriter(FolderWriter):
             shutil.rmtree(self.path / name, ignore_errors=True)
         with suppress(OSError):
             (self.path / MIXTURE_BUILD).unlink()
-        return Searcher(Mixture.open(self.path))
+        return Searcher(mixture)
 
     def _claimed(self, overwrite: bool) -> list[Path]:
         """Create the folder if it is missing, or check that a build may use it; return the created folders."""

@@ -76,7 +76,7 @@ def build_network(
     with work as folder:
         with closing(_row_sink(writer, encoder, model)) as sink:
             for block, rows in encoded_blocks(unread, encoder, folder, length=length, progress=progress):
-                pass_documents(writer, block, field_weights or {})
+                pass_documents(writer, block, context.store_text, field_weights or {})
                 sink.add(rows, [document.text for document in block])
             sink.write(writer, progress)
         query_weights = encoder.query_weights
@@ -327,8 +327,7 @@ class AddedNetworkRows(RowSource):
         self._encoder = encoder
         self._factors = None
         if idf is not None:
-            data = updater.index.attachment(DOCUMENT_FREQUENCIES)
-            frequencies = np.maximum(np.frombuffer(data, dtype="<u4").astype(np.int64), 1)
+            frequencies = np.maximum(updater.index.built_frequencies().astype(np.int64), 1)
             self._factors = idf_factors(frequencies, idf.documents, idf.power)
 
     def add(self, documents: Sequence[Document], known: Mapping[str, int]) -> None:
@@ -340,7 +339,8 @@ class AddedNetworkRows(RowSource):
         rows = self._rows_of([text for text, place in zip(texts, ordinals, strict=True) if place < 0])
         if known:
             rows = interleave_rows(self._stored(ordinals[ordinals >= 0]), rows, ordinals >= 0)
-        pass_documents(self.updater, documents, self.updater.index.manifest.field_weights)
+        index = self.updater.index
+        pass_documents(self.updater, documents, index.stores_text, index.manifest.field_weights)
         if isinstance(rows, TermWeights):
             self.updater.add_weights(rows)
         else:
